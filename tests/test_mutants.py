@@ -55,7 +55,7 @@ def test_each_failure_is_given_an_id(path):
     """So that no id depends on a sentence."""
     for call in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
         name = isinstance(call, ast.Call) and ast.unparse(call.func).rpartition(".")[2]
-        if name in ("expect", "fail", "expect_close", "Verdict", "Malformed"):
+        if name in ("expect", "fail", "expect_close", "expect_each", "Verdict", "Malformed"):
             ids = [keyword.value for keyword in call.keywords if keyword.arg == "id"]
             assert ids, f"{path}:{call.lineno}: a failure without an id"
             if isinstance(ids[0], ast.Constant):

@@ -119,6 +119,25 @@ class BlocksCase(FunctionCase):
             look_at=answer.look_at,
         )
 
+    def expect_each(
+        self,
+        function: str,
+        wanted: list[tuple[list[Any], Any]],
+        sentence: str,
+        *,
+        id: str,
+        cause: str = "",
+    ) -> None:
+        """Fail unless the function gives each list of arguments the answer next to it.
+
+        Args:
+            sentence: in it, {0} stands for the first argument, {arguments} for all of them.
+        """
+        answers = self.ask(function, [arguments for arguments, _ in wanted])
+        for answer, (arguments, right) in zip(answers, wanted, strict=True):
+            said = sentence.format(*arguments, arguments=tuple(arguments))
+            self.expect_close(answer, right, said, id=id, cause=cause)
+
     def words(self, answer: Answer, part: int) -> list[str]:
         """Return a part of an answer; fail unless it is a list of words."""
         got = answer.parts[part]
@@ -141,11 +160,10 @@ class BlocksAttention(BlocksCase):
         """scaled_dot_product_attention gives the lecture's weights, .88 and .12."""
         q, k = np.zeros((1, 64)), np.zeros((2, 64))
         q[0, 0], k[:, 0] = 16, [7, 6]  # scores of 112 and 96
-        (answer,) = self.ask("scaled_dot_product_attention", [[q, k, np.eye(2), None]])
         weight = 1 / (1 + math.exp(-2))  # 14 - 12
-        self.expect_close(
-            answer,
-            [[weight, 1 - weight]],
+        self.expect_each(
+            "scaled_dot_product_attention",
+            [([q, k, np.eye(2), None], [[weight, 1 - weight]])],
             "scores of 112 and 96 at d = 64 should give the weights .88 and .12",
             id="scaled-dot-product-attention.weights",
             cause="scores are not divided by sqrt(d) = 8, or the softmax is not over the keys",
@@ -156,10 +174,9 @@ class BlocksAttention(BlocksCase):
         """A query looks where the mask is True, and gets zeros if the mask is nowhere True."""
         mask = np.array([[True, False, False], [True, True, False], [False, False, False]])
         arguments = [np.zeros((3, 4)), self.rng.normal(size=(3, 4)), np.eye(3), mask]
-        (answer,) = self.ask("scaled_dot_product_attention", [arguments])
-        self.expect_close(
-            answer,
-            [[1, 0, 0], [0.5, 0.5, 0], [0, 0, 0]],
+        self.expect_each(
+            "scaled_dot_product_attention",
+            [(arguments, [[1, 0, 0], [0.5, 0.5, 0], [0, 0, 0]])],
             "with equal scores, a query should average the values at which it may look, and get "
             "zeros if it may not look at any",
             id="scaled-dot-product-attention.mask",
@@ -179,10 +196,10 @@ class BlocksHeads(BlocksCase):
     def test_channels(self) -> None:
         """split_heads gives head 0 the first channels of every position."""
         x = np.arange(24.0).reshape(1, 3, 8)
-        (answer,) = self.ask("split_heads", [[x, 4]])
-        self.expect_close(
-            answer,
-            [[[[8 * t + 2 * h, 8 * t + 2 * h + 1] for t in range(3)] for h in range(4)]],
+        right = [[[[8 * t + 2 * h, 8 * t + 2 * h + 1] for t in range(3)] for h in range(4)]]
+        self.expect_each(
+            "split_heads",
+            [([x, 4], right)],
             "head h should hold channels 2h and 2h + 1 of each position, for C = 8 and 4 heads",
             id="split-heads.channels",
             cause="a view directly to (B, n_head, T, hs) mixes positions and channels; or n_head "
@@ -193,10 +210,9 @@ class BlocksHeads(BlocksCase):
     def test_merged(self) -> None:
         """merge_heads puts the channels of the heads side by side."""
         x = np.arange(24.0).reshape(1, 4, 3, 2)
-        (answer,) = self.ask("merge_heads", [[x]])
-        self.expect_close(
-            answer,
-            [[[6 * h + 2 * t + c for h in range(4) for c in range(2)] for t in range(3)]],
+        self.expect_each(
+            "merge_heads",
+            [([x], [[[6 * h + 2 * t + c for h in range(4) for c in range(2)] for t in range(3)]])],
             "position t should hold the channels of head 0, then those of head 1, and so on",
             id="merge-heads.channels",
         )
@@ -225,16 +241,14 @@ class BlocksMasks(BlocksCase):
             [kind, 2 if kind == "encoder-decoder" else 3, 3, lengths] for kind in square
         ]
         arguments[-1].append(np.array([1, 2]))  # prefixes
-        for answer in self.ask("attention_mask", arguments):
-            kind = answer.arguments[0]
-            self.expect_close(
-                answer,
-                np.array(square[kind]) == 1,
-                f'attention_mask("{kind}", ...) lets a query look at the wrong keys',
-                id="attention-mask.keys",
-                cause="True means that a query may look; keys from lengths[b] on are padding; all "
-                "queries may look at the prefix",
-            )
+        self.expect_each(
+            "attention_mask",
+            [(asked, np.array(square[asked[0]]) == 1) for asked in arguments],
+            'attention_mask("{0}", ...) lets a query look at the wrong keys',
+            id="attention-mask.keys",
+            cause="True means that a query may look; keys from lengths[b] on are padding; all "
+            "queries may look at the prefix",
+        )
 
     @graded()
     def test_memory(self) -> None:
@@ -282,17 +296,13 @@ class BlocksLateMask(BlocksCase):
         """masked_softmax gives each visible one of three equal scores the weight 1/2 or 1/3."""
         mask = np.array([[True, True, False]])
         wanted = {"before": [[1 / 2, 1 / 2, 0]], "after": [[1 / 3, 1 / 3, 0]]}
-        asked = [[np.zeros((1, 3)), mask, when] for when in wanted]
-        for answer in self.ask("masked_softmax", asked):
-            when = answer.arguments[2]
-            self.expect_close(
-                answer,
-                wanted[when],
-                f'masked_softmax(..., "{when}") is wrong for three equal scores, the last one '
-                "hidden",
-                id="masked-softmax.equal-scores",
-                cause='"before": hidden scores become -inf; "after": hidden weights become 0',
-            )
+        self.expect_each(
+            "masked_softmax",
+            [([np.zeros((1, 3)), mask, when], right) for when, right in wanted.items()],
+            'masked_softmax(..., "{2}") is wrong for three equal scores, the last one hidden',
+            id="masked-softmax.equal-scores",
+            cause='"before": hidden scores become -inf; "after": hidden weights become 0',
+        )
 
     @graded()
     def test_hidden_scores(self) -> None:
@@ -330,32 +340,28 @@ class BlocksLayers(BlocksCase):
         plain = [[-1.3416, -0.4472, 0.4472, 1.3416], [-1, -1, 1, 1]]
         gain, bias = np.array([1.0, 2.0, 3.0, 4.0]), np.array([0.0, 1.0, 0.0, -1.0])
         with_both = np.array(plain) * gain + bias
-        asked = [[x], [x, gain, bias]]
-        for answer, wanted in zip(self.ask("layer_norm", asked), (plain, with_both), strict=True):
-            self.expect_close(
-                answer,
-                wanted,
-                "layer_norm is wrong for the vectors (1, 2, 3, 4) and (0, 0, 10, 10)",
-                id="layer-norm.values",
-                cause="the variance is divided by d, not by d - 1; each vector has its own mean",
-            )
+        self.expect_each(
+            "layer_norm",
+            [([x], plain), ([x, gain, bias], with_both)],
+            "layer_norm is wrong for the vectors (1, 2, 3, 4) and (0, 0, 10, 10)",
+            id="layer-norm.values",
+            cause="the variance is divided by d, not by d - 1; each vector has its own mean",
+        )
 
     @graded()
     def test_order(self) -> None:
         """block normalises before each part, or after each sum."""
         x, half, swap = np.array([[[3.0, 1.0]]]), {"times": np.eye(2) / 2}, np.eye(2)[::-1].copy()
         # Any (a, b) is normalised to (1, -1) or (-1, 1). Attention halves, the MLP swaps.
-        wanted = {"pre": [[[2.5, 1.5]]], "post": [[[0, 0]]]}
-        for answer in self.ask("block", [[x, half, {"times": swap}, norm] for norm in wanted]):
-            norm = answer.arguments[3]
-            self.expect_close(
-                answer,
-                np.array(wanted[norm], dtype=float),
-                f'block is wrong for norm="{norm}", x = (3, 1), an attention that halves and an '
-                "MLP that swaps the two channels",
-                id="block.norm-order",
-                cause='"pre": x + part(norm(x)); "post": norm(x + part(x)); attention comes first',
-            )
+        wanted = {"pre": [[[2.5, 1.5]]], "post": [[[0.0, 0.0]]]}
+        self.expect_each(
+            "block",
+            [([x, half, {"times": swap}, norm], right) for norm, right in wanted.items()],
+            'block is wrong for norm="{3}", x = (3, 1), an attention that halves and an MLP that '
+            "swaps the two channels",
+            id="block.norm-order",
+            cause='"pre": x + part(norm(x)); "post": norm(x + part(x)); attention comes first',
+        )
 
     @graded(is_hidden=True)
     def test_random_norms(self) -> None:
@@ -420,15 +426,13 @@ class BlocksReceptiveField(BlocksCase):
     @graded()
     def test_small(self) -> None:
         """receptive_field counts the positions that one head and two heads can reach."""
-        asked = [[1, 1], [1, 3], [2, 2]]
-        for answer, wanted in zip(self.ask("receptive_field", asked), (2, 8, 9), strict=True):
-            self.expect_close(
-                answer,
-                wanted,
-                f"receptive_field{tuple(answer.arguments)} is wrong",
-                id="receptive-field.count",
-                cause="at each level a position sees itself and the targets of its heads",
-            )
+        self.expect_each(
+            "receptive_field",
+            [([1, 1], 2), ([1, 3], 8), ([2, 2], 9)],
+            "receptive_field{arguments} is wrong",
+            id="receptive-field.count",
+            cause="at each level a position sees itself and the targets of its heads",
+        )
 
     @graded()
     def test_reached(self) -> None:
@@ -479,14 +483,13 @@ class BlocksCost(BlocksCase):
     def test_example(self) -> None:
         """attention_multiply_adds counts both products, for 3 and 5 positions."""
         wanted = {"encoder": 180, "encoder-decoder": 300, "decoder": 500}
-        for answer in self.ask("attention_multiply_adds", [[kind, 3, 5, 10] for kind in wanted]):
-            self.expect_close(
-                answer,
-                wanted[answer.arguments[0]],
-                f'attention_multiply_adds("{answer.arguments[0]}", 3, 5, 10) is wrong',
-                id="attention-multiply-adds.count",
-                cause="scores take queries * keys * k multiply-adds, and so do weighted sums",
-            )
+        self.expect_each(
+            "attention_multiply_adds",
+            [([kind, 3, 5, 10], count) for kind, count in wanted.items()],
+            'attention_multiply_adds("{0}", 3, 5, 10) is wrong',
+            id="attention-multiply-adds.count",
+            cause="scores take queries * keys * k multiply-adds, and so do weighted sums",
+        )
 
     @graded(is_hidden=True)
     def test_random(self) -> None:
@@ -535,10 +538,10 @@ class BlocksSinusoids(PositionsCase):
     @graded()
     def test_first_rows(self) -> None:
         """sinusoidal_positions starts with sin 0, cos 0, ... and sin 1, cos 1, ..."""
-        (answer,) = self.ask("sinusoidal_positions", [[2, 4]])
-        self.expect_close(
-            answer,
-            [[0, 1, 0, 1], [math.sin(1), math.cos(1), math.sin(0.01), math.cos(0.01)]],
+        right = [[0, 1, 0, 1], [math.sin(1), math.cos(1), math.sin(0.01), math.cos(0.01)]]
+        self.expect_each(
+            "sinusoidal_positions",
+            [([2, 4], right)],
             "the first two positions are wrong for d = 4, where omega is 1 and 1/100",
             id="sinusoidal-positions.first-rows",
             cause="sines and cosines alternate; omega_k = 10000^(-2k/d) with k = 0 .. d/2 - 1",
@@ -593,26 +596,23 @@ class BlocksAddOrConcatenate(PositionsCase):
     def test_terms(self) -> None:
         """position_scores has four terms for "add" and two for "concatenate"."""
         x, p = np.array([[1.0, 0.0], [0.0, 2.0]]), np.array([[0.0, 3.0], [4.0, 0.0]])
-        wanted = {"add": [[10, 10], [10, 20]], "concatenate": [[10, 0], [0, 20]]}
-        for answer in self.ask("position_scores", [[x, p, how] for how in wanted]):
-            how = answer.arguments[2]
-            self.expect_close(
-                answer,
-                np.array(wanted[how], dtype=float),
-                f'position_scores is wrong for "{how}", x = {x.tolist()} and p = {p.tolist()}',
-                id="position-scores.values",
-                cause="the score of i and j is z_i . z_j",
-            )
+        wanted = {"add": [[10.0, 10], [10, 20]], "concatenate": [[10.0, 0], [0, 20]]}
+        self.expect_each(
+            "position_scores",
+            [([x, p, how], right) for how, right in wanted.items()],
+            f'position_scores is wrong for "{{2}}", x = {x.tolist()} and p = {p.tolist()}',
+            id="position-scores.values",
+            cause="the score of i and j is z_i . z_j",
+        )
 
     @graded()
     def test_bias(self) -> None:
         """x_i . x_j + relative_bias is the score that concatenation gives."""
         x, p = self.rng.normal(size=(2, 4, 3))
-        (answer,) = self.ask("relative_bias", [[p]])
         both = np.concatenate([x, p], axis=1)
-        self.expect_close(
-            answer,
-            both @ both.T - x @ x.T,
+        self.expect_each(
+            "relative_bias",
+            [([p], both @ both.T - x @ x.T)],
             "x_i . x_j + relative_bias(p) is not the score that concatenation gives",
             id="relative-bias.values",
         )
@@ -632,25 +632,21 @@ class BlocksRelativeBias(PositionsCase):
     @graded()
     def test_count(self) -> None:
         """relative_bias_parameters counts the distances of 4 positions."""
-        asked = [[4, 1], [4, 3], [4, 3, 2], [4, 3, 0], [1, 5]]
-        for answer, wanted in zip(
-            self.ask("relative_bias_parameters", asked), (7, 21, 15, 3, 5), strict=True
-        ):
-            self.expect_close(
-                answer,
-                wanted,
-                f"relative_bias_parameters{tuple(answer.arguments)} is wrong",
-                id="relative-bias-parameters.count",
-                cause="4 positions are -3 .. 3 apart, 7 distances; each head has its own biases",
-            )
+        self.expect_each(
+            "relative_bias_parameters",
+            [([4, 1], 7), ([4, 3], 21), ([4, 3, 2], 15), ([4, 3, 0], 3), ([1, 5], 5)],
+            "relative_bias_parameters{arguments} is wrong",
+            id="relative-bias-parameters.count",
+            cause="4 positions are -3 .. 3 apart, 7 distances; each head has its own biases",
+        )
 
     @graded()
     def test_places(self) -> None:
         """relative_bias_matrix contains the bias of j - i."""
-        (answer,) = self.ask("relative_bias_matrix", [[np.array([[10.0, 20.0, 30.0]]), 3]])
-        self.expect_close(
-            answer,
-            [[[20, 30, 30], [10, 20, 30], [10, 10, 20]]],
+        asked = [np.array([[10.0, 20.0, 30.0]]), 3]
+        self.expect_each(
+            "relative_bias_matrix",
+            [(asked, [[[20, 30, 30], [10, 20, 30], [10, 10, 20]]])],
             "relative_bias_matrix is wrong for three biases and three positions",
             id="relative-bias-matrix.places",
             cause="row i, column j has the bias of j - i; distances longer than k have that of k",
@@ -675,18 +671,8 @@ class BlocksBuckets(PositionsCase):
         wanted = {
             False: {0: 0, -1: 1, -7: 7, -9: 8, -11: 8, -12: 9, -15: 9, -17: 10, -100: 15, -999: 15}
             | {1: 17, 7: 23, 11: 24, 12: 25, 100: 31, 999: 31},
-            True: {
-                0: 0,
-                -1: 1,
-                -15: 15,
-                -17: 16,
-                -18: 16,
-                -19: 17,
-                -100: 30,
-                -999: 31,
-                1: 0,
-                50: 0,
-            },
+            True: {0: 0, -1: 1, -15: 15, -17: 16, -18: 16, -19: 17, -100: 30, -999: 31}
+            | {1: 0, 50: 0},
         }
         asked = [[np.array(list(pairs)), 32, 128, causal] for causal, pairs in wanted.items()]
         answers = self.ask("relative_buckets", asked)
@@ -744,14 +730,13 @@ class BlocksRotation(PositionsCase):
         """rotate takes (1, 0) at position i to (cos i, sin i)."""
         x, positions = np.tile([1.0, 0.0], (4, 1)), np.array([0, 1, 2, 7])
         wanted = np.stack([np.cos(positions), np.sin(positions)], axis=1)
-        for answer in self.ask("rotate", [[x, positions, "adjacent"], [x, positions, "half"]]):
-            self.expect_close(
-                answer,
-                wanted,
-                "in two dimensions, (1, 0) at position i should become (cos i, sin i)",
-                id="rotate.plane",
-                cause="theta_0 is 1, and positive angles are anticlockwise",
-            )
+        self.expect_each(
+            "rotate",
+            [([x, positions, pairing], wanted) for pairing in ("adjacent", "half")],
+            "in two dimensions, (1, 0) at position i should become (cos i, sin i)",
+            id="rotate.plane",
+            cause="theta_0 is 1, and positive angles are anticlockwise",
+        )
         pairs = np.array([1.0, 0.0])
         cos, sin = np.cos([1, 0.01]), np.sin([1, 0.01])
         given = {"adjacent": np.tile(pairs, 2), "half": np.repeat(pairs, 2)}
@@ -759,17 +744,17 @@ class BlocksRotation(PositionsCase):
             "adjacent": np.stack([cos, sin], axis=1).ravel(),
             "half": np.concatenate([cos, sin]),
         }
-        asked = [[x[None], np.array([1]), pairing] for pairing, x in given.items()]
-        for answer in self.ask("rotate", asked):
-            pairing = answer.arguments[2]
-            self.expect_close(
-                answer,
-                turned[pairing][None],
-                f'in four dimensions, with pairing "{pairing}", two pairs (1, 0) at position 1 '
-                "should become (cos 1, sin 1) and (cos .01, sin .01)",
-                id="rotate.pairs",
-                cause="the channels of the other pairing are used, or theta_k lacks the 2 in -2k/d",
-            )
+        self.expect_each(
+            "rotate",
+            [
+                ([x[None], np.array([1]), pairing], turned[pairing][None])
+                for pairing, x in given.items()
+            ],
+            'in four dimensions, with pairing "{2}", two pairs (1, 0) at position 1 should become '
+            "(cos 1, sin 1) and (cos .01, sin .01)",
+            id="rotate.pairs",
+            cause="the channels of the other pairing are used, or theta_k lacks the 2 in -2k/d",
+        )
 
     @graded()
     def test_relative(self) -> None:
@@ -899,15 +884,14 @@ class BlocksPerplexity(PretrainingCase):
     def test_uniform(self) -> None:
         """perplexity is 8 where each word has probability 1/8."""
         words, letters = np.full(20, -math.log(8)), np.full(60, -math.log(2))
-        for answer in self.ask("perplexity", [[words, 20], [letters, 20]]):
-            self.expect_close(
-                answer,
-                8.0,
-                "20 words with probability 1/8 each, or with three tokens of probability 1/2 each, "
-                "should have a perplexity of 8",
-                id="perplexity.uniform",
-                cause="the mean is over words, not tokens; log_probs are natural logarithms",
-            )
+        self.expect_each(
+            "perplexity",
+            [([words, 20], 8.0), ([letters, 20], 8.0)],
+            "20 words with probability 1/8 each, or with three tokens of probability 1/2 each, "
+            "should have a perplexity of 8",
+            id="perplexity.uniform",
+            cause="the mean is over words, not tokens; log_probs are natural logarithms",
+        )
 
     @graded(is_hidden=True)
     def test_long(self) -> None:
@@ -917,19 +901,13 @@ class BlocksPerplexity(PretrainingCase):
     @graded()
     def test_bits(self) -> None:
         """bits_per_character turns nats per token into bits per character."""
-        wanted = {(math.log(2), 10, 10): 1.0, (math.log(16), 25, 100): 1.0, (3.0, 7, 35): 0.8656}
-        for answer, bits in zip(
-            self.ask("bits_per_character", [list(given) for given in wanted]),
-            wanted.values(),
-            strict=True,
-        ):
-            self.expect_close(
-                answer,
-                bits,
-                f"bits_per_character{tuple(answer.arguments)} is wrong",
-                id="bits-per-character.values",
-                cause="the text's loss in nats is loss * tokens; a bit is ln 2 = 0.693 nats",
-            )
+        self.expect_each(
+            "bits_per_character",
+            [([math.log(2), 10, 10], 1.0), ([math.log(16), 25, 100], 1.0), ([3.0, 7, 35], 0.8656)],
+            "bits_per_character{arguments} is wrong",
+            id="bits-per-character.values",
+            cause="the text's loss in nats is loss * tokens; a bit is ln 2 = 0.693 nats",
+        )
 
     @graded(is_hidden=True)
     def test_any_bits(self) -> None:
