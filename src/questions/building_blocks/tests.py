@@ -122,21 +122,22 @@ class BlocksCase(FunctionCase):
     def expect_each(
         self,
         function: str,
-        wanted: list[tuple[list[Any], Any]],
+        examples: list[tuple[list[Any], Any]],
         sentence: str,
         *,
         id: str,
         cause: str = "",
     ) -> None:
-        """Fail unless the function gives each list of arguments the answer next to it.
+        """Fail unless the function gives each list of arguments its answer.
 
         Args:
+            examples: pairs of arguments and the right answer.
             sentence: in it, {0} stands for the first argument, {arguments} for all of them.
         """
-        answers = self.ask(function, [arguments for arguments, _ in wanted])
-        for answer, (arguments, right) in zip(answers, wanted, strict=True):
-            said = sentence.format(*arguments, arguments=tuple(arguments))
-            self.expect_close(answer, right, said, id=id, cause=cause)
+        answers = self.ask(function, [arguments for arguments, _ in examples])
+        for answer, (arguments, right) in zip(answers, examples, strict=True):
+            shown = sentence.format(*arguments, arguments=tuple(arguments))
+            self.expect_close(answer, right, shown, id=id, cause=cause)
 
     def words(self, answer: Answer, part: int) -> list[str]:
         """Return a part of an answer; fail unless it is a list of words."""
