@@ -26,7 +26,8 @@ from grading.local_pool import LocalPool  # isort: skip
 from grading.pool import Pool  # isort: skip
 from tools.classroom.remembered import Remembered, RememberingPool  # isort: skip
 from grading.results import TestResult  # isort: skip
-from grading.runner import Run  # isort: skip
+from grading.attempt import Run  # isort: skip
+from grading.runner import judge  # isort: skip
 from grading.staging import Staged, stage  # isort: skip
 from autograder.isolation import confined_pool  # isort: skip
 from autograder.judging import Judging, course_runner, stage_reference  # isort: skip
@@ -84,8 +85,10 @@ class Bench:
         """Run `tests` on a variant, or on the reference (None); by topic and name."""
         with self._staged(variant) as (staged, work):
             run = Run(
-                runner=self._runner,
+                assignment=self._assignment,
                 edition=self._assignment.edition(None),
+                judging=self._runner.judging,
+                find_probe=Course().probe,
                 staged=staged,
                 work=work,
                 pool=self.pool,
@@ -94,8 +97,8 @@ class Bench:
                 deadline=time.monotonic() + 3600,
                 to_confirm=0,  # what a job leaves behind would change verdicts here
             )
-            run.reference = self._reference
-            results = [run.run_test(t, TestResult(t.spec, t.description)) for t in tests]
+            staged.reference = self._reference
+            results = [judge(run, t, TestResult(t.spec, t.description)) for t in tests]
         return {(r.spec.topic, r.spec.name): r for r in results}
 
     @contextmanager

@@ -37,9 +37,10 @@ from typing import Any, NoReturn, Protocol, Self, TypeVar, cast
 import numpy as np
 
 from . import schema
+from .attempt import Attempt
 from .edition import Assignment, Edition, TestSpec
 from .errors import UsageError, WireError, nearest
-from .staging import Provided, Staged
+from .staging import Provided
 from .verdicts import Outcome, TestEnd, Verdict, malformed
 
 NOT_GRADED = (
@@ -77,45 +78,6 @@ def graded(
         return method
 
     return mark
-
-
-class Judging(Protocol):
-    """What judges hidden tests, where they are judged: only on staff's computers."""
-
-    hidden: ModuleType  # the judges' package, of which a basic test may ask something
-    answers: Path  # the folder of the answers
-
-    def judge(self, name: str) -> Callable[..., None]:
-        """Return the judge TOPIC_TEST."""
-
-    def judged_by(self, assignment: Assignment, provided: Provided) -> str:
-        """Return a hash of everything that decides a verdict."""
-
-    def stage_reference(self, target: Path, provided: Provided) -> list[Path]:
-        """Copy the reference to a new folder; return what student code must not read of it."""
-
-    def finding(self, about: Any, code: tuple[str, ...], find: Callable[[], Any]) -> Any:
-        """Return what `find` returns, now or earlier; see `GradedTestCase.finding`."""
-
-
-class Attempt(Protocol):
-    """What a case needs from its run (see `runner.Attempt`)."""
-
-    assignment: Assignment
-    edition: Edition
-    staged: Staged
-    data: Any  # what the assignment's QuestionSet.open_data returned
-    judging: Judging | None
-    seed: int
-    notes: str
-
-    def measure(self, name: str, value: float) -> None: ...
-
-    def observe(self, probe: str, role: str, args: dict, seed: int) -> Any: ...
-
-    def once(self, name: str, make: Callable[[Attempt], Any]) -> Any: ...
-
-    def finding(self, about: Any, code: tuple[str, ...], find: Callable[[], Any]) -> Any: ...
 
 
 class GradedTestCase:

@@ -6,7 +6,7 @@
     |  `- DataError        no readable data set: a test that needs one is not run
     `- WireError           bytes that are not a valid frame, whoever sent them
 Anything else that escapes while a test is judged is the student's fault if the reference in the
-submission's place succeeds, and otherwise the grader's (`runner.Run`).
+submission's place succeeds, and otherwise the grader's (`runner.judge`).
 """
 
 from __future__ import annotations

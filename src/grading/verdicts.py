@@ -79,7 +79,7 @@ class Verdict:
         look_at: where the test advises to look, for staff: `dim in submission/helper.py` or a file.
         place: the kind and function of a crash, which identify tests with the same crash.
         is_doubtful: whether the fault may be ours: it counts only if the reference, in the
-            submission's place, does better (`runner.Run`).
+            submission's place, does better (`runner.judge`).
         is_unwritten: whether the part that is tested is not written yet.
         missing_file: the name of a file that is missing and can be produced or renamed.
         hint: what was handed in instead of it, or "".

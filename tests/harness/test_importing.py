@@ -12,7 +12,7 @@ from grading.cases import bind
 from grading.errors import UsageError
 from grading.importing import Notes, Stuck, find_stuck, read_notes
 from grading.limits import Limits
-from grading.runner import Observer, Options, Run
+from grading.runner import Observer, Options
 from grading.verdicts import Outcome
 from questions.attention_exploration.tests import AttentionCopying
 from questions.shared.data_set import CourseData
@@ -234,7 +234,7 @@ def test_tests_of_files_run_first_and_results_come_in_the_editions_order(
 ):
     ran, heard = [], []
     monkeypatch.setattr(
-        Run, "run_test", lambda self, test, result: ran.append(test.spec.test_id) or result
+        "grading.runner.judge", lambda run, test, result: ran.append(test.spec.test_id) or result
     )
 
     class Hears(Observer):

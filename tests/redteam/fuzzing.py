@@ -10,6 +10,8 @@ import hashlib
 import json
 import time
 from collections.abc import Callable
+from dataclasses import replace
+from functools import partial
 from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
@@ -21,10 +23,11 @@ from autograder.isolation import sandbox
 from autograder.isolation.pool import finished
 from autograder.judging import course_runner, stage_reference
 from grading import wire
+from grading.attempt import Run
 from grading.cases import BoundTest, bind
 from grading.pool import Ending, Finished, Job, Pool
 from grading.results import Results, TestResult
-from grading.runner import Run, Runner
+from grading.runner import Runner, case_of, judge
 from grading.staging import stage
 from grading.verdicts import Outcome
 from grading.worker import READY
@@ -115,10 +118,13 @@ class Grader:
         edition = next(e for e in ASSIGNMENT.editions.values() if test.spec in e.tests)
         make = course_runner if hidden else Runner
         runner = make(ASSIGNMENT, Course())
+        reference = self._work / "reference" if hidden else None
         return Run(
-            runner=runner,
+            assignment=ASSIGNMENT,
             edition=edition,
-            staged=self._staged,
+            judging=runner.judging,
+            find_probe=Course().probe,
+            staged=replace(self._staged, reference=reference),
             work=self._work,
             pool=self._pool,
             data=self._data,
@@ -141,7 +147,8 @@ class Grader:
         # All tests pass, or there would be no rows.
         passed = [TestResult(t, "does", Outcome.PASSED) for t in run.edition.tests]
         results = Results(run.edition, SEED, passed)
-        return leaderboard.entries(ASSIGNMENT, results, run.case)
+        case = partial(case_of, run, bind(run.edition.tests, CASES))
+        return leaderboard.entries(ASSIGNMENT, results, case)
 
     def grade(
         self,
@@ -152,7 +159,7 @@ class Grader:
         """Return how a test ends if the submission's workers answer like this."""
         run = self.run(test, hidden)
         self._pool.answer, self._pool.asked, self._pool.mistake = answer, 0, None
-        result = run.run_test(test, TestResult(test.spec, test.description))
+        result = judge(run, test, TestResult(test.spec, test.description))
         if self._pool.mistake is not None:
             raise self._pool.mistake
         whole = Results(run.edition, SEED, [result]).as_dict(staff=True)

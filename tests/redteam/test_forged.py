@@ -17,6 +17,7 @@ import pytest
 from autograder.isolation.pool import finished
 from grading import wire
 from grading.results import TestResult
+from grading.runner import judge
 from grading.verdicts import REPORT, Outcome
 from grading.worker import READY
 from questions.shared.models import ANY_REAL
@@ -284,7 +285,7 @@ def test_an_error_without_a_place_just_before_the_deadline_is_nobodys(grader):
         return answering(None)  # the reference, which is stopped at once
 
     run.pool = SimpleNamespace(run=late)
-    result = run.run_test(TESTS[VALUES], TestResult(TESTS[VALUES].spec, ""))
+    result = judge(run, TESTS[VALUES], TestResult(TESTS[VALUES].spec, ""))
     assert result.outcome is Outcome.NOT_RUN
 
 
