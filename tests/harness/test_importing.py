@@ -12,6 +12,7 @@ from grading.cases import bind
 from grading.errors import UsageError
 from grading.importing import Notes, Stuck, find_stuck, read_notes
 from grading.limits import Limits
+from grading.pool import InProcessPool
 from grading.runner import Observer, Options
 from grading.verdicts import Outcome
 from questions.attention_exploration.tests import AttentionCopying
@@ -245,7 +246,7 @@ def test_tests_of_files_run_first_and_results_come_in_the_editions_order(
             heard.append(("told", result.spec.test_id))
 
     options = Options(submission=submission, in_process=True)
-    results = runner.run(options, 7, Hears())
+    results = runner.run(options, 7, Hears(), InProcessPool())
     bound = runner.tests(runner.assignment.edition(None))
     ids = [test.spec.test_id for test in bound]
     files = [test.spec.test_id for test in bound if test.of_files]
