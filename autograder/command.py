@@ -123,6 +123,11 @@ class StaffCommand(Command):
             raise UsageError(
                 "--replay reads seed and edition from the file: remove --seed and --edition"
             )
+        if asked.gradescope and not (asked.gradescope / "results").is_dir():
+            raise UsageError(
+                f"--gradescope {asked.gradescope}: there is no folder results/ in it, as on "
+                "Gradescope below /autograder"
+            )
 
     def _pages(self, asked: argparse.Namespace) -> dict[Path, bool]:
         """Return the requested reports, each with whether it is for staff."""

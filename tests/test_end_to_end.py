@@ -238,6 +238,7 @@ def test_course_files_install_and_the_public_commands_run_on_them(tree, tmp_path
         (["--json", "no/such/folder/r.json"], 2, "no folder"),
         (["--in-process", "--json", "r.json"], 2, "can't write a result"),
         (["--seed", "-1"], 2, "should not be negative"),
+        (["--gradescope", "nowhere"], 2, "no folder results/"),
         (["--list"], 0, "1e-0-basic"),
         (["--where", "1e-8-hidden"], 0, "judge  solutions/hidden/span_corruption.py:"),
         (["--where", "9z"], 2, "no test or question '9z'"),

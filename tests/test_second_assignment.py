@@ -76,6 +76,15 @@ def test_it_lists_its_tests_and_says_where_they_are(tree):
         assert place in places
 
 
+def test_gradescopes_command_has_no_result_without_judges(tree):
+    (tree.parent / "results").mkdir()
+    shutil.rmtree(tree / "solutions" / "hidden")
+    ran = grade(tree, "--gradescope", tree.parent, "--preview")
+    assert (ran.returncode, ran.stdout) == (3, "")
+    assert "without solutions/hidden/" in ran.stderr and "Traceback" not in ran.stderr
+    assert list((tree.parent / "results").iterdir()) == []
+
+
 def test_run_autograder_grades_it(tree, tmp_path):
     """Run Gradescope's script in a plain folder."""
     root = tree.parent

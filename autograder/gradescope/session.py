@@ -22,7 +22,7 @@ from grading.cases import Cases
 from grading.edition import VISIBILITIES, Edition, Gradescope
 from grading.errors import SubmissionError
 from grading.results import Results, TestResult, write_atomically
-from grading.runner import Observer, Options, Runner
+from grading.runner import Observer, Options, Runner, require_judging
 from grading.staging import Staged
 from grading.verdicts import ExitCode, Outcome, exit_code
 
@@ -90,6 +90,7 @@ class Session(Observer):
         self.results: Results
 
     def run(self) -> ExitCode:
+        require_judging(self._runner.judging)
         self._protect()
         for problem in self._about.problems:
             print(f"metadata: {printable.line(problem)}")

@@ -6,7 +6,7 @@ from html import unescape
 
 import pytest
 
-from grading import paths
+from autograder import paths
 from tests.classroom import similar
 from tools.classroom import __main__ as classroom
 from tools.classroom.similarity import command

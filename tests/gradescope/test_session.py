@@ -10,7 +10,7 @@ from types import SimpleNamespace
 import pytest
 
 from autograder import command, paths
-from autograder.gradescope import document, session
+from autograder.gradescope import document, leaderboard, session
 from grading.results import Results, TestResult
 from grading.staging import Staged
 from grading.verdicts import Outcome
@@ -68,10 +68,8 @@ class Runner:
     """In place of the runner: all tests pass except the hidden ones if `right` is False."""
 
     def __init__(self, edition, right=True):
-        self._right = right
+        self._right, self.judging = right, object()
         self.assignment = SimpleNamespace(edition=lambda name: edition)
-        board = [{"name": "vanilla: right on dev (%)", "value": 25.0}]
-        self.questions = SimpleNamespace(leaderboard=lambda *_: board)
 
     def tests(self, edition):
         return [SimpleNamespace(spec=spec) for spec in edition.tests]
@@ -109,6 +107,8 @@ def grade(tmp_path, monkeypatch):
     """Return grade(edition, metadata), which returns results.json."""
     monkeypatch.setattr(paths, "ANSWERS", tmp_path)
     monkeypatch.setattr(paths, "SOLUTIONS", tmp_path)
+    board = [{"name": "vanilla: right on dev (%)", "value": 25.0}]
+    monkeypatch.setattr(leaderboard, "entries", lambda *_: board)
     no_pool = SimpleNamespace(close=lambda: None)
     monkeypatch.setattr(command, "open_pool", lambda *_: no_pool)
     (tmp_path / session.SECRET).write_text("secret", encoding="ascii")
