@@ -146,7 +146,9 @@ class Rope(VariantCase):
     @graded(is_hidden=True)
     def test_gradients(self) -> None:
         """The gradient with respect to x is right."""
-        self.judge(**self.rope_gradient((2, 3, 6, 8)))
+        x, upstream = self.rng.normal(size=(2, 2, 3, 6, 8))
+        arguments = {"x": x, "cache": self._cache(8, 9), "upstream": upstream}
+        self.judge(arguments=arguments, got=self._outputs("rope.gradient", 1, **arguments))
 
     @graded(is_hidden=True)
     def test_whole_model(self) -> None:
@@ -201,12 +203,6 @@ class Rope(VariantCase):
                 look_at=TURN,
             )
         return got["outputs"]
-
-    def rope_gradient(self, shape: tuple[int, ...]) -> dict[str, Any]:
-        """Return the gradient of a random scalar of the rotated x, and the arguments."""
-        x, upstream = self.rng.normal(size=(2, *shape))
-        arguments = {"x": x, "cache": self._cache(shape[3], shape[2] + 3), "upstream": upstream}
-        return {"arguments": arguments, "got": self._outputs("rope.gradient", 1, **arguments)}
 
     def _outputs(self, probe: str, count: int, **arguments: Any) -> dict[str, Any]:
         return self.probe(probe, models.outputs(count), **arguments)

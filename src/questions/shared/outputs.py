@@ -58,15 +58,6 @@ class OutputsCase(GradedTestCase):
             )
         self.attempt.judging.hidden.expect_own_answers(self, variant, "dev")
 
-    def test_split(self, name: str, variant: str) -> dict[str, Any]:
-        """Return test predictions, with the right places where they are known."""
-        return {
-            "variant": variant,
-            "predicted": self.predictions(name, "test"),
-            "places": self.attempt.data.places("test"),
-            "threshold": self.attempt.data.dataset.thresholds[variant],
-        }
-
     def regenerated(self, params: str, prefix: str) -> dict[str, Any]:
         """Return the names that staff's judge needs to compare predictions with a checkpoint.
 
@@ -169,7 +160,12 @@ class VariantCase(HelperCase, OutputsCase):
     @graded(is_hidden=True)
     def test_test_accuracy(self) -> None:
         """{variant}.pretrain.test.predictions reaches the threshold."""
-        self.judge(**self.test_split(f"{self.variant}.pretrain.test.predictions", self.variant))
+        self.judge(
+            variant=self.variant,
+            predicted=self.predictions(f"{self.variant}.pretrain.test.predictions", "test"),
+            places=self.attempt.data.places("test"),  # None where they are not known
+            threshold=self.attempt.data.dataset.thresholds[self.variant],
+        )
 
     @graded(is_hidden=True)
     def test_matches_checkpoint(self) -> None:
