@@ -121,7 +121,7 @@ class RememberingPool:
         except _NoAnswer as none:
             return none.finished
         frame = wire.encode({"ok": True, "value": value})
-        return Finished(Ending(0, 0, "", 0.0, 0.0, 0, clean=True), True, frame, "")
+        return Finished(Ending(0, 0, "", 0.0, 0.0, 0), True, frame, "")
 
     def _ask(self, job: Job) -> Any:
         finished = self.pool.run(job)
