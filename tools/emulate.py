@@ -25,6 +25,7 @@ from pathlib import Path
 from typing import Any
 
 from autograder.description import REPO, Edition, UsageError, load_assignment
+from grading import staging, upload
 from grading.verdicts import Outcome
 
 from . import container
@@ -162,7 +163,11 @@ def _keep(results: Path, folder: Path) -> None:
 def _lay_out(place: container.Container, autograder: Path, submission: Path, metadata: Any) -> None:
     """Create Gradescope's documented tree: source, submission, results, two scripts, metadata."""
     root = place.autograder
-    _unpack(autograder, root / "source")
+    try:
+        with zipfile.ZipFile(autograder) as archive:
+            archive.extractall(root / "source")
+    except (OSError, zipfile.BadZipFile) as error:
+        raise EmulatorFailed(f"{autograder} can't be unpacked: {error}") from None
     for name in ("setup.sh", "run_autograder"):
         shutil.copy(root / "source" / name, root / name)
         (root / name).chmod(0o755)
@@ -177,12 +182,19 @@ def _lay_out(place: container.Container, autograder: Path, submission: Path, met
         (root / "submission_metadata.json").write_text(text, encoding="utf-8")
 
 
-def _unpack(path: Path, target: Path) -> None:
+def _unpack(submission: Path, target: Path) -> None:
+    """Unpack what the grader may look at, within its limits."""
+    target.mkdir()
     try:
-        with zipfile.ZipFile(path) as archive:
-            archive.extractall(target)
-    except (OSError, zipfile.BadZipFile) as error:
-        raise EmulatorFailed(f"{path} can't be unpacked: {error}") from None
+        file = open(submission, "rb")
+        with file, upload.open_archive(file, submission, str(submission), target.parent) as top:
+            for folder, names in top.walk():
+                target.joinpath(*folder.parts).mkdir(exist_ok=True)
+                for name in names:
+                    place = target.joinpath(*folder.parts, name)
+                    staging.copy(folder, name, place, staging.MAX_OUTPUT_BYTES)
+    except (OSError, ValueError, UsageError) as error:
+        raise EmulatorFailed(f"{submission} can't be unpacked: {error}") from None
 
 
 def about(kind: str) -> Any:

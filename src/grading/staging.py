@@ -322,32 +322,27 @@ def _take(folder: Folder, file: str, name: str, limit_bytes: int, staged: Staged
     Raises:
         SubmissionError: it is a link, or makes the submission too large.
     """
+    label, size = folder.label(file), folder.entries[file].size
     try:
-        size = folder.entries[file].size
         if size <= limit_bytes:
-            _refuse_too_large(staged.total_bytes + size, folder.label(file))
             size = copy(folder, file, staged.root / name, limit_bytes)
     except OSError as error:
         if error.errno in MACHINE_ERRNOS:
-            raise refusal(error, f"{folder.label(file)} can't be copied") from None
-        staged.omit(folder.label(file), f"can't be read: {error.strerror}")
+            raise refusal(error, f"{label} can't be copied") from None
+        staged.omit(label, f"can't be read: {error.strerror}")
     except ValueError as error:
-        staged.omit(folder.label(file), str(error))
+        staged.omit(label, str(error))
     else:
         if size > limit_bytes:
-            staged.omit(folder.label(file), f"{size} bytes, more than {limit_bytes}")
+            staged.omit(label, f"{size} bytes, more than {limit_bytes}")
             return
         staged.taken[name] = str(folder.place(file))
         staged.total_bytes += size
-        _refuse_too_large(staged.total_bytes, folder.label(file))
-
-
-def _refuse_too_large(total_bytes: int, file: str) -> None:
-    if total_bytes > MAX_TOTAL_BYTES:
-        raise SubmissionError(
-            f"too large: its files up to {file} have {total_bytes} bytes, "
-            f"more than {MAX_TOTAL_BYTES}; remove files that are not required"
-        )
+        if staged.total_bytes > MAX_TOTAL_BYTES:
+            raise SubmissionError(
+                f"too large: its files up to {label} have {staged.total_bytes} bytes, "
+                f"more than {MAX_TOTAL_BYTES}; remove files that are not required"
+            )
 
 
 def copy(folder: Folder, file: str, target: Path, limit_bytes: int) -> int:

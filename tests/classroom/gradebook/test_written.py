@@ -157,7 +157,7 @@ def test_what_holds_no_evaluations_is_refused(tmp_path):
     with pytest.raises(UsageError, match="written has no evaluations; expected files such as"):
         read_written(tmp_path / "written", extra)
     (tmp_path / "written.zip").write_bytes(b"PK")
-    with pytest.raises(UsageError, match="written.zip can't be unpacked"):
+    with pytest.raises(UsageError, match="written.zip can't be read as a zip"):
         read_written(tmp_path / "written.zip", extra)
 
 

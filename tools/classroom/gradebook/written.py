@@ -10,7 +10,6 @@ rubric.
 from __future__ import annotations
 
 import re
-import zipfile
 from collections import defaultdict
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
@@ -20,6 +19,7 @@ from pathlib import Path
 
 from grading.errors import UsageError
 
+from .. import places
 from .cells import Row, Sheet, Table, parse, read, shown, table
 from .handed import Handed, Item, question_of
 from .people import Mention
@@ -64,24 +64,20 @@ def read_written(path: Path, is_extra: IsExtra) -> Written:
     Raises:
         UsageError: if it is something else; the message names the file and the row.
     """
-    if path.is_dir():
-        files = [(p.name, p.read_bytes()) for p in sorted(path.glob("*.csv"))]
-        return _evaluations(path.name, files, is_extra)
-    if path.suffix.lower() == ".zip":
-        return _evaluations(path.name, _zipped(path), is_extra)
+    if path.is_dir() or path.suffix.lower() == ".zip":
+        return _evaluations(path.name, _files(path), is_extra)
     return _scores(table(read(path, SCORES), ("Email", "Total Score"), None), is_extra)
 
 
-def _zipped(path: Path) -> list[tuple[str, bytes]]:
-    try:
-        with zipfile.ZipFile(path) as archive:
-            found = [i for i in archive.infolist() if i.filename.lower().endswith(".csv")]
-            found = [i for i in found if "__MACOSX" not in i.filename]
-            if large := [i.filename for i in found if i.file_size > MAX_BYTES]:
-                raise UsageError(f"{path.name}: {large[0]} is larger than {MAX_BYTES} bytes")
-            return [(i.filename.rpartition("/")[2], archive.read(i)) for i in found]
-    except (OSError, zipfile.BadZipFile, NotImplementedError, RuntimeError) as error:
-        raise UsageError(f"{path.name} can't be unpacked: {error}") from None
+def _files(path: Path) -> list[tuple[str, bytes]]:
+    found = []
+    for name, file in places.walk(places.place(path)):
+        if file.kind == "file" and name.lower().endswith(".csv"):
+            if file.size > MAX_BYTES:
+                raise UsageError(f"{path.name}: {name} is larger than {MAX_BYTES} bytes")
+            with places.opened(file) as reader:
+                found.append((file.name, reader.read()))
+    return found
 
 
 # Scores ------------------------------------------------------------------------------------------
