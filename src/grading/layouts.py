@@ -1,8 +1,7 @@
 """Knows where people put their code and outputs, and how names change on the way to the grader.
 
-The public course has had its files in `src/*.py`, in `src/submission/` and flat; people zip the
-folder above, the folder below, or all of a drive; browsers and systems change names. Where the code
-is found decides nothing else: it is graded alike.
+The public course has had its files in `src/*.py`, in `src/submission/` and flat; people pack the
+folder above, the folder below, or all of a drive. Wherever the code is, it is graded alike.
 """
 
 from __future__ import annotations
@@ -76,7 +75,7 @@ def _usual_place(start: Folder) -> tuple[Folder | None, bool]:
         outer = find_outer()
         for parts in (("submission",), ("src", "submission"), ()):
             folder = outer and outer.below(*parts)
-            if folder and _has_python(folder.names):
+            if folder and any(name.endswith(".py") for name in folder.names):
                 return folder, not parts
     return None, False
 
@@ -93,9 +92,9 @@ def _search(start: Folder, own: Collection[str], given: Collection[str]) -> Pack
     Raises:
         SubmissionError: two folders have them.
     """
-    files = [(folder, set(names)) for folder, names in start.walk()]
+    files = [(folder, {*names}) for folder, names in start.walk()]
     known = {*own, *given} - {"__init__.py"}
-    python = [folder for folder, names in files if _has_python(names)]
+    python = [folder for folder, names in files if any(n.endswith(".py") for n in names)]
     named = [one for one in python if one.parts and PACKAGE.fullmatch(one.parts[-1])]
     full = [folder for folder, names in files if len(known & names) >= ENOUGH_MODULES]
     for places in (named, full):
@@ -107,10 +106,6 @@ def _search(start: Folder, own: Collection[str], given: Collection[str]) -> Pack
         if places:
             return Package(places[0], is_usual=False)
     return None
-
-
-def _has_python(names: Iterable[str]) -> bool:
-    return any(name.endswith(".py") for name in names)
 
 
 def only_archive(start: Folder) -> tuple[Folder, str] | None:

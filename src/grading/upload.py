@@ -22,7 +22,7 @@ import stat
 import tarfile
 import tempfile
 import zipfile
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterator
 from contextlib import ExitStack, contextmanager, suppress
 from dataclasses import dataclass, replace
 from functools import cached_property, partial
@@ -380,7 +380,8 @@ def open_archive(file: IO[bytes], path: Path, alias: str, work: Path) -> Iterato
         work: a folder where an archive's data may be stored, in a file without a name.
 
     Raises:
-        SubmissionError: it is neither, is damaged, or is too large.
+        SubmissionError: it is neither, is damaged, or is too large, or a name in it leads elsewhere
+            or is there twice.
     """
     with ExitStack() as stack:
         with archive_errors(path.name):
@@ -395,10 +396,14 @@ def open_archive(file: IO[bytes], path: Path, alias: str, work: Path) -> Iterato
                 tar = stack.enter_context(tarfile.open(fileobj=_Listing(file), mode="r:"))
                 members = _tar_members(tar, path.name)
             else:
-                members = zip_members(
-                    stack.enter_context(zipfile.ZipFile(_Listing(file))), path.name
-                )
-            tree = _tree(members)
+                packed_zip = stack.enter_context(zipfile.ZipFile(_Listing(file)))
+                members = zip_members(packed_zip, path.name)
+            tree: Tree = {}
+            for number, (name, member) in enumerate(members):
+                if number >= MAX_FILES:
+                    raise SubmissionError(TOO_MANY.format(MAX_FILES))
+                if member.kind != "folder":
+                    add(tree, name, member)
         yield Folder(folder_of(tree), path, alias)
 
 
@@ -470,10 +475,7 @@ class _Reader(io.RawIOBase):
             return self._stream.read(size)
 
 
-Members = Iterator[tuple[str, Entry]]
-
-
-def zip_members(zip_file: zipfile.ZipFile, archive: str) -> Members:
+def zip_members(zip_file: zipfile.ZipFile, archive: str) -> Iterator[tuple[str, Entry]]:
     """Yield the entries of a zip, each with its path."""
     for info in zip_file.infolist():
         mode = stat.S_IFMT(info.external_attr >> 16)
@@ -487,7 +489,7 @@ def zip_members(zip_file: zipfile.ZipFile, archive: str) -> Members:
         yield name, _member("folder" if info.is_dir() else kind, info.file_size, read)
 
 
-def _tar_members(tar_file: tarfile.TarFile, archive: str) -> Members:
+def _tar_members(tar_file: tarfile.TarFile, archive: str) -> Iterator[tuple[str, Entry]]:
     for info in tar_file:
         if info.size < 0:  # tarfile would read the same description again, for ever
             raise SubmissionError(f"{info.name!a} has a negative size")
@@ -523,21 +525,6 @@ def _open_in_tar(tar_file: tarfile.TarFile, info: tarfile.TarInfo, archive: str)
         stream = tar_file.extractfile(info)
         assert stream is not None  # it is a file
         return cast(IO[bytes], _Reader(archive, stream))
-
-
-def _tree(members: Iterable[tuple[str, Entry]]) -> Tree:
-    """Return an archive's files by folder, as far as a submission is searched.
-
-    Raises:
-        SubmissionError: a name leads elsewhere, is there twice, or there are too many.
-    """
-    tree: Tree = {}
-    files = ((name, member) for name, member in members if member.kind != "folder")
-    for number, (name, member) in enumerate(files):
-        if number >= MAX_FILES:
-            raise SubmissionError(TOO_MANY.format(MAX_FILES))
-        add(tree, name, member)
-    return tree
 
 
 def add(tree: Tree, name: str, entry: Entry, is_whole: bool = False) -> None:
