@@ -36,7 +36,7 @@ INDEX = "index.html"
 USUAL = ("report", "report-anonymous")  # folders in DIR
 WITHHELD = Path("gradebook") / "withheld.csv"  # see the gradebook
 EMPTY: frozenset[str] = frozenset()
-MOST_EXAMPLES = 40  # with code, for each of which a submission is unpacked
+MOST_EXAMPLES = 40  # with code, for each of which a submission is staged
 MOST_WHO = 200  # names in a list
 MOST_MESSAGE = 2_000  # characters of an example's message
 
