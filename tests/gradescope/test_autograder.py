@@ -285,6 +285,23 @@ def test_an_earlier_years_layout_and_a_wrapping_folder_with_litter(short, upload
     assert "metadata: submission_metadata.json" in seen.stdout
 
 
+def test_a_submission_is_unpacked_within_the_graders_rules(tmp_path):
+    with zipfile.ZipFile(tmp_path / "autograder.zip", "w") as writer:
+        writer.writestr("setup.sh", "")
+        writer.writestr("run_autograder", "#!/bin/sh\nls -R submission\n")
+    with zipfile.ZipFile(tmp_path / "upload.zip", "w") as writer:
+        writer.writestr("a5/submission/dataset.py", "x = 1\n")
+        writer.writestr("a5/.venv/lib/large.py", "x = 1\n" * 1000)
+    seen = emulate.grade(tmp_path / "autograder.zip", tmp_path / "upload.zip", limits=LIMITS)
+    assert "dataset.py" in seen.stdout and "large.py" not in seen.stdout
+    with zipfile.ZipFile(tmp_path / "upload.zip", "a") as writer:
+        link = zipfile.ZipInfo("a5/submission/secret.py")
+        link.external_attr = (stat.S_IFLNK | 0o777) << 16
+        writer.writestr(link, "/etc/passwd")
+    with pytest.raises(emulate.EmulatorFailed, match="a5/submission/secret.py is a link"):
+        emulate.grade(tmp_path / "autograder.zip", tmp_path / "upload.zip", limits=LIMITS)
+
+
 def test_an_upload_without_code_gets_zero_and_the_reason(short, tmp_path):
     (tmp_path / "upload").mkdir()
     (tmp_path / "upload" / "essay.pdf").write_bytes(b"%PDF")
