@@ -8,6 +8,7 @@ import pytest
 from autograder.description import load_assignment
 from grading.errors import SubmissionError
 from grading.runner import Runner
+from grading.upload import on_disk
 from questions.course import Course
 from tests.classroom.tiny import class_of
 from tools import archive
@@ -243,7 +244,8 @@ def test_a_zip_without_a_submission_is_refused_in_the_same_words(tmp_path):
     (tmp_path / "upload.zip").write_bytes(archive.packed({"notes.txt": b"x"}))
     (tmp_path / "work").mkdir()
     with pytest.raises(SubmissionError, match="^the upload: no folder"):
-        shipping.pack(tmp_path / "upload.zip", tmp_path / "work", Course.provided)
+        packed = Upload((("upload.zip", on_disk(tmp_path, "upload.zip")),))
+        shipping.pack(packed, tmp_path / "work", Course.provided)
 
 
 # ---------------------------------------------------------------- what is sent
