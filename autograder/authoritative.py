@@ -1,4 +1,4 @@
-"""What a run whose score counts requires besides its confinement: a seed, staff's files, the data.
+"""What a run whose score counts requires of its pool and its seed.
 
 See `isolation/authority.py` for how the confinement is verified.
 """
@@ -8,9 +8,12 @@ from __future__ import annotations
 import hashlib
 import hmac
 
+from grading.cases import derive_seed
 from grading.errors import GradingError, UsageError
+from grading.local_pool import LocalPool
+from grading.pool import Pool
 
-from . import paths
+from . import isolation, paths
 
 SECRET = "grading_secret"  # in solutions/data
 GUESSABLE = 1 << 40  # all smaller seeds can be tried out while a test runs
@@ -47,3 +50,21 @@ def large_seed(seed: int) -> int:
             f"find by trying, only with solutions/data/{SECRET}; `make autograder` creates it"
         )
     return seed_from_secret(f"seed {seed}")
+
+
+def open_pool(seed: int, counts: bool = False) -> Pool:
+    """Return the pool for a run next to the solutions.
+
+    Where workers can't be confined (Windows, macOS), each job has a process of its own: nothing
+    that student code did may meet the reference.
+
+    Args:
+        seed: the run's.
+        counts: whether the run's score counts.
+    """
+    hash_seed = derive_seed(seed, "hash")
+    if not isolation.is_available():
+        if counts:
+            raise GradingError("this run can't be authoritative: it needs Linux")
+        return LocalPool(hash_seed, always_fresh=True)
+    return isolation.confined_pool(hash_seed, authoritative=counts)

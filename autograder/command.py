@@ -6,11 +6,9 @@ import argparse
 import secrets
 from pathlib import Path
 
-from grading.cases import derive_seed
 from grading.cli import Command, ResultsFile
 from grading.edition import load_assignment
-from grading.errors import GradingError, UsageError
-from grading.local_pool import LocalPool
+from grading.errors import UsageError
 from grading.pool import Pool
 from grading.results import TestResult
 from grading.runner import Runner
@@ -42,7 +40,7 @@ class StaffCommand(Command):
     def open_pool(self, asked: argparse.Namespace, seed: int) -> Pool:
         if asked.in_process:
             return super().open_pool(asked, seed)
-        return open_pool(seed, asked.authoritative)
+        return authoritative.open_pool(seed, asked.authoritative)
 
     def grade(self, runner: Runner, asked: argparse.Namespace) -> int:
         record = replay.read(asked.replay) if asked.replay else None
@@ -133,24 +131,6 @@ class StaffCommand(Command):
         """Return the requested reports, each with whether it is for staff."""
         files = ((asked.html, False), (asked.staff_html, True))
         return {path: for_staff for path, for_staff in files if path}
-
-
-def open_pool(seed: int, counts: bool = False) -> Pool:
-    """Return the pool for a run next to the solutions.
-
-    Where workers can't be confined (Windows, macOS), each job has a process of its own: nothing
-    that student code did may meet the reference.
-
-    Args:
-        seed: the run's.
-        counts: whether the run's score counts.
-    """
-    hash_seed = derive_seed(seed, "hash")
-    if not isolation.is_available():
-        if counts:
-            raise GradingError("this run can't be authoritative: it needs Linux")
-        return LocalPool(hash_seed, always_fresh=True)
-    return isolation.confined_pool(hash_seed, authoritative=counts)
 
 
 class Console(ResultsFile):

@@ -26,8 +26,8 @@ from grading.runner import Observer, Options, Runner, require_judging
 from grading.staging import Staged
 from grading.verdicts import ExitCode, Outcome, exit_code
 
-from .. import command, console, pages, paths, replay
-from ..authoritative import SECRET, seed_from_secret
+from .. import console, pages, paths, replay
+from ..authoritative import SECRET, open_pool, seed_from_secret
 from . import document, leaderboard, metadata
 from .feedback import shortened
 from .metadata import Metadata
@@ -108,7 +108,7 @@ class Session(Observer):
         self.results = self._runner.blank(self._edition, seed, self._name)
         self._write()  # from the beginning, so that the canary can try to read it
         try:
-            with contextlib.closing(command.open_pool(seed, self._authoritative)) as pool:
+            with contextlib.closing(open_pool(seed, self._authoritative)) as pool:
                 self._runner.run(options, seed, self, pool)
         except SubmissionError as error:
             self._refuse(str(error))

@@ -31,7 +31,7 @@ def expected(source, course) -> dict[str, list]:
     code = """
 import json, sys
 from pathlib import Path
-from autograder.command import open_pool
+from autograder.authoritative import open_pool
 from autograder.judging import course_runner
 from grading import paths
 from grading.edition import load_assignment

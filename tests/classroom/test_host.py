@@ -16,7 +16,7 @@ from pathlib import Path
 import pytest
 
 from autograder import paths
-from autograder.command import open_pool
+from autograder.authoritative import open_pool
 from autograder.isolation.guardian import resident_bytes
 from grading.pool import FLAGS
 from grading.runner import Observer, Options

@@ -9,7 +9,7 @@ from types import SimpleNamespace
 
 import pytest
 
-from autograder import command, paths
+from autograder import paths
 from autograder.gradescope import document, leaderboard, session
 from grading.results import Results, TestResult
 from grading.staging import Staged
@@ -110,7 +110,7 @@ def grade(tmp_path, monkeypatch):
     board = [{"name": "vanilla: right on dev (%)", "value": 25.0}]
     monkeypatch.setattr(leaderboard, "entries", lambda *_: board)
     no_pool = SimpleNamespace(close=lambda: None)
-    monkeypatch.setattr(command, "open_pool", lambda *_: no_pool)
+    monkeypatch.setattr(session, "open_pool", lambda *_: no_pool)
     (tmp_path / session.SECRET).write_text("secret", encoding="ascii")
     (tmp_path / "results").mkdir()
 

@@ -368,7 +368,7 @@ STAGES = [  # file, and the function of ours that crashes there
     ("src/grading/staging.py", "copy"),
     ("autograder/judging.py", "load_hidden"),
     ("src/questions/shared/data_set.py", "CourseData.__init__"),
-    ("autograder/command.py", "open_pool"),
+    ("autograder/authoritative.py", "open_pool"),
     ("src/grading/worker.py", "preload"),
     ("autograder/isolation/guardian.py", "become_subreaper"),
     ("autograder/isolation/guardian.py", "watch"),
