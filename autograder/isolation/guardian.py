@@ -9,6 +9,7 @@ and reports how the worker ended.
 
 from __future__ import annotations
 
+import contextlib
 import os
 import select
 import signal
@@ -113,7 +114,8 @@ def kill_descendants() -> bool:
     deadline = time.monotonic() + CLEANUP_S
     while time.monotonic() < deadline:
         for pid in _descendants(os.getpid()):
-            _kill(pid)
+            with contextlib.suppress(ProcessLookupError, PermissionError):
+                os.kill(pid, signal.SIGKILL)
         if reap():
             return True
         time.sleep(0.002)
@@ -239,7 +241,7 @@ def _pages(pid: int, numbers: list[bytes]) -> int:
 
 
 def _descendants(root: int) -> list[int]:
-    """Return all processes below `root`, children first."""
+    """Return all processes below `root`, parents first."""
     found, waiting = [], [root]
     while waiting:
         pid = waiting.pop()
@@ -258,10 +260,3 @@ def _children_files(pid: int) -> list[Path]:
         return [task / "children" for task in Path(f"/proc/{pid}/task").iterdir()]
     except OSError:
         return []
-
-
-def _kill(pid: int) -> None:
-    try:
-        os.kill(pid, signal.SIGKILL)
-    except (ProcessLookupError, PermissionError):
-        pass

@@ -19,24 +19,7 @@ import stat
 import struct
 from collections.abc import Collection
 
-from .system_calls import (
-    ABSENT,
-    ALLOWED,
-    CLONE,
-    CLONE_THREAD,
-    COMMANDS,
-    ERRNO,
-    FORK,
-    KINDS,
-    MAP_ANONYMOUS,
-    MAP_HUGETLB,
-    MAP_SHARED,
-    MMAP,
-    NEW_NAMESPACES,
-    OWN_PID_ONLY,
-    REFUSED,
-    VFORK,
-)
+from . import system_calls as calls
 
 # Landlock
 CREATE_RULESET, ADD_RULE, RESTRICT_SELF = 444, 445, 446  # the same on every architecture
@@ -59,7 +42,7 @@ NUMBER_AT, ARCH_AT = 0, 4
 INSTRUCTION = struct.Struct("=HBBI")
 ARCHES = {"x86_64": (0xC000003E, 0), "aarch64": (0xC00000B7, 1)}
 # The kernel's error for a user with too many processes, which programs expect.
-NO_MORE = ERRNO | errno.EAGAIN
+NO_MORE = calls.ERRNO | errno.EAGAIN
 
 Instruction = tuple[int, int, int, int]  # code, jump if true, jump if false, constant
 
@@ -182,12 +165,12 @@ def build_filter(machine: str, own_pid: int, processes: bool) -> list[Instructio
         (JEQ, 1, 0, arch),
         (RETURN, 0, 0, KILL),  # 32-bit calls have other numbers
         (LOAD, 0, 0, NUMBER_AT),
-        *_of(CLONE[column], _clone(processes)),
-        *_of(MMAP[column], _mmap()),
+        *_of(calls.CLONE[column], _clone(processes)),
+        *_of(calls.MMAP[column], _mmap()),
     ]
-    for numbers in OWN_PID_ONLY.values():
+    for numbers in calls.OWN_PID_ONLY.values():
         program += _of(numbers[column], _own_pid(own_pid))
-    for each in COMMANDS.values():
+    for each in calls.COMMANDS.values():
         tests = [_load(each.argument)]
         for command, action in each.actions.items():
             tests += [(JEQ, 0, 1, command), _return(action)]
@@ -197,15 +180,18 @@ def build_filter(machine: str, own_pid: int, processes: bool) -> list[Instructio
 
 def _by_number(column: int, processes: bool) -> list[Instruction]:
     """Return the end of the filter: what is done with a call whatever its arguments."""
-    actions = {number[column]: ALLOWED if processes else NO_MORE for number in (FORK, VFORK)}
-    for kind in KINDS:
+    actions = {
+        number[column]: calls.ALLOWED if processes else NO_MORE
+        for number in (calls.FORK, calls.VFORK)
+    }
+    for kind in calls.KINDS:
         actions |= {numbers[column]: kind.action for numbers in kind.calls.values()}
     known = sorted(number for number in actions if number is not None)
     # From the last number down, since a comparison finds all numbers from one on; also those of
     # x86-64's second table, x32, which are far beyond.
-    program = [(JGE, 0, 1, known[-1] + 1), _return(ABSENT)]
+    program = [(JGE, 0, 1, known[-1] + 1), _return(calls.ABSENT)]
     for number in range(known[-1], -1, -1):
-        action, below = actions.get(number, ABSENT), actions.get(number - 1, ABSENT)
+        action, below = actions.get(number, calls.ABSENT), actions.get(number - 1, calls.ABSENT)
         if number == 0:
             program.append(_return(action))
         elif action != below:
@@ -221,22 +207,22 @@ def _of(number: int, then: list[Instruction]) -> list[Instruction]:
 def _clone(processes: bool) -> list[Instruction]:
     return [
         _load(0),
-        (JSET, 0, 1, NEW_NAMESPACES),
-        _return(REFUSED),
-        (JSET, 1, 0, CLONE_THREAD),
-        _return(ALLOWED if processes else NO_MORE),
-        _return(ALLOWED),
+        (JSET, 0, 1, calls.NEW_NAMESPACES),
+        _return(calls.REFUSED),
+        (JSET, 1, 0, calls.CLONE_THREAD),
+        _return(calls.ALLOWED if processes else NO_MORE),
+        _return(calls.ALLOWED),
     ]
 
 
 def _mmap() -> list[Instruction]:
     return [
         _load(3),
-        (JSET, 2, 0, MAP_HUGETLB),
-        (JSET, 0, 2, MAP_ANONYMOUS),
-        (JSET, 0, 1, MAP_SHARED),
-        _return(REFUSED),
-        _return(ALLOWED),
+        (JSET, 2, 0, calls.MAP_HUGETLB),
+        (JSET, 0, 2, calls.MAP_ANONYMOUS),
+        (JSET, 0, 1, calls.MAP_SHARED),
+        _return(calls.REFUSED),
+        _return(calls.ALLOWED),
     ]
 
 
@@ -245,8 +231,8 @@ def _own_pid(own_pid: int) -> list[Instruction]:
         _load(0),
         (JEQ, 2, 0, own_pid),
         (JEQ, 1, 0, 0),
-        _return(REFUSED),
-        _return(ALLOWED),
+        _return(calls.REFUSED),
+        _return(calls.ALLOWED),
     ]
 
 

@@ -182,7 +182,8 @@ class Zygote:
         frame_r, frame_w = os.pipe()
         output_r, output_w = os.pipe()
         frame, output = Reader(frame_r, MAX_FRAME_BYTES), Reader(output_r, MAX_OUTPUT_BYTES)
-        sender = start(send, request_w, request)
+        sender = threading.Thread(target=send, args=(request_w, request), daemon=True)
+        sender.start()
         theirs = [request_r, frame_w, output_w]
         try:
             guardian = self._send(json.dumps(message).encode("utf-8"), theirs)
@@ -314,13 +315,6 @@ class Reader(threading.Thread):
                 self.data += chunk[: max(0, self._keep - len(self.data))]
         finally:
             os.close(self._fd)
-
-
-def start(target: Any, *args: Any) -> threading.Thread:
-    """Run a function in a thread."""
-    thread = threading.Thread(target=target, args=args, daemon=True)
-    thread.start()
-    return thread
 
 
 def send(fd: int, data: bytes) -> None:
