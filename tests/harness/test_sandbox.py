@@ -56,6 +56,7 @@ def counts_as(uid: int, code: str) -> list[int]:
     """Run Python code as a user who has nothing else running; return the numbers it prints."""
     ran = subprocess.run(
         [sys.executable, "-B", "-c", code],
+        env=os.environ | {"OPENBLAS_NUM_THREADS": "1"},  # as workers have it, which numpy heeds
         user=uid,
         group=NOBODY,
         extra_groups=[],
