@@ -150,7 +150,7 @@ def _questions(report: Report, terminal: Terminal) -> list[str]:
         begun = question.passed or not here or not all(cause.is_unwritten for cause in here)
         if not begun and not concerned & for_points:
             waiting.append(question.number)
-        elif question.is_folded and _is_finished(question):
+        elif question.is_folded and all(t.is_fine and not t.output for t in question.tests):
             finished.append(question.number)
         else:
             lines += _question(question, here, terminal)
@@ -159,11 +159,6 @@ def _questions(report: Report, terminal: Terminal) -> list[str]:
             line = f"{NO_POINTS}, {kind}: {', '.join(numbers)}"
             lines += terminal.fitted(line, " " * NUMBER, " " * NUMBER + "  ")
     return lines
-
-
-def _is_finished(question: Question) -> bool:
-    """Return whether a question is fine as far as it is graded here, and printed nothing."""
-    return all(test.is_fine and not test.output for test in question.tests)
 
 
 def _test(test: TestResult, causes: Sequence[Cause], terminal: Terminal) -> list[str]:
