@@ -5,7 +5,22 @@ crosses. A test asks a *probe* something about a submission. The probe runs in a
 with the submission's code and answers with one frame (`wire.py`) of JSON and arrays. The parent
 checks the answer (`schema.py`) and judges it: basic tests assert in src/questions/, hidden ones in
 a judge that is handed in, and only run without one. docs/architecture.md follows a submission
-through all of it.
+through all of it. Each line here uses only what is below it:
+
+    cli.py, where.py      the command
+    runner.py             a submission is staged, its tests are judged
+    cases.py              what a test is, and where an assignment's tests are
+    attempt.py            what a test observes of a submission, by its probes
+    report.py, terminal.py, results.py: results, and how students read them
+    verdicts.py           how a test ended, as a value and in words
+    local_pool.py, pool.py: who runs a probe in which process
+    worker.py, importing.py, traces.py, watchdog.py, limits.py, bare_names.py, float_ranges.py:
+                          what happens in it
+    staging.py, layouts.py, upload.py: which files are graded
+    edition.py            what is graded: editions, questions, points
+    wire.py, schema.py    frames, and what must be in them
+    printable.py, errors.py, paths.py: used everywhere
+    imports.py, markers.py: students' files before they are handed in
 
 What a run promises, whichever pool runs it:
 - A probe returns observations, and the parent judges them. Frames are never unpickled, and nothing
