@@ -32,37 +32,38 @@ HEADING = """\
 """
 
 Outcomes = dict[str, str]  # test -> outcome's word
-
-
-def outcomes(variant: Variant, seed: int) -> Outcomes:
-    """Return what the tests say about a variant. Call it in a process of `open_executor`."""
-    bench = here()
-    tests = variant.tests(bench.tests)
-    results = bench.verdicts(variant, tests, seed)
-    return {variant.key(t): results[t.spec.topic, t.spec.name].outcome.value for t in tests}
+Ending = tuple[str, str, str]  # a test's outcome, message and cause
 
 
 def endings(
     variant: Variant, seed: int, order: int | None = None, confined: bool = False
-) -> dict[str, tuple[str, str, str]]:
-    """Return each test's outcome, message and cause. Call it in a process of `open_executor`.
+) -> dict[str, Ending]:
+    """Return how each test of a variant ended. Call it in a process of `open_executor`.
 
     Args:
-        order: of the seed of a random order of tests; by default the edition's.
+        order: the seed of a random order of tests; by default it is the edition's.
         confined: whether workers are staff's.
     """
     bench = here(confined)
     tests = variant.tests(bench.tests)
+    shuffled = list(tests)
     if order is not None:
-        random.Random(order).shuffle(tests)
-    results = bench.verdicts(variant, tests, seed).values()
-    return {f"{r.spec.topic}.{r.spec.name}": (r.outcome.value, r.message, r.cause) for r in results}
+        random.Random(order).shuffle(shuffled)
+    results = bench.verdicts(variant, shuffled, seed)
+    ended = [(variant.key(t), results[t.spec.topic, t.spec.name]) for t in tests]
+    return {key: (r.outcome.value, r.message, r.cause) for key, r in ended}
 
 
-def submit(executor: Executor, variants: Iterable[Variant], seed: int) -> dict[Variant, Future]:
-    """Start all, beginning with the corruptions, which take longest."""
-    order = sorted(variants, key=lambda v: v.topic != "span_corruption")
-    return {variant: executor.submit(outcomes, variant, seed) for variant in order}
+def outcomes(ended: dict[str, Ending]) -> Outcomes:
+    return {test: outcome for test, (outcome, _, _) in ended.items()}
+
+
+def submit(
+    executor: Executor, variants: Iterable[Variant], seed: int, order: int | None = None
+) -> dict[Variant, Future]:
+    """Start all, beginning with the corruptions, which take longest; see `endings`."""
+    longest_first = sorted(variants, key=lambda v: v.topic != "span_corruption")
+    return {v: executor.submit(endings, v, seed, order) for v in longest_first}
 
 
 def grouped(found: Outcomes) -> dict[str, list[str]]:
@@ -123,7 +124,7 @@ def main(arguments: list[str] | None = None) -> int:
     with open_executor() as executor:
         chosen = [v for v in all_variants() if asked.pattern in v.name]
         for variant, future in submit(executor, chosen, asked.seed).items():
-            found = future.result()
+            found = outcomes(future.result())
             text = difference(variant.name, table.get(variant.name), found)
             if text:
                 differs = True

@@ -15,7 +15,7 @@ VARIANTS = all_variants()
 TABLE = golden_verdicts.read_table()
 BY_NAME = {variant.name: variant for variant in VARIANTS}
 TESTS = pinned.load().edition("current").tests
-OF_THE_TABLE = "test_verdicts_are_those_of_the_table"
+OF_VARIANTS = ("test_verdicts_are_those_of_the_table", "test_confined_workers_say_the_same")
 
 
 @pytest.fixture(scope="module")
@@ -27,12 +27,17 @@ def executor():
 
 @pytest.fixture(scope="module")
 def found(executor, request: pytest.FixtureRequest):
-    """Run all selected variants at once; return their outcomes."""
-    ours = [item for item in request.session.items if item.originalname == OF_THE_TABLE]
+    """Run all selected variants at once; return how their tests end."""
+    ours = [item for item in request.session.items if item.originalname in OF_VARIANTS]
     selected = {item.callspec.params["name"] for item in ours}
     chosen = [variant for variant in VARIANTS if variant.name in selected]
     futures = golden_verdicts.submit(executor, chosen, golden_verdicts.SEED)
     return {variant.name: future for variant, future in futures.items()}
+
+
+@pytest.fixture(scope="module")
+def everything(executor):
+    return golden_verdicts.submit(executor, VARIANTS, golden_verdicts.SEED)
 
 
 def place_of(name: str) -> tuple[str, bool, str]:
@@ -44,39 +49,27 @@ def place_of(name: str) -> tuple[str, bool, str]:
 @pytest.mark.parametrize("name", BY_NAME)
 def test_verdicts_are_those_of_the_table(name: str, found):
     """Every difference is printed: read it, then update the table."""
-    outcomes = found[name].result()
+    outcomes = golden_verdicts.outcomes(found[name].result())
     difference = golden_verdicts.difference(name, TABLE.get(name), outcomes)
     command = "if this is meant: python -m tests.golden_verdicts --write"
     assert not difference, f"{difference}\n{command}"
 
 
 @pytest.mark.parametrize("name", sampled(BY_NAME, place_of))
-def test_confined_workers_say_the_same(name: str, executor):
+def test_confined_workers_say_the_same(name: str, found, executor):
     """Those of this test share nothing; a student's do one test after another."""
-    ours, theirs = (
-        executor.submit(
-            golden_verdicts.endings, BY_NAME[name], golden_verdicts.SEED, None, confined
-        )
-        for confined in (False, True)
-    )
-    assert ours.result() == theirs.result()
+    given = BY_NAME[name], golden_verdicts.SEED
+    confined = executor.submit(golden_verdicts.endings, *given, confined=True)
+    assert confined.result() == found[name].result()
 
 
 @pytest.mark.long
 @pytest.mark.parametrize("order", range(3))
-def test_the_order_of_tests_changes_nothing(order: int, executor):
-    """A pool's workers run the tests of all variants, each time in another order."""
-    ran = {
-        (variant.name, way): executor.submit(
-            golden_verdicts.endings, variant, golden_verdicts.SEED, way
-        )
-        for way in (None, order)
-        for variant in VARIANTS
-    }
-    for variant in VARIANTS:
-        expected = ran[variant.name, None].result()
-        found = ran[variant.name, order].result()
-        assert {test: found[test] for test in expected} == expected, variant.name
+def test_the_order_of_tests_changes_nothing(order: int, everything, executor):
+    """A student's workers run the tests of all variants, each time in another order."""
+    found = golden_verdicts.submit(executor, VARIANTS, golden_verdicts.SEED, order)
+    differ = [v.name for v in VARIANTS if found[v].result() != everything[v].result()]
+    assert not differ
 
 
 @pytest.mark.parametrize("name", [v.name for v in VARIANTS if v.is_right])

@@ -33,8 +33,6 @@ STRICT = ("builtins", "sys", "random", "numpy", "torch", "torch.nn", "torch.nn.f
 FIXED = (types.FunctionType, types.BuiltinFunctionType, types.ModuleType, type)
 CACHED = ("__slotnames__", "__annotations__", "__abstractmethods__")  # in classes, by Python itself
 
-Setting = tuple[str, Callable[[], Any], Callable[[Any], Any] | None]
-
 
 class Traces:
     """Remembers what a worker was like before its first job."""
@@ -42,15 +40,15 @@ class Traces:
     def __init__(self) -> None:
         gc.collect()
         gc.freeze()  # from now on, only what jobs make is looked through
-        self._modules: dict[str, Any] = {}
-        self._attributes: list[tuple[Any, dict[str, Any]]] = []
-        self._functions: list[tuple[Any, Any, Any]] = []
-        self._settings = [(*setting, setting[1]()) for setting in _settings()]
-        self._memory = resident_bytes()
+        self._modules: dict[str, types.ModuleType] = {}
+        self._attributes: list[tuple[Any, dict[str, Any]]] = []  # of modules and classes
+        self._functions: list[tuple[types.FunctionType, Any, Any]] = []  # with code and defaults
+        self._restored = [(*setting, setting[0]()) for setting in _restored()]
+        self._state, self._memory = _state(), resident_bytes()
         self._learn()
 
     def erase(self, root: Path) -> str:
-        """Undo what the last job changed; return what can't be undone, or "".
+        """Undo what the last job changed; name what can't be undone, or return "".
 
         Args:
             root: the staged submission, whose modules are forgotten.
@@ -60,6 +58,9 @@ class Traces:
         sys.meta_path[:] = [finder for finder in sys.meta_path if not isinstance(finder, ours)]
         tempfile.tempdir = None
         gc.collect()
+        for get, restore, before in self._restored:
+            if get() != before:
+                restore(before)
         changed = "; ".join(self._changes())
         if not changed:
             self._learn()
@@ -75,125 +76,88 @@ class Traces:
             for owner in (module, *(c for c in classes if c.__flags__ & MUTABLE)):
                 content = dict(vars(owner))
                 self._attributes.append((owner, content))
-                found = [v for v in content.values() if isinstance(v, types.FunctionType)]
-                self._functions += [(f, f.__code__, f.__defaults__) for f in found]
+                functions = [v for v in content.values() if isinstance(v, types.FunctionType)]
+                self._functions += [(f, f.__code__, f.__defaults__) for f in functions]
 
     def _changes(self) -> Iterator[str]:
-        for name, get, restore, before in self._settings:
-            now = get()
-            if now != before and restore is not None:
-                restore(before)
-                now = get()
-            if now != before:
-                yield name
+        now = _state()
+        yield from (name for name, before in self._state.items() if now[name] != before)
         if resident_bytes() - self._memory > MORE_MEMORY_BYTES:
             yield "memory"
         for name, module in self._modules.items():
             if sys.modules.get(name) is not module:
                 yield f"the module {name}"
         for owner, before in self._attributes:
-            if len(vars(owner)) != len(before) or not _is_same(vars(owner), before):
+            after = vars(owner)
+            if len(after) != len(before) or not all(
+                map(operator.is_, after.values(), before.values())
+            ):
                 yield from _changed_attributes(owner, before)
         for function, code, defaults in self._functions:
             if function.__code__ is not code or function.__defaults__ is not defaults:
                 yield f"the function {function.__qualname__}"
 
 
-def _is_same(now: Any, before: dict[str, Any]) -> bool:
-    return all(map(operator.is_, now.values(), before.values()))
-
-
 def _changed_attributes(owner: Any, before: dict[str, Any]) -> Iterator[str]:
-    now, is_class = vars(owner), isinstance(owner, type)
-    all_count = is_class or owner.__name__ in STRICT
-    for name in now.keys() - before.keys():
-        value = now[name]
-        if isinstance(value, types.ModuleType) or name in CACHED:  # imported later
+    after, all_count = vars(owner), isinstance(owner, type) or owner.__name__ in STRICT
+    for name in after.keys() | before.keys():
+        value = before.get(name, after.get(name))
+        imported = name not in before and isinstance(value, types.ModuleType)
+        is_same = name in before and after.get(name) is value
+        if is_same or imported or name in CACHED:
             continue
         if all_count or isinstance(value, FIXED):
             yield f"{owner.__name__}.{name}"
-    for name, value in before.items():
-        if now.get(name) is not value and name not in CACHED:
-            if all_count or isinstance(value, FIXED):
-                yield f"{owner.__name__}.{name}"
 
 
-def _settings() -> list[Setting]:
-    """List what is compared after each job, with what restores it, where anything does."""
-    found: list[Setting] = [
-        ("the environment", lambda: dict(os.environ), _restore_environment),
-        ("the recursion limit", sys.getrecursionlimit, sys.setrecursionlimit),
-        ("the umask", _umask, os.umask),
-        ("sys.path", lambda: list(sys.path), _restore_path),
-        ("warnings", lambda: list(warnings.filters), _restore_warnings),
-        ("the switch interval", sys.getswitchinterval, sys.setswitchinterval),
-        ("an import hook", lambda: [*map(id, (*sys.meta_path, *sys.path_hooks))], None),
-        ("a trace", lambda: (sys.gettrace(), sys.getprofile(), threading.gettrace()), None),
-        ("a thread", _thread._count, None),
-        ("a child process", _has_children, None),
-        ("a signal's handler", _handlers, None),
-        ("a function at exit", atexit._ncallbacks, None),
-        ("an open file", _open_files, None),
-        ("a limit of the process", _process_limits, None),
-        (
-            "garbage collection",
-            lambda: (gc.isenabled(), gc.get_threshold(), len(gc.callbacks)),
-            None,
-        ),
+def _restored() -> list[tuple[Callable[[], Any], Callable[[Any], Any]]]:
+    """List what is restored after each job: how it is read, and how it is set."""
+    settings: list[tuple[Callable[[], Any], Callable[[Any], Any]]] = [
+        (lambda: dict(os.environ), _restore_environment),
+        (lambda: list(sys.path), lambda before: sys.path.__setitem__(slice(None), before)),
+        (lambda: list(warnings.filters), _restore_warnings),
+        (sys.getrecursionlimit, sys.setrecursionlimit),
+        (_umask, os.umask),
     ]
-    return found + (_settings_of_torch() if "torch" in sys.modules else [])
+    if torch := sys.modules.get("torch"):
+        tiny = torch.tensor(5e-324, dtype=torch.float64)
+        settings += [
+            (torch.get_default_dtype, torch.set_default_dtype),
+            (torch.is_grad_enabled, torch.set_grad_enabled),
+            (torch.get_num_threads, torch.set_num_threads),
+            (torch.is_anomaly_enabled, torch.autograd.set_detect_anomaly),
+            (lambda: (tiny * 1).item() > 0, lambda kept: torch.set_flush_denormal(not kept)),
+        ]
+    return settings
 
 
-def _settings_of_torch() -> list[Setting]:
-    import torch
-    from torch.nn.modules import module as hooks
-    from torch.overrides import _get_current_function_mode_stack as modes
-
-    def deterministic(on: bool) -> None:
-        torch.use_deterministic_algorithms(on)
-
-    globals_of_hooks = [value for name, value in vars(hooks).items() if name.startswith("_global_")]
-    smallest = torch.tensor(5e-324, dtype=torch.float64)
-    return [
-        ("torch's default dtype", torch.get_default_dtype, torch.set_default_dtype),
-        ("torch's gradients", torch.is_grad_enabled, torch.set_grad_enabled),
-        ("torch's threads", torch.get_num_threads, torch.set_num_threads),
-        ("torch's algorithms", torch.are_deterministic_algorithms_enabled, deterministic),
-        ("anomaly detection", torch.is_anomaly_enabled, torch.autograd.set_detect_anomaly),
-        (
-            "torch's precision",
-            torch.get_float32_matmul_precision,
-            torch.set_float32_matmul_precision,
-        ),
-        (
-            "torch's tiny numbers",
-            lambda: (smallest * 1).item() > 0,
-            lambda on: torch.set_flush_denormal(not on),
-        ),
-        (
-            "torch's modes",
-            lambda: (
-                len(modes()),
-                torch.is_inference_mode_enabled(),
-                torch.is_autocast_enabled("cpu"),
-            ),
-            None,
-        ),
-        (
-            "a hook of all modules",
-            lambda: [len(h) for h in globals_of_hooks if isinstance(h, dict)],
-            None,
-        ),
-    ]
+def _state() -> dict[str, Any]:
+    """Return what can't be restored, and may not differ after a job, by its name."""
+    state: dict[str, Any] = {
+        "an import hook": [*map(id, (*sys.meta_path, *sys.path_hooks))],
+        "a trace": (sys.gettrace(), sys.getprofile(), threading.gettrace()),
+        "garbage collection": (gc.isenabled(), len(gc.callbacks)),
+        "a thread": _thread._count(),
+        "a child process": _has_children(),
+        "a signal's handler": [*map(signal.getsignal, sorted(signal.valid_signals()))],
+        "an alarm": hasattr(signal, "setitimer") and signal.getitimer(signal.ITIMER_REAL),
+        "a function at exit": atexit._ncallbacks(),
+        "an open file": _open_files(),
+    }
+    if torch := sys.modules.get("torch"):
+        names = vars(torch.nn.modules.module).items()
+        state |= {
+            "a mode of torch": torch.overrides._get_current_function_mode_stack(),
+            "inference": (torch.is_inference_mode_enabled(), torch.is_autocast_enabled("cpu")),
+            "algorithms": torch.are_deterministic_algorithms_enabled(),
+            "hooks": [(name, repr(value)) for name, value in names if name.startswith("_global")],
+        }
+    return state
 
 
 def _restore_environment(before: dict[str, str]) -> None:
     os.environ.clear()
     os.environ.update(before)
-
-
-def _restore_path(before: list[str]) -> None:
-    sys.path[:] = before
 
 
 def _restore_warnings(before: list[Any]) -> None:
@@ -208,19 +172,10 @@ def _umask() -> int:
 
 
 def _has_children() -> bool:
-    if not hasattr(os, "WNOHANG"):  # Windows
-        return False
     try:
-        os.waitpid(-1, os.WNOHANG)
-        return True
-    except ChildProcessError:
+        return bool(os.waitpid(-1, os.WNOHANG))
+    except (ChildProcessError, AttributeError):  # the latter on Windows
         return False
-
-
-def _handlers() -> list[Any]:
-    timers = [getattr(signal, f"ITIMER_{name}", None) for name in ("REAL", "VIRTUAL", "PROF")]
-    running = [signal.getitimer(timer) for timer in timers if timer is not None]
-    return [*map(signal.getsignal, sorted(signal.valid_signals())), running]
 
 
 def _open_files() -> dict[int, tuple[int, int]]:
@@ -230,15 +185,6 @@ def _open_files() -> dict[int, tuple[int, int]]:
             status = os.fstat(fd)
             found[fd] = status.st_dev, status.st_ino
     return found
-
-
-def _process_limits() -> list[Any]:
-    try:
-        import resource
-    except ImportError:  # Windows
-        return []
-    kinds = [value for name, value in vars(resource).items() if name.startswith("RLIMIT_")]
-    return [resource.getrlimit(kind) for kind in kinds]
 
 
 def resident_bytes() -> int:
