@@ -136,6 +136,7 @@ def _state() -> dict[str, Any]:
     state: dict[str, Any] = {
         "an import hook": [*map(id, (*sys.meta_path, *sys.path_hooks))],
         "a trace": (sys.gettrace(), sys.getprofile(), threading.gettrace()),
+        "a stream": [stream.closed for stream in (sys.stdin, sys.stdout, sys.stderr)],
         "garbage collection": (gc.isenabled(), len(gc.callbacks)),
         "a thread": _thread._count(),
         "a child process": _has_children(),

@@ -81,6 +81,7 @@ ATTACKS = {
     "the worker": "from grading import worker; worker.prepare = None",
     "a finalizer": "global kept\nclass Late:\n"
     "    def __del__(self): np.exp = lambda x: 0.0\nkept = Late(); kept.me = kept",
+    "a file that stays open": "sys.modules['json'].kept = open('left', 'w')",
     "the files": "[open(str(n), 'w').close() for n in range(50)]",
     "the streams": "sys.stdout = sys.stderr = None",
     "closed streams": "sys.stdout.close()",
@@ -92,7 +93,7 @@ ATTACKS = {
     "a loop": "while True: pass",
     "a loop in C": "import itertools; sum(itertools.repeat(0))",
     "a flood of prints": "while True: print('PWNED' * 100)",
-    "a flood of answers": "while True: os.write(3, b'PWNED' * 1000)",
+    "a flood of answers": "while True: os.write(4, b'PWNED' * 1000)",
     "a fork": "os.fork()",
     "a fork that waits": "import time\nif os.fork() == 0: time.sleep(60)",
     "a session of its own": "import time\nif os.fork() == 0: os.setsid(); time.sleep(2)",
@@ -165,21 +166,22 @@ def answer(finished: Finished) -> list:
 WRONG = ("NameError", "SyntaxError", "ImportError", "AttributeError")  # the attack tried nothing
 UNDONE = """the seeds, the recursion limit, warnings, sys.path, the environment, the folder,
 the umask, the submission's package, an alias, a context, the files, the default dtype, gradients,
-no gradients, threads, the seed, tiny numbers""".replace("\n", " ").split(", ")
+no gradients, threads, a thread of torch, the seed, tiny numbers, its standard input,
+a folder that is gone, the probe under another name, an open file, inference""".replace("\n", " ").split(", ")
 
 
 @pytest.mark.parametrize("name", ATTACKS)
 def test_a_job_meets_nothing_of_an_earlier_one(name, run, undisturbed):
     later = run_after(run, attacking(ATTACKS[name]), torch=False)
     assert answer(later) == undisturbed[False]
-    assert later.used or name not in UNDONE
+    assert later.used is (name in UNDONE)
 
 
 @pytest.mark.parametrize("name", ATTACKS_ON_TORCH)
 def test_a_job_meets_nothing_that_an_earlier_one_did_to_torch(name, run, undisturbed):
     later = run_after(run, attacking(ATTACKS_ON_TORCH[name], "import torch"), torch=True)
     assert answer(later) == undisturbed[True]
-    assert later.used or name not in UNDONE
+    assert later.used is (name in UNDONE)
 
 
 def test_the_attack_that_poisons_the_next_test(run, undisturbed):
