@@ -98,6 +98,7 @@ class Bench:
                 to_confirm=0,  # what a job leaves behind would change verdicts here
             )
             staged.reference = self._reference
+            self.pool.admit(work, staged.root, [])
             results = [judge(run, t, TestResult(t.spec, t.description)) for t in tests]
         return {(r.spec.topic, r.spec.name): r for r in results}
 
@@ -148,7 +149,10 @@ def _begin(work: str) -> None:
     global _bench, _confined
     kept = Path(work) / "remembered"
     _bench = Bench(Path(tempfile.mkdtemp(dir=work)), kept)
-    _confined = Bench(Path(tempfile.mkdtemp(dir=work)), kept, confined_pool(hash_seed=1))
+    own = Path(tempfile.mkdtemp(dir=work))
+    for folder in (Path(work), own):
+        folder.chmod(0o711)  # the users of confined workers pass through
+    _confined = Bench(own, kept, confined_pool(hash_seed=1))
 
 
 def here(confined: bool = False) -> Bench:

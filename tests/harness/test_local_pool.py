@@ -167,7 +167,8 @@ WRONG = ("NameError", "SyntaxError", "ImportError", "AttributeError")  # the att
 UNDONE = """the seeds, the recursion limit, warnings, sys.path, the environment, the folder,
 the umask, the submission's package, an alias, a context, the files, the default dtype, gradients,
 no gradients, threads, a thread of torch, the seed, tiny numbers, its standard input,
-a folder that is gone, the probe under another name, an open file, inference""".replace("\n", " ").split(", ")
+a folder that is gone, the probe under another name, an open file,
+inference""".replace("\n", " ").split(", ")
 
 
 @pytest.mark.parametrize("name", ATTACKS)
