@@ -22,6 +22,9 @@ from pathlib import Path
 from benchmarks.grading import ROOT, measure
 from tests.variants import GOLDEN, Variant, lay_out
 from tools.reference import compose
+from tools.starter import edition_file
+
+from grading.edition import EDITION  # isort: skip
 
 WRONG = """span_corruption/wrong/constant_span synthesizer/wrong/w2_not_sliced
     helper/wrong/always_from_scratch helper/wrong/synthesizer_is_vanilla
@@ -54,9 +57,8 @@ def main() -> int:
 
 def lay_out_student(root: Path, trained: Path | None) -> None:
     """Copy what students have, and lay out the submissions beside it."""
-    for name in ("src", "assignment.toml"):
-        source = ROOT / name
-        (shutil.copytree if source.is_dir() else shutil.copy)(source, root / name)
+    shutil.copytree(ROOT / "src", root / "src")
+    (root / EDITION).write_bytes(edition_file(ROOT, "xcs224n"))
     compose(ROOT, root / "reference")
     shutil.copytree(root / "src" / "submission", root / "starter" / "submission")
     for number, name in enumerate(WRONG):

@@ -82,7 +82,7 @@ def watch(pid: int, limits: Limits, parent: int, scratch: str, clock: Clock) -> 
 
 
 def _ask_for_stack(pid: int, pidfd: int) -> None:
-    """Make a worker write its place and end, as `worker.tell_where_when_asked` has prepared."""
+    """Make a worker write its place and end, as the zygote has prepared."""
     os.kill(pid, signal.SIGUSR1)
     waiting = select.poll()
     waiting.register(pidfd, select.POLLIN)

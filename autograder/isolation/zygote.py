@@ -10,6 +10,7 @@ the job, watches it, and answers with a report. If the parent's end closes, it k
 from __future__ import annotations
 
 import contextlib
+import faulthandler
 import fcntl
 import gc
 import json
@@ -155,8 +156,9 @@ def _work(
         request = wire.decode(wire.read_frame(lambda n: os.read(REQUEST_FD, n)))
         os.listdir(os.path.join(request["submission"], "submission"))  # TMPDIR may be locked
         answer = worker.prepare(request)
-        for number in (signal.SIGUSR1, signal.SIGXCPU):  # by the guardian, by the kernel
-            worker.tell_where_when_asked(FRAME_FD, number)
+        for number in (signal.SIGUSR1, signal.SIGXCPU):  # from the guardian, from the kernel
+            # In C: it writes the stack during other C code, whatever student code catches.
+            faulthandler.register(number, file=FRAME_FD, all_threads=False, chain=True)
         worker.refuse_breakpoints()
         os.write(FRAME_FD, worker.READY)
         stuck = request.get("stuck", ())

@@ -12,7 +12,7 @@ import warnings
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from types import FrameType
-from typing import TextIO
+from typing import Any
 
 SINCE = (3, 12)
 WARNING = "non-integer arguments to randrange"
@@ -36,20 +36,13 @@ def noticed(place_of: Callable[[FrameType], str]) -> Iterator[list[str]]:
         warnings.filterwarnings("default", WARNING, DeprecationWarning)
         before = warnings.showwarning
 
-        def show(
-            message: Warning | str,
-            category: type[Warning],
-            filename: str,
-            lineno: int,
-            file: TextIO | None = None,
-            line: str | None = None,
-        ) -> None:
+        def show(message: Warning | str, category: type[Warning], *more: Any) -> None:
             if not (issubclass(category, DeprecationWarning) and WARNING in str(message)):
-                before(message, category, filename, lineno, file, line)
+                before(message, category, *more)
             elif not places:
                 places.extend(_innermost(sys._getframe(1), place_of))
 
-        warnings.showwarning = show
+        warnings.showwarning = show  # type: ignore[assignment]
         yield places
 
 

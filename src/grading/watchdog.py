@@ -33,65 +33,61 @@ class Watchdog:
             output_bytes: how much of a job's prints is kept on the disk.
         """
         self._fd, self._output_bytes = fd, output_bytes
-        self._lock = threading.Lock()
-        self._watching = threading.Event()
+        self._lock, self._is_watching = threading.Lock(), False
         threading.Thread(target=self._watch, daemon=True).start()
 
     def begin(self, allowed: Limits) -> None:
         """Begin to watch a job, whose imports of the submission `switch` reports."""
         with self._lock:
-            self._left = {
-                False: (allowed.cpu_s, allowed.wall_s),
-                True: (allowed.import_s, allowed.import_wall_s),
+            self._left = {  # CPU and wall seconds, in and outside imports
+                "import": [allowed.import_s, allowed.import_wall_s],
+                "cpu": [allowed.cpu_s, allowed.wall_s],
             }
-            self._used_s = {False: 0.0, True: 0.0}
+            self._used = {"import": 0.0, "cpu": 0.0}  # CPU seconds
             self._most_bytes = resident_bytes() + allowed.memory_bytes
-            self._go_on(False)
-            self._watching.set()
+            self._counted, self._is_watching = (time.process_time(), time.monotonic()), True
+            self._go_on("cpu")
 
     def switch(self, importing: bool) -> None:
         """Go on with the other limit when an import of the submission begins or ends."""
         with self._lock:
-            self._pause()
-            self._go_on(importing)
+            self._count()
+            self._go_on("import" if importing else "cpu")
 
     def end(self) -> tuple[float, float]:
         """Stop watching; return the job's CPU seconds, and those of them in imports."""
         with self._lock:
-            self._watching.clear()
+            self._count()
+            self._is_watching = False
             faulthandler.cancel_dump_traceback_later()
-            self._pause()
-            return sum(self._used_s.values()), self._used_s[True]
+            return sum(self._used.values()), self._used["import"]
 
-    def _go_on(self, importing: bool) -> None:
-        self._importing, self._since = importing, (time.process_time(), time.monotonic())
-        wall_s = max(self._left[importing][1], 0.0) + LATER_S
+    def _go_on(self, limit: str) -> None:
+        self._limit = limit
+        wall_s = max(self._left[limit][1], 0.0) + LATER_S
         faulthandler.dump_traceback_later(wall_s, exit=True, file=self._fd)
 
-    def _pause(self) -> None:
-        cpu_s, wall_s = self._used()
-        left_cpu_s, left_wall_s = self._left[self._importing]
-        self._left[self._importing] = (left_cpu_s - cpu_s, left_wall_s - wall_s)
-        self._used_s[self._importing] += cpu_s
-
-    def _used(self) -> tuple[float, float]:
-        cpu_s, started = self._since
-        return time.process_time() - cpu_s, time.monotonic() - started
+    def _count(self) -> None:
+        before, self._counted = self._counted, (time.process_time(), time.monotonic())
+        cpu_s, wall_s = (now - then for now, then in zip(self._counted, before, strict=True))
+        self._used[self._limit] += cpu_s
+        left = self._left[self._limit]
+        left[:] = left[0] - cpu_s, left[1] - wall_s
 
     def _watch(self) -> None:
-        while self._watching.wait():
+        while True:
             time.sleep(TICK_S)
             with self._lock:
-                if self._watching.is_set():
+                if self._is_watching:
+                    self._count()
                     self._look()
 
     def _look(self) -> None:
-        cpu_s, wall_s = self._left[self._importing]
-        used_cpu_s, used_wall_s = self._used()
-        if used_cpu_s > cpu_s:
-            self._stop("import" if self._importing else "cpu")
-        elif used_wall_s > wall_s:
-            self._stop("import-wall" if self._importing else "wall")
+        cpu_s, wall_s = self._left[self._limit]
+        if cpu_s < 0:
+            self._stop(self._limit)
+        elif wall_s < 0:
+            self._stop("import-wall" if self._limit == "import" else "wall")
         elif resident_bytes() > self._most_bytes:
             self._stop("memory")
         with suppress(OSError):  # closed by the student's code

@@ -11,7 +11,6 @@ from __future__ import annotations
 import builtins
 import contextvars
 import errno
-import faulthandler
 import functools
 import importlib
 import io
@@ -133,16 +132,15 @@ def describe(error: BaseException, root: Path, in_process: bool = False) -> dict
         debugger: "none" if a debugger could not stop, "left" if it did, and was left.
     """
     error = _with_its_file(error, root)
-    module, name = _lost(error)
     stopped = isinstance(error, NoDebugger) or type(error).__name__ == "BdbQuit"
     return {
         "type": _builtin_name(error),
         "where": _where(error, root),
-        "message": _writable(_text(error)[:MAX_MESSAGE]),
-        "traceback": _writable(_traceback(error)[-MAX_TRACEBACK:]),
-        "module": _writable(module[:MAX_MESSAGE]),
-        "name": _writable(name[:MAX_MESSAGE]),
-        "file": _writable(_path(error)[:MAX_MESSAGE]),
+        "message": _read(error, _text, "(its text can't be read)")[:MAX_MESSAGE],
+        "traceback": _read(error, _traceback, "(its traceback can't be read)")[-MAX_TRACEBACK:],
+        "module": _read(error, _lost_module)[:MAX_MESSAGE],
+        "name": _read(error, _lost_name)[:MAX_MESSAGE],
+        "file": _read(error, _path)[:MAX_MESSAGE],
         "refused": _refused(error),
         "debugger": ("left" if in_process else "none") if stopped else "",
     }
@@ -152,27 +150,32 @@ class NoDebugger(RuntimeError):
     """A debugger can't stop in a worker, because nobody can type."""
 
 
-def _lost(error: BaseException) -> tuple[str, str]:
-    """Return the module, and the name in it, that an import or a look-up did not find, or ""."""
+def _read(error: BaseException, read: Callable[[Any], str], unreadable: str = "") -> str:
+    """Return what `read` finds in an exception, whose attributes may be hostile."""
     try:
-        if isinstance(error, ImportError):
-            name = getattr(error, "name_from", None)
-            if name is None:  # before Python 3.12, only the text has it
-                match = NAME_FROM.match(str(error))
-                name = match[1] if match else ""
-            return str(error.name or ""), str(name)
-        if isinstance(error, AttributeError) and isinstance(error.obj, ModuleType):
-            return str(error.obj.__name__), str(error.name)
-    except BaseException:  # hostile attributes
-        pass
-    return "", ""
+        text = str(read(error))
+    except BaseException:
+        return unreadable
+    # Halves of surrogate pairs can't be written to a file.
+    return text.encode("utf-8", errors="backslashreplace").decode("utf-8")
 
 
-def _path(error: BaseException) -> str:
-    try:
-        return os.fsdecode(error.filename) if isinstance(error, OSError) else ""
-    except BaseException:  # none, a descriptor, or hostile
-        return ""
+def _lost_module(error: BaseException) -> str:
+    """Return the module that was not found, or in which a name was not found, or ""."""
+    if isinstance(error, ImportError):
+        return error.name or ""
+    if isinstance(error, AttributeError) and isinstance(error.obj, ModuleType):
+        return error.obj.__name__
+    return ""
+
+
+def _lost_name(error: BaseException) -> str:
+    """Return the name that was not found in a module, or ""."""
+    if isinstance(error, ImportError):
+        name = getattr(error, "name_from", None)
+        match = NAME_FROM.match(str(error))  # before Python 3.12, only the text has it
+        return name or (match[1] if match else "")
+    return error.name or "" if isinstance(error, AttributeError) and _lost_module(error) else ""
 
 
 def _refused(error: BaseException) -> str:
@@ -183,26 +186,26 @@ def _refused(error: BaseException) -> str:
 
 def _with_its_file(error: BaseException, root: Path) -> BaseException:
     """Return a better error for a module in UTF-16: Python says neither the file nor the reason."""
-    if isinstance(error, ValueError | SyntaxError) and "null bytes" in _text(error):
+    if isinstance(error, ValueError | SyntaxError) and "null bytes" in _read(error, _text):
         for path in bare_names.saved_as_utf16(root / bare_names.PACKAGE):
             named = SyntaxError(bare_names.UTF16, (str(path), 1, None, None))
             return named.with_traceback(error.__traceback__)
     return error
 
 
-def _writable(text: str) -> str:
-    """Escape halves of surrogate pairs, which can't be written to a file."""
-    return text.encode("utf-8", errors="backslashreplace").decode("utf-8")
-
-
 def _text(error: BaseException) -> str:
-    try:
-        if isinstance(error, SyntaxError):
-            line = (error.text or "").strip()
-            return f"{error.msg}: {line}" if line else error.msg
+    if not isinstance(error, SyntaxError):
         return str(error)
-    except BaseException:  # a hostile __str__
-        return "(its text can't be read)"
+    line = (error.text or "").strip()
+    return f"{error.msg}: {line}" if line else error.msg
+
+
+def _traceback(error: BaseException) -> str:
+    return "".join(traceback.format_exception(error))
+
+
+def _path(error: BaseException) -> str:
+    return os.fsdecode(error.filename) if isinstance(error, OSError) else ""
 
 
 def _wants_processes(error: BaseException) -> bool:
@@ -212,13 +215,6 @@ def _wants_processes(error: BaseException) -> bool:
         for frame, _ in traceback.walk_tb(error.__traceback__)
     )
     return isinstance(error, BlockingIOError) or (shares and isinstance(error, PermissionError))
-
-
-def _traceback(error: BaseException) -> str:
-    try:
-        return "".join(traceback.format_exception(error))
-    except BaseException:
-        return "(its traceback can't be read)"
 
 
 def _builtin_name(error: BaseException) -> str:
@@ -252,14 +248,6 @@ def _inside(filename: str, line: int, root: Path) -> str:
         return ""
     package = "submission" + os.sep
     return f"{relative.replace(os.sep, '/')}:{line}" if relative.startswith(package) else ""
-
-
-def tell_where_when_asked(fd: int, number: int) -> None:
-    """Make a signal write the main thread's stack to the frame's descriptor, and end the process.
-
-    The handler is written in C: it runs even during other C code, whatever student code catches.
-    """
-    faulthandler.register(number, file=fd, all_threads=False, chain=True)
 
 
 def refuse_breakpoints() -> None:
