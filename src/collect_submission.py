@@ -31,8 +31,7 @@ from grading import bare_names, imports, markers, paths, staging
 from grading.edition import Assignment, Edition, load_assignment
 from grading.errors import UsageError
 from pretraining.files import write_atomically
-from questions.provided import PROVIDED
-from questions.shared.data_set import QUESTION_FILES, CourseData
+from questions.provided import PROVIDED, QUESTION_FILES, CourseData
 
 NAME = "assignment5.zip"
 LINES = "submission_lines.json"  # in src/ of a student's copy: see markers.fingerprints()

@@ -32,7 +32,7 @@ from grading.staging import Staged, stage  # isort: skip
 from autograder.isolation import confined_pool  # isort: skip
 from autograder.judging import Judging, course_runner, stage_reference  # isort: skip
 from questions.course import Course  # isort: skip
-from questions.shared.data_set import CourseData  # isort: skip
+from questions.provided import CourseData  # isort: skip
 from tests import pinned  # isort: skip
 
 

@@ -8,8 +8,7 @@ from pathlib import Path
 from grading.cases import QuestionSet
 from grading.edition import EDITION, Assignment, Edition
 
-from .provided import PROVIDED, RECIPES, TOPICS_OF_MODULE
-from .shared.data_set import CourseData
+from .provided import PROVIDED, RECIPES, TOPICS_OF_MODULE, CourseData
 
 
 class Course(QuestionSet):

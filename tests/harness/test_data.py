@@ -8,8 +8,8 @@ import pytest
 from grading.errors import DataError, GradingError
 from grading.runner import NO_DATA
 from grading.verdicts import Outcome
-from questions.shared import data_set
-from questions.shared.data_set import CourseData
+from questions import provided
+from questions.provided import CourseData
 from tests import pinned
 from tests.interpreter import python
 from tools import world
@@ -22,7 +22,7 @@ NEEDS_DATA = {
     "test_accuracy",
     "matches_checkpoint",
 }
-FILES = ("wiki.txt", "dataset.json", data_set.TRAIN, *data_set.QUESTION_FILES.values())
+FILES = ("wiki.txt", "dataset.json", provided.TRAIN, *provided.QUESTION_FILES.values())
 DEV = Path("src/data/birth_dev.tsv")
 
 
@@ -123,7 +123,7 @@ def test_a_broken_description_is_said_in_a_line(installed, submission, grade, te
 
 @pytest.mark.parametrize("spoil", [_remove, _no_text, _blank])
 def test_a_run_that_counts_does_not_begin_without_the_answers(installed, submission, grade, spoil):
-    spoil(installed / "solutions/data" / data_set.TEST_ANSWERS)
+    spoil(installed / "solutions/data" / provided.TEST_ANSWERS)
     places = {"data": installed / "src/data", "answers": installed / "solutions/data"}
     for how in ({"complete": True}, {"authoritative": True}):
         with pytest.raises(GradingError, match="data set") as caught:

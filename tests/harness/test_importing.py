@@ -16,7 +16,7 @@ from grading.pool import InProcessPool
 from grading.runner import Observer, Options
 from grading.verdicts import Outcome
 from questions.attention_exploration.tests import AttentionCopying
-from questions.shared.data_set import CourseData
+from questions.provided import CourseData
 from questions.shared.trained_files import model_configs
 from tests.harness.conftest import IMPORT_S, POOLS
 from tests.scheduling import sampled

@@ -32,8 +32,8 @@ from grading.staging import stage
 from grading.verdicts import Outcome
 from grading.worker import READY
 from questions.course import Course
+from questions.provided import CourseData
 from questions.shared import trained_files
-from questions.shared.data_set import CourseData
 from tests import laid_out, pinned
 from tools import reference
 

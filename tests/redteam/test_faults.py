@@ -367,7 +367,7 @@ STAGES = [  # file, and the function of ours that crashes there
     ("src/grading/layouts.py", "find_package"),
     ("src/grading/staging.py", "copy"),
     ("autograder/judging.py", "load_hidden"),
-    ("src/questions/shared/data_set.py", "CourseData.__init__"),
+    ("src/questions/provided.py", "CourseData.__init__"),
     ("autograder/authoritative.py", "open_pool"),
     ("src/grading/worker.py", "preload"),
     ("autograder/isolation/guardian.py", "become_subreaper"),

@@ -43,7 +43,7 @@ PATHS = {
         "src/grading/where.py": "solutions/hidden",
     },
     "says where staff's answers and secret are, which no release contains": {
-        "src/questions/shared/data_set.py": "solutions/data",
+        "src/questions/provided.py": "solutions/data",
         "autograder/authoritative.py": "solutions/data",
     },
 }

@@ -13,8 +13,7 @@ from autograder import paths
 from grading.edition import load_assignment
 from grading.errors import DataError, UsageError
 from grading.verdicts import ExitCode
-from questions.provided import PROVIDED
-from questions.shared.data_set import CourseData
+from questions.provided import PROVIDED, CourseData
 
 from ..folder import ClassFolder
 from ..listing import add_source, summary
