@@ -199,7 +199,7 @@ def clumsy(raises_on):
     """A judge with a bug beyond any spec: it raises if `raises_on` of a part is true."""
 
     def method(case):
-        (answer,) = case.copying(trials=1)
+        (answer,) = case.ask("copying_query", [[np.eye(3), 0]])
         if raises_on(answer.parts[0]):
             raise ZeroDivisionError("a bug of ours")
 
@@ -225,7 +225,7 @@ def test_a_judge_that_raises_on_the_references_data_is_a_grader_error(grader, an
 
 def test_a_judge_that_refuses_the_reference_is_a_grader_error_where_it_raises_besides(grader):
     def method(case):
-        (answer,) = case.copying(trials=1)
+        (answer,) = case.ask("copying_query", [[np.eye(3), 0]])
         case.expect(answer.parts[0] is None, "the reference is refused", id="x")
         raise ZeroDivisionError
 
@@ -241,7 +241,7 @@ def test_a_reference_that_raises_is_to_blame_if_it_does_so_on_its_own_data(
     """Its function is called with None, which it can't index."""
 
     def method(case):
-        (answer,) = case.copying(trials=1)
+        (answer,) = case.ask("copying_query", [[np.eye(3), 0]])
         keys = answer.parts[0] if asks_what_it_got else None
         keys = None if keys is None else answer.arguments[0]
         asked = {"function": "copying_query", "arguments": [[keys, 0]], "parts": 1}
