@@ -1,16 +1,17 @@
 """The students' notebooks: they run, show what they say, and are committed without outputs."""
 
 import json
+import os
 import re
 import shutil
 import subprocess
+import sys
 import zipfile
 from pathlib import Path
 
 import nbformat
 import pytest
 
-from tests.forked import quick_python
 from tests.interpreter import python
 from tests.project import ROOT
 from tools import leaks, notebooks
@@ -291,8 +292,8 @@ def in_colab(tmp_path):
     for folder in (*folders.values(), tmp_path / "content"):
         folder.mkdir()
     paths = {k: str(v) for k, v in folders.items()}
-    with quick_python() as environment:
-        yield {"PYTHONPATH": str(tmp_path / "fake"), "PATH": environment["PATH"], **paths}
+    path = f"{Path(sys.executable).parent}{os.pathsep}{os.environ['PATH']}"
+    return {"PYTHONPATH": str(tmp_path / "fake"), "PATH": path, **paths}
 
 
 # test_end_to_end.py checks what training reaches; here, it is short.

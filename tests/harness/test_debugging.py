@@ -6,6 +6,7 @@ import zipfile
 import pytest
 
 from autograder.judging import course_runner
+from grading.edition import EDITION
 from grading.pool import InProcessPool
 from grading.runner import Observer, Options, own_package
 from grading.staging import stage
@@ -15,6 +16,7 @@ from questions.provided import PROVIDED
 from tests import pinned
 from tests.harness.conftest import POOLS
 from tests.interpreter import python
+from tools.starter import edition_file
 
 ID, HIDDEN = "3a-0-basic", "3a-1-hidden"
 PLACE = "raise ValueError(__file__)\n"
@@ -26,6 +28,7 @@ def checkout(tree, tmp_path):
     copy = tmp_path / "Übung 5"
     away = shutil.ignore_patterns("autograder", "solutions", "build", "dist", ".venv", ".git")
     shutil.copytree(tree, copy, ignore=away)
+    (copy / EDITION).write_bytes(edition_file(tree, "xcs224n"))
     return copy
 
 
