@@ -440,8 +440,9 @@ def _own_functions(file: str, submission: Staged) -> set[str] | None:
     places = [submission.root / file]
     if reference is not None:
         # Earlier uploads have in `submission` what is now in a package next to it. No other file
-        # will do: each has names among which a student could choose.
-        places = [reference / file, *sorted(reference.glob(f"*/{name}"))]
+        # will do: each has names among which a student could choose. (They also choose `name`.)
+        packages = sorted(folder for folder in reference.iterdir() if folder.is_dir())
+        places = [reference / file, *(package / name for package in packages)]
     own = next((place for place in places if place.is_file()), None)
     if own is None:
         return None
