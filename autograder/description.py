@@ -77,11 +77,16 @@ def rule(words: str, holds: Callable[[Any], Any]) -> AfterValidator:
     return AfterValidator(check)
 
 
+def _tables(info: ValidationInfo) -> dict[str, dict]:
+    """Return the tables of the file that is checked."""
+    return info.context or {}
+
+
 def refers(table: str, what: str) -> AfterValidator:
     """Return the requirement that a name is a key of one of the file's tables."""
 
     def check(name: str, info: ValidationInfo) -> str:
-        known = info.context.get(table, {})
+        known = _tables(info).get(table, {})
         if name not in known:
             raise _mistake("reference", f"there is no such {what}{nearest(name, known)}")
         return name
@@ -104,7 +109,7 @@ def _each_once(texts: tuple[str, ...]) -> tuple[str, ...]:
 
 
 def _for_each_variant(values: dict[str, float], info: ValidationInfo) -> dict[str, float]:
-    for variant in info.context.get("variants", {}):
+    for variant in _tables(info).get("variants", {}):
         if variant not in values:
             raise _mistake("misfit", f"{variant!r} is missing")
     return values
@@ -112,7 +117,7 @@ def _for_each_variant(values: dict[str, float], info: ValidationInfo) -> dict[st
 
 def _output(name: str, info: ValidationInfo) -> str:
     """Refuse a required file that the grader would never accept."""
-    variant, known = name.split(".")[0], info.context.get("variants", {})
+    variant, known = name.split(".")[0], _tables(info).get("variants", {})
     if not name.endswith(OUTPUTS) or not re.fullmatch(r"[\w.-]+", name):
         raise _mistake("rule", f"a name that ends in {' or '.join(OUTPUTS)}")
     if known and variant not in known:

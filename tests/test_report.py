@@ -15,6 +15,7 @@ from grading.results import Results, TestResult
 from grading.verdicts import Outcome
 from tests import pinned
 from tests.interpreter import python
+from tools import starter
 
 EDITION = pinned.load().edition(None)
 UNPAID = {q.number for q in EDITION.questions if not q.coding}
@@ -203,8 +204,7 @@ def test_the_command_writes_both_reports(tree, tmp_path):
 def test_without_the_judges_the_command_writes_a_report_without_points(tree, tmp_path):
     """As in a student's folder."""
     shutil.copytree(tree / "src", tmp_path / "src")
-    for name in ("assignment.toml", "course.toml"):
-        shutil.copy(tree / name, tmp_path)
+    (tmp_path / "src" / "edition.json").write_bytes(starter.edition_file(tree, "xcs224n"))
     ran = python(tmp_path, "src/grader.py", "3a", "--html", "report.html")
     assert ran.returncode == 1, ran.stdout + ran.stderr  # the starter
     page = parsed((tmp_path / "report.html").read_text(encoding="utf-8"))

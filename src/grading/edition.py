@@ -259,7 +259,7 @@ def _made(kind: Any, value: Any) -> Any:
         return tuple(_made(inner[0], each) for each in value)
     if get_origin(kind) is dict:
         return {key: _made(inner[1], each) for key, each in value.items()}
-    if is_dataclass(kind):
+    if isinstance(kind, type) and is_dataclass(kind):
         types = get_type_hints(kind)
         return kind(**{name: _made(types[name], each) for name, each in value.items()})
     return kind(value)

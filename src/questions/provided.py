@@ -51,7 +51,7 @@ class CourseData:
         """The installed data set, with its thresholds.
 
         Raises:
-            DataError: no data set is installed, or one that assignment.toml does not describe.
+            DataError: no data set is installed, or one that the assignment does not describe.
         """
         known = self._assignment.datasets
         try:
@@ -63,8 +63,8 @@ class CourseData:
             raise DataError(f"{DATASET} names no data set; {MEND}")
         if name not in known:
             raise DataError(
-                f"{DATASET} names the data set {name!r:.60}, but assignment.toml has only "
-                f"{', '.join(known)}; {MEND}"
+                f"{DATASET} names the data set {name!r:.60}, but {self._assignment.source} has "
+                f"only {', '.join(known)}; {MEND}"
             )
         return known[name]
 

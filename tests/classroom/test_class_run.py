@@ -264,7 +264,7 @@ def test_a_release_is_named_by_its_content_and_lacks_the_secret(course):
     first = shipping.make_release(course, "tiny")
     with zipfile.ZipFile(BytesIO(first.content)) as opened:
         names = opened.namelist()
-        assert {"assignment.toml", "tools/classroom/host.py", "src/data/wiki.txt"} <= set(names)
+        assert {"src/edition.json", "tools/classroom/host.py", "src/data/wiki.txt"} <= set(names)
         assert not any("secret" in name or name.endswith(".sh") for name in names)
         secret = (course / "solutions/data/grading_secret").read_bytes().strip()
         assert not any(secret in opened.read(name) for name in names)

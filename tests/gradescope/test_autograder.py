@@ -11,6 +11,7 @@ import json
 import os
 import re
 import stat
+import tempfile
 import textwrap
 import zipfile
 from pathlib import Path
@@ -18,6 +19,8 @@ from pathlib import Path
 import pytest
 import torch
 
+from autograder.description import load_assignment
+from grading.edition import to_json
 from tests.interpreter import python
 from tests.project import make
 from tools import archive, autograder, container, emulate, leaks
@@ -39,7 +42,14 @@ def short(tree, release, tmp_path_factory) -> Path:
     The build has proved the whole one three times, and `graded` is a run of it.
     """
     path = tmp_path_factory.mktemp("short") / "short.zip"
-    return damaged(release, path, {"assignment.toml": without_practice(tree).encode()})
+    return damaged(release, path, edition_of(without_practice(tree)))
+
+
+def edition_of(description: str) -> dict[str, bytes]:
+    """What the zip has of an assignment.toml."""
+    with tempfile.TemporaryDirectory() as folder:
+        (Path(folder) / "assignment.toml").write_text(description, encoding="utf-8")
+        return {"src/edition.json": to_json(load_assignment(Path(folder)))}
 
 
 def without_practice(tree: Path) -> str:
@@ -316,7 +326,7 @@ def test_an_upload_without_code_gets_zero_and_the_reason(short, tmp_path):
 def test_over_the_daily_limit_hidden_tests_are_graded_and_shown_later(
     tree, short, upload, tmp_path
 ):
-    limited = damaged(short, tmp_path / "limited.zip", {"assignment.toml": with_limit(tree)})
+    limited = damaged(short, tmp_path / "limited.zip", edition_of(with_limit(tree)))
     about = emulate.about("tenth")
     (upload / "submission" / "dataset.py").write_text("def broken(:\n", encoding="utf-8")
     seen = emulate.grade(limited, upload, about, limits=LIMITS)
@@ -328,18 +338,18 @@ def test_over_the_daily_limit_hidden_tests_are_graded_and_shown_later(
     assert "1e-2-basic" in shown and "-hidden" not in shown and "Autograder score" not in shown
 
 
-def with_limit(tree: Path) -> bytes:
+def with_limit(tree: Path) -> str:
     """assignment.toml with a daily limit of one, without practice."""
     text = without_practice(tree)
     before = text[: text.index("[editions.cs224n]")]
     changed = before.replace("hidden_feedback_a_day = 0", "hidden_feedback_a_day = 1")
     assert changed != before
-    return (changed + text[len(before) :]).encode()
+    return changed + text[len(before) :]
 
 
 def test_the_leaderboard_ranks_what_was_accepted(tree, release, upload, tmp_path):
-    ranked = without_practice(tree).replace("leaderboard = false", "leaderboard = true").encode()
-    board = damaged(release, tmp_path / "board.zip", {"assignment.toml": ranked})
+    ranked = without_practice(tree).replace("leaderboard = false", "leaderboard = true")
+    board = damaged(release, tmp_path / "board.zip", edition_of(ranked))
     # One parameter, which no model has: right predictions alone give no entry.
     torch.save({"w": torch.zeros(1)}, upload / "synthesizer.finetune.params")
     for path in (upload / "submission").glob("*.py"):
@@ -387,7 +397,7 @@ def damaged(release: Path, target: Path, changes: dict[str, bytes | None]) -> Pa
         *(
             pytest.param(changes, marks=pytest.mark.long)
             for changes in (
-                {"assignment.toml": b"[assignment]\n"},
+                {"src/edition.json": b"{}"},
                 {"autograder/gradescope/results.schema.json": b'{"required": ["more"]}'},
                 {"src/data/birth_dev.tsv": None},
             )
