@@ -42,8 +42,7 @@ PATHS = {
         "src/grading/runner.py": "solutions/hidden",
         "src/grading/where.py": "solutions/hidden",
     },
-    "says where staff's answers and secret are, which no release contains": {
+    "says where staff's answers are, which no release contains": {
         "src/questions/provided.py": "solutions/data",
-        "autograder/authoritative.py": "solutions/data",
     },
 }
