@@ -272,13 +272,14 @@ for variant, config in eval(sys.argv[4]).items():
 
 
 def test_no_code_of_the_students_runs_in_tests_of_files_and_some_in_all_others(
-    runner, submission, grade, tmp_path
+    runner, submission, grade, tmp_path, monkeypatch
 ):
     """All modules raise an exception, and all files that may be required are present."""
     assignment = runner.assignment
     world.main(["--dataset", "smoke", "--seed", "1", "--out", str(tmp_path / "course")])
-    where = {"data": tmp_path / "course/src/data", "answers": tmp_path / "course/solutions/data"}
-    data = CourseData(assignment, *where.values())
+    installed, answers = tmp_path / "course/src/data", tmp_path / "course/solutions/data"
+    monkeypatch.setattr(runner.judging, "answers", answers)
+    data = CourseData(assignment, installed, answers)
     vocabulary = len({*data.corpus()} | {"\n"}) + 2
     configs = {
         variant: next(iter(model_configs(assignment, data.dataset, variant).values()))
@@ -296,7 +297,7 @@ def test_no_code_of_the_students_runs_in_tests_of_files_and_some_in_all_others(
     for path in (submission / "submission").glob("*.py"):
         path.write_text("raise KeyError('ran')\n", encoding="utf-8")
     edition = assignment.editions["current"]
-    results = grade(submission, edition="current", **where)
+    results = grade(submission, edition="current", data=installed)
     for test in bind(edition.tests, runner._cases):
         result = results[test.spec.test_id]
         assert ("KeyError" in result.message) is not test.of_files, result
