@@ -96,7 +96,7 @@ def test_hidden_tests_take_no_name_for_a_pattern(name, submission, write_query, 
 
 
 def test_without_solutions_hidden_tests_say_ran_not_graded(write_query, grade, monkeypatch, runner):
-    monkeypatch.setattr(runner, "hidden", None)
+    monkeypatch.setattr(runner, "judging", None)
     results = grade(write_query("return keys[j]\n"), HIDDEN, ID)
     assert results[HIDDEN].outcome is Outcome.RAN_NOT_GRADED
     assert results[HIDDEN].score == 0
