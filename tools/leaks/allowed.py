@@ -21,7 +21,6 @@ ALLOWED = {
     "imports": """
         from __future__ import annotations
         from dataclasses import dataclass
-        from functools import partial
         """,
     "arguments of functions of the same names": "len(pretrain_dataset),block_size,",
     "also asserted by basic tests": """
