@@ -17,8 +17,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from autograder import paths
 from autograder.isolation import leftovers
-from grading import paths, printable
+from grading import printable
 from grading.errors import SubmissionError
 from grading.staging import MAX_TOTAL_BYTES, stage
 from questions.course import Course
