@@ -18,7 +18,6 @@ from __future__ import annotations
 
 import importlib.machinery
 import os
-import sys
 import time
 from collections.abc import Callable, Collection, Container
 from contextlib import suppress
@@ -36,27 +35,20 @@ MAX_NOTES_BYTES = 32 << 10  # a submission has a few dozen modules
 # In the worker ----------------------------------------------------------------------------------
 
 
-def watch(
-    write: Callable[[bytes], Any], stuck: Collection[str], switch: Callable[[bool], Any]
-) -> None:
-    """Write a note of each import of the submission's modules; end before a stuck one.
-
-    Args:
-        switch: called with True when an import begins that no other one has caused, and with False
-            when it ends.
-    """
-    sys.meta_path.insert(0, Finder(write, frozenset(stuck), switch))
-
-
 class Finder:
-    """Finds the submission's modules as usual, and makes their loaders write notes."""
+    """Finds the submission's modules as usual; their loaders write notes, and load no stuck one."""
 
     def __init__(
         self,
         write: Callable[[bytes], Any],
-        stuck: frozenset[str],
+        stuck: Collection[str],
         switch: Callable[[bool], Any],
     ) -> None:
+        """
+        Args:
+            switch: called with True when an import begins that no other one has caused, and with
+                False when it ends.
+        """
         self._write, self._stuck, self._switch = write, stuck, switch
         self._depth = 0
         self._started, self._room = time.monotonic(), MAX_NOTES_BYTES

@@ -66,7 +66,8 @@ class LocalPool:
             return replace(finished, output=_read_all(output) + finished.output)
         finally:
             os.close(output)
-            os.unlink(name)
+            with contextlib.suppress(OSError):  # on Windows, while a process has it open
+                os.unlink(name)
 
     def warm(self, with_torch: bool) -> None:
         """Start a worker for the submission before its first job."""
@@ -182,6 +183,9 @@ class Worker:
         else:
             with contextlib.suppress(ProcessLookupError, PermissionError):
                 os.killpg(self._process.pid, signal.SIGKILL)
+        assert self._process.stdin
+        with contextlib.suppress(OSError):
+            self._process.stdin.close()
         return self._process.wait()
 
     def _send(self, request: bytes) -> None:
