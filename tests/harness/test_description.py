@@ -9,8 +9,9 @@ from pathlib import Path
 
 import pytest
 
-from autograder.description import StaffAssignment, load_assignment, share_points
+from autograder.description import MOST_S, StaffAssignment, load_assignment, share_points
 from grading.errors import UsageError
+from grading.runner import DEADLINE_S
 
 SMALL = Path(__file__).resolve().parent.parent / "small" / "assignment.toml"
 # Python's names of types, which an instructor need not know.
@@ -173,6 +174,19 @@ SLIPS = {
         "n_head = 3",
         ["n_embd = 8", "multiple of the second"],
     ),
+    "heads of a variant that do not divide": (
+        "{ n_layer = 1 }",
+        "{ n_layer = 1, n_head = 3 }",
+        ["[variants.local.recipes.quick.model]: n_embd = 8, n_head = 3: ", "multiple"],
+    ),
+    "an empty title": ('"The short edition"', '""', ["[editions.short]: title = ''", "not blank"]),
+    "an empty title of a part": ('"The main part"', '""', ["[parts]: main = ''", "not blank"]),
+    "an empty title of a topic": ('"Counting"', '""', ["[topics.counting]: title = ''"]),
+    "a test that takes as long as the run": (
+        "timeout_s = 60",
+        "timeout_s = 271",
+        ["[topics.counting.tests.two]: timeout_s = 271", "at most 270"],
+    ),
     "a test without an end": (
         "timeout_s = 60",
         "timeout_s = 1e9",
@@ -333,6 +347,10 @@ SLIPS = {
         ["[topics.training]", "hours = -1", "0 or more"],
     ),
 }
+
+
+def test_the_longest_test_ends_with_the_run_on_half_a_processor():
+    assert MOST_S == DEADLINE_S / 2
 
 
 @pytest.mark.parametrize("slip", SLIPS)
