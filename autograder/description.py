@@ -4,7 +4,7 @@
     course = load_course()
 
 The models define the two files' tables. Every mistake is a UsageError of one line: file, table,
-key, what was got and what was expected, and for an unknown name the nearest known one. Points are
+key, value and what was expected, and for an unknown name the nearest known one. Points are
 exact: they are counted in hundredths, and a question's tests share its points by weight, without a
 remainder. Students and Gradescope have the result alone (`grading.edition`), and no pydantic.
 """
