@@ -7,6 +7,7 @@ from pathlib import Path
 import pytest
 
 from grading import worker
+from grading.edition import EDITION, load_assignment, to_json
 from grading.verdicts import Outcome
 from tests.harness.conftest import POOLS
 from tests.interpreter import python
@@ -137,6 +138,7 @@ def checkout(tree, tmp_path) -> Path:
         "autograder", "solutions", "build", "dist", ".venv", ".git", "tests"
     )
     shutil.copytree(tree, copy, ignore=away)
+    (copy / EDITION).write_bytes(to_json(load_assignment(tree)))
     return copy
 
 

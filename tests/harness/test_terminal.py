@@ -10,6 +10,8 @@ import sys
 import pytest
 
 from grading import terminal
+from grading.edition import EDITION as EDITION_FILE
+from grading.edition import load_assignment, to_json
 from grading.report import Report
 from grading.results import Results, TestResult
 from grading.terminal import Terminal
@@ -173,6 +175,7 @@ def students(tree, tmp_path):
         "autograder", "solutions", "build", "dist", ".venv", ".git", "tests"
     )
     shutil.copytree(tree, folder, ignore=away)
+    (folder / EDITION_FILE).write_bytes(to_json(load_assignment(tree)))
     for name, content in starter.package_of(tree, "xcs224n").items():
         (folder / "src" / "submission" / name).write_bytes(content)
     return folder
