@@ -16,7 +16,8 @@ import sys
 import tempfile
 import threading
 import time
-from collections.abc import Sequence
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import AbstractContextManager
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -90,9 +91,11 @@ class ConfinedPool:
         self._uids = itertools.count(secrets.randbelow(1 << 20))  # see users.claim
         self._zygotes: dict[bool, Zygote] = {}
         self._guardians: set[socket.socket] = set()  # of the running jobs
+        self._is_abandoned = False
         self._lock = threading.Lock()
 
     def admit(self, work: Path, staged: Path, private: Sequence[Path]) -> dict[str, Any]:
+        self._is_abandoned = False
         work.chmod(0o711)  # a test's own uid passes through to its scratch folder
         return authority.require(self, self.layers, self.authoritative, work, staged, private)
 
@@ -110,9 +113,9 @@ class ConfinedPool:
         }
         try:
             try:
-                return self._zygote(job.torch).run(job, message, self._guardians)
+                return self._zygote(job.torch).run(job, message, self._running)
             except ZygoteKilled:
-                return self._zygote(job.torch).run(job, message, self._guardians)
+                return self._zygote(job.torch).run(job, message, self._running)
         finally:
             leftovers.remove_tree(scratch)
 
@@ -120,7 +123,19 @@ class ConfinedPool:
         """Start a zygote before its first job; it imports while others work."""
         self._zygote(with_torch)
 
+    @contextlib.contextmanager
+    def _running(self, guardian: socket.socket) -> Iterator[None]:
+        """Let `abandon` end a job, also if it came first."""
+        self._guardians.add(guardian)
+        try:
+            if self._is_abandoned:
+                _stop(guardian)
+            yield
+        finally:
+            self._guardians.discard(guardian)
+
     def abandon(self) -> None:
+        self._is_abandoned = True
         for guardian in list(self._guardians):
             _stop(guardian)
 
@@ -166,12 +181,17 @@ class Zygote:
         """Return whether the process still runs; it doesn't end by itself before `close`."""
         return self._process.poll() is None
 
-    def run(self, job: Job, message: dict[str, Any], guardians: set[socket.socket]) -> Finished:
+    def run(
+        self,
+        job: Job,
+        message: dict[str, Any],
+        running: Callable[[socket.socket], AbstractContextManager[None]],
+    ) -> Finished:
         """Let a worker do a job.
 
         Args:
             message: for the guardian.
-            guardians: of the running jobs; this job's is added while it runs.
+            running: what the job runs in, given its guardian.
 
         Raises:
             ZygoteKilled: another zygote can run the job again.
@@ -191,16 +211,15 @@ class Zygote:
             for fd in theirs:
                 os.close(fd)
         is_clean = False
-        guardians.add(guardian)
         try:
-            report = _receive(guardian, job.limits.total_wall_s + GRACE_S)
+            with running(guardian):
+                report = _receive(guardian, job.limits.total_wall_s + GRACE_S)
             join(sender, frame, output)
             if not report and not frame.data and self._ends_within(1.0):
                 raise ZygoteKilled(f"the zygote ended with {self._process.poll()}")
             ending, is_clean = read_report(report)
             return finished(ending, frame, output)
         finally:
-            guardians.discard(guardian)
             if is_clean:
                 self._idle.append(guardian)
             else:
