@@ -58,12 +58,12 @@ def course_runner(assignment: Assignment, questions: QuestionSet) -> Runner:
     Raises:
         UsageError: tests, judges and the description disagree, in any edition.
     """
+    runner = Runner(assignment, questions)  # before the judges, which import the tests
     hidden = load_hidden(paths.HIDDEN)
-    if hidden is None:
-        return Runner(assignment, questions)
-    specs = [spec for edition in assignment.editions.values() for spec in edition.tests]
-    judging = Judging(hidden, bind_judges(hidden, specs))
-    return Runner(assignment, questions, judging)
+    if hidden is not None:
+        specs = [spec for edition in assignment.editions.values() for spec in edition.tests]
+        runner.judging = Judging(hidden, bind_judges(hidden, specs))
+    return runner
 
 
 def load_hidden(folder: Path) -> ModuleType | None:

@@ -97,10 +97,9 @@ class Runner:
         UsageError: tests and description disagree, in any edition.
     """
 
-    def __init__(
-        self, assignment: Assignment, questions: QuestionSet, judging: Judging | None = None
-    ) -> None:
-        self.assignment, self.questions, self.judging = assignment, questions, judging
+    def __init__(self, assignment: Assignment, questions: QuestionSet) -> None:
+        self.assignment, self.questions = assignment, questions
+        self.judging: Judging | None = None
         self._cases = questions.cases()
         for edition in assignment.editions.values():
             bind(edition.tests, self._cases)

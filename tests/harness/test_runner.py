@@ -1,9 +1,7 @@
 """A run: exact partial credit, verdicts independent of the order and number of tests, no losses."""
 
-import gc
 import subprocess
 import sys
-import weakref
 from decimal import Decimal
 from fractions import Fraction
 
@@ -11,10 +9,7 @@ import pytest
 
 from grading import paths
 from grading.results import share_of
-from grading.runner import Runner
 from grading.verdicts import ExitCode, Outcome, exit_code
-from questions.course import Course
-from tests import pinned
 
 WANTED = ("1e", "1g-1-basic", "1g-5-hidden", "1g-9-hidden", "3a", "3b")
 
@@ -49,16 +44,6 @@ def test_partial_credit_reaches_the_result_and_zero_stays_zero(submission, grade
         result = grade(submission, "1e-1-basic")["1e-1-basic"]
         assert (result.outcome, result.score) == (Outcome.FAILED, score)
         assert result.message == "half of it"
-
-
-def test_a_runner_that_nobody_uses_is_forgotten():
-    runner = Runner(pinned.load(), Course())
-    digests = runner.digests("xcs224n")
-    assert digests and runner.digests("xcs224n") is digests, "worked out once"
-    forgotten = weakref.ref(runner)
-    del runner
-    gc.collect()
-    assert forgotten() is None
 
 
 def _marked(method):
