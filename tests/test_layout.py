@@ -8,7 +8,7 @@ import pytest
 
 from autograder.description import load_assignment
 from autograder.judging import course_runner
-from grading import where
+from grading.cli import where_lines
 from questions.course import Course
 
 FOLDERS = ("src/submission", "src/pretraining", "solutions/submission")
@@ -94,7 +94,7 @@ def test_staff_find_the_test_its_probes_and_its_judge_by_where(root):
     runner = course_runner(load_assignment(root), Course())
     for edition in runner.assignment.editions.values():
         for test in runner.tests(edition):
-            lines = where.lines(runner, test)
+            lines = where_lines(runner, test)
             files = {line.split()[1].partition(":")[0] for line in lines}
             assert 1 <= len(files) <= 4, (test.spec.test_id, files)
             assert all((root / file).is_file() for file in files)

@@ -7,15 +7,14 @@ checks the answer (`schema.py`) and judges it: basic tests assert in src/questio
 a judge that is handed in, and only run without one. docs/architecture.md follows a submission
 through all of it. Each line here uses only what is below it:
 
-    cli.py, where.py      the command
+    cli.py                the command
     runner.py             a submission is staged, its tests are judged
     cases.py              what a test is, and where an assignment's tests are
     attempt.py            what a test observes of a submission, by its probes
     report.py, terminal.py, results.py: results, and how students read them
     verdicts.py           how a test ended, as a value and in words
     local_pool.py, pool.py: who runs a probe in which process
-    worker.py, importing.py, traces.py, watchdog.py, limits.py, bare_names.py, float_ranges.py:
-                          what happens in it
+    worker.py, importing.py, bare_names.py, traces.py, limits.py: what happens in it
     staging.py, layouts.py, upload.py: which files are graded
     edition.py            what is graded: editions, questions, points
     wire.py, schema.py    frames, and what must be in them

@@ -24,7 +24,7 @@ from fractions import Fraction
 from pathlib import Path
 from typing import Any
 
-from . import float_ranges, paths, printable
+from . import paths, printable, worker
 from .attempt import OUT_OF_TIME, Attempt, Judging, Run
 from .cases import BoundTest, Cases, Data, GradedTestCase, QuestionSet, bind, select
 from .edition import Assignment, Edition
@@ -272,7 +272,7 @@ def _judge_all(
                     observer.present(results.tests[unshown.popleft()])
             if run.float_ranges:
                 python = run.assignment.gradescope_python
-                run.warnings.append(float_ranges.advice(run.float_ranges, python))
+                run.warnings.append(worker.float_range_advice(run.float_ranges, python))
             if run.warnings:
                 results.facts["warnings"] = run.warnings
             observer.graded(functools.partial(case_of, run, tests))

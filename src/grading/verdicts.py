@@ -385,7 +385,7 @@ def _missing_function(report: dict[str, str], submission: Staged, edition: str) 
 
 
 def float_ranges(envelope: dict[str, Any], staged: Path) -> str:
-    """Return the place that a worker reported (float_ranges.py); "" if none or made up."""
+    """Return the place that a worker reported; "" if there is none, or if it is made up."""
     match envelope.get("float_ranges"):
         case [str(claimed)]:
             return _existing_line(claimed, staged)

@@ -11,6 +11,7 @@ from __future__ import annotations
 import builtins
 import contextvars
 import errno
+import faulthandler
 import functools
 import importlib
 import io
@@ -18,25 +19,31 @@ import os
 import random
 import re
 import sys
+import threading
+import time
 import traceback
-from collections.abc import Callable
-from contextlib import suppress
+import warnings
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from pathlib import Path
 from types import FrameType, ModuleType
 from typing import Any
 
-from . import bare_names, float_ranges, importing, paths, wire
+from . import bare_names, importing, paths, wire
 from .errors import WireError
 from .limits import Limits
-from .traces import Traces
-from .watchdog import Watchdog
+from .traces import Traces, resident_bytes
 
 REFUSED = (errno.EACCES, errno.EPERM, errno.EROFS)
 READY = b"R"  # our setup is done and the clock starts: failures from here on are the student's
 MAX_OUTPUT_BYTES = 64 << 10  # of a job's prints
 MAX_MESSAGE = 2_000  # characters of an exception's text
 MAX_TRACEBACK = 8_000
+SINCE = (3, 12)  # the Python that refuses a range with a float
+WARNING = "non-integer arguments to randrange"  # of an older one
+TICK_S = 0.05
+LATER_S = 1.0  # than the watchdog's thread, which can say more
 NAME_FROM = re.compile(r"cannot import name '(\w+)' from ")
 
 
@@ -86,7 +93,7 @@ def prepare(request: dict[str, Any], in_process: bool = False) -> Callable[[], b
     context = Context(scratch=Path.cwd(), files=root)
 
     def answer() -> bytes:
-        with float_ranges.noticed(lambda frame: _place_of(frame, code)) as places:
+        with noticing_float_ranges(lambda frame: _place_of(frame, code)) as places:
             try:
                 found = {"ok": True, "value": probe(context, **arguments)}
                 return wire.encode(found | {"float_ranges": places[:1]})
@@ -257,6 +264,146 @@ def refuse_breakpoints() -> None:
 
 def _refuse_breakpoint(*_: Any, **__: Any) -> None:
     raise NoDebugger("a debugger can't stop here, because nobody can type")
+
+
+@contextmanager
+def noticing_float_ranges(place_of: Callable[[FrameType], str]) -> Iterator[list[str]]:
+    """Record the first place that draws from a range with a float: random.randint(4, n * 7 / 8).
+
+    Up to Python 3.11, randint and randrange accept a float with an integer value, 112.0, with a
+    warning that nobody sees; from 3.12 on they raise a TypeError. A submission that was written
+    with the older Python would fail where it is graded, so the grader repeats the warning.
+
+    Python raises the warning only once for each line of its module random, so this costs nothing;
+    with a newer Python there is nothing to watch.
+
+    Args:
+        place_of: describes a frame: "submission/dataset.py:57", or "" if it isn't the student's.
+    """
+    places: list[str] = []
+    if sys.version_info >= SINCE:
+        yield places
+        return
+    with warnings.catch_warnings():
+        warnings.filterwarnings("default", WARNING, DeprecationWarning)
+        before = warnings.showwarning
+
+        def show(message: Warning | str, category: type[Warning], *more: Any) -> None:
+            if not (issubclass(category, DeprecationWarning) and WARNING in str(message)):
+                before(message, category, *more)
+            elif not places:
+                places.extend(_innermost(sys._getframe(1), place_of))
+
+        warnings.showwarning = show  # type: ignore[assignment]
+        yield places
+
+
+def _innermost(frame: FrameType | None, place_of: Callable[[FrameType], str]) -> list[str]:
+    while frame is not None:
+        if place := place_of(frame):
+            return [place]
+        frame = frame.f_back
+    return []
+
+
+def float_range_advice(place: str, graded_with: str) -> str:
+    """Return a sentence or two on what a student should change.
+
+    Args:
+        graded_with: the Python version used for grading: "3.12".
+    """
+    here = f"{sys.version_info[0]}.{sys.version_info[1]}"
+    return (
+        f"{place}: randint or randrange gets a float here. Your Python, {here}, accepts it; "
+        f"Gradescope runs Python {graded_with}, where it is a TypeError. Use integers: "
+        "int(...), or // instead of /."
+    )
+
+
+class Watchdog:
+    """Ends a worker of the `LocalPool` when its job's time is over; watches one job after another.
+
+    A test may take two seconds, and `import torch` alone takes one of them, more on a slow
+    computer. So the seconds in which modules of the submission are imported, with whatever these
+    import, don't count as the test's: they have a limit of their own (`Limits.import_s`).
+
+    A thread compares what the job has used, on every platform. Code in C that never lets another
+    thread run is ended by faulthandler, later.
+    """
+
+    def __init__(self, fd: int, output_bytes: int) -> None:
+        """
+        Args:
+            fd: where it writes, before it ends the process, which limit was hit and the stack.
+            output_bytes: how much of a job's prints is kept on the disk.
+        """
+        self._fd, self._output_bytes = fd, output_bytes
+        self._lock, self._is_watching = threading.Lock(), False
+        threading.Thread(target=self._watch, daemon=True).start()
+
+    def begin(self, allowed: Limits) -> None:
+        """Begin to watch a job, whose imports of the submission `switch` reports."""
+        with self._lock:
+            self._left = {  # CPU and wall seconds, in and outside imports
+                "import": [allowed.import_s, allowed.import_wall_s],
+                "cpu": [allowed.cpu_s, allowed.wall_s],
+            }
+            self._used = {"import": 0.0, "cpu": 0.0}  # CPU seconds
+            self._most_bytes = resident_bytes() + allowed.memory_bytes
+            self._counted, self._is_watching = (time.process_time(), time.monotonic()), True
+            self._go_on("cpu")
+
+    def switch(self, importing: bool) -> None:
+        """Go on with the other limit when an import of the submission begins or ends."""
+        with self._lock:
+            self._count()
+            self._go_on("import" if importing else "cpu")
+
+    def end(self) -> tuple[float, float]:
+        """Stop watching; return the job's CPU seconds, and those of them in imports."""
+        with self._lock:
+            self._count()
+            self._is_watching = False
+            faulthandler.cancel_dump_traceback_later()
+            return sum(self._used.values()), self._used["import"]
+
+    def _go_on(self, limit: str) -> None:
+        self._limit = limit
+        wall_s = max(self._left[limit][1], 0.0) + LATER_S
+        faulthandler.dump_traceback_later(wall_s, exit=True, file=self._fd)
+
+    def _count(self) -> None:
+        before, self._counted = self._counted, (time.process_time(), time.monotonic())
+        cpu_s, wall_s = (now - then for now, then in zip(self._counted, before, strict=True))
+        self._used[self._limit] += cpu_s
+        left = self._left[self._limit]
+        left[:] = left[0] - cpu_s, left[1] - wall_s
+
+    def _watch(self) -> None:
+        while True:
+            time.sleep(TICK_S)
+            with self._lock:
+                if self._is_watching:
+                    self._count()
+                    self._look()
+
+    def _look(self) -> None:
+        cpu_s, wall_s = self._left[self._limit]
+        if cpu_s < 0:
+            self._stop(self._limit)
+        elif wall_s < 0:
+            self._stop("import-wall" if self._limit == "import" else "wall")
+        elif resident_bytes() > self._most_bytes:
+            self._stop("memory")
+        with suppress(OSError):  # closed by the student's code
+            if os.fstat(1).st_size > self._output_bytes:
+                os.ftruncate(1, self._output_bytes)
+
+    def _stop(self, reason: str) -> None:
+        with suppress(OSError):
+            os.write(self._fd, f"T {reason}\n".encode("ascii"))
+            faulthandler.dump_traceback(self._fd)
+        os._exit(1)
 
 
 def serve(with_torch: bool) -> None:

@@ -6,7 +6,7 @@ from types import ModuleType
 import pytest
 
 from autograder.description import load_assignment
-from grading import paths, where
+from grading import cli, paths
 from grading.runner import Runner
 from questions.course import Course
 from tests import pinned
@@ -94,7 +94,7 @@ def _truly_decides(runner, test) -> set[str]:
             modules.add(name)
             waiting.append(name)
     files = {_file(name) for name in modules}
-    for line in where.lines(runner, test):
+    for line in cli.where_lines(runner, test):
         files.add(line.split()[1].partition(":")[0])
     return {name for name in files if not name.startswith("src/grading/")}
 

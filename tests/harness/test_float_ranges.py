@@ -5,12 +5,12 @@ import sys
 import pytest
 
 from autograder import console
-from grading import float_ranges, verdicts
+from grading import verdicts, worker
 from grading.runner import Observer
 from grading.verdicts import Outcome
 from tests.harness.conftest import POOLS
 
-OLD = sys.version_info < float_ranges.SINCE
+OLD = sys.version_info < worker.SINCE
 
 
 def place_of(frame) -> str:
@@ -28,14 +28,14 @@ def draw(high) -> None:
 def test_the_first_place_is_noticed_once():
     line = draw.__code__.co_firstlineno + 3
     for _ in range(2):  # doesn't rely on Python's own record of warnings
-        with float_ranges.noticed(place_of) as places:
+        with worker.noticing_float_ranges(place_of) as places:
             for _ in range(3):
                 draw(128 * 7 / 8)
         assert places == [f"mine:{line}"]
 
 
 def test_whole_numbers_are_not_noticed(recwarn):
-    with float_ranges.noticed(place_of) as places:
+    with worker.noticing_float_ranges(place_of) as places:
         draw(112)
     assert places == [] and not recwarn.list
 
@@ -44,7 +44,10 @@ def test_whole_numbers_are_not_noticed(recwarn):
 def test_other_warnings_pass():
     import warnings
 
-    with pytest.warns(UserWarning, match="another"), float_ranges.noticed(place_of) as places:
+    with (
+        pytest.warns(UserWarning, match="another"),
+        worker.noticing_float_ranges(place_of) as places,
+    ):
         warnings.warn("another", UserWarning, stacklevel=1)
     assert places == []
 

@@ -6,7 +6,7 @@ import sys
 import pytest
 
 from autograder.isolation import kernel
-from grading import float_ranges, verdicts
+from grading import verdicts, worker
 from grading.limits import Limits
 from grading.pool import Ending, Finished
 from grading.staging import Staged
@@ -42,7 +42,7 @@ def test_limits_and_signals(runner, tmp_path):
         texts[title] += f"\nstaff: {verdict.detail.strip()}"
     texts["an answer that is none"] = verdicts.MALFORMED
     here = "Python, {}.{}, ".format(*sys.version_info)
-    advice = float_ranges.advice(f"{FILE}:4", "3.12").replace(here, "Python, 3.N, ")
+    advice = worker.float_range_advice(f"{FILE}:4", "3.12").replace(here, "Python, 3.N, ")
     texts["a float for a whole number"] = advice
     check("endings_limits", texts)
 

@@ -39,7 +39,7 @@ PATHS = {
         "src/grading/cases.py": "solutions/hidden",
         "src/questions/__init__.py": "solutions/hidden",
         "src/grading/runner.py": "solutions/hidden",
-        "src/grading/where.py": "solutions/hidden",
+        "src/grading/cli.py": "solutions/hidden",
     },
     "says where staff's answers are, which no release contains": {
         "src/questions/provided.py": "solutions/data",
