@@ -17,6 +17,7 @@ from tests.project import ROOT
 from tools import leaks, notebooks
 from tools.commands import EXPERIMENTS, PIPELINES, pipelines_of, predict_unseen
 from tools.handout import build, description
+from tools.starter import edition_file
 
 PLAY, COLAB = (ROOT / name for name in notebooks.NOTEBOOKS)
 COMMANDS = [command for commands in PIPELINES.values() for command in commands]
@@ -313,7 +314,7 @@ def pack_student_zip(tree: Path, archive: Path) -> None:
         for name in names:
             if (tree / name).is_file() and not name.endswith(".pyc"):
                 writer.write(tree / name, f"pretraining/{name}")
-        tables = shorter(json.loads(starter.edition_file(tree, "xcs224n")))
+        tables = shorter(json.loads(edition_file(tree, "xcs224n")))
         writer.writestr("pretraining/src/edition.json", json.dumps(tables))
 
 

@@ -80,7 +80,6 @@ def _guard(parent: socket.socket) -> None:
     """Be a guardian: do one job after another, until the parent closes the socket."""
     try:
         os.setsid()
-        guardian.become_subreaper()
         is_clean = True
         while is_clean:
             message, fds, _, _ = socket.recv_fds(parent, 1 << 16, DESCRIPTORS)
@@ -105,6 +104,7 @@ def _guard(parent: socket.socket) -> None:
 
 def _do(job: dict[str, Any], fds: list[int], parent: int) -> Ending:
     """Let a worker do a job, and remove what it left."""
+    guardian.become_subreaper()
     _import_probe(job["probe"])
     confinement = sandbox.Confinement(**job["confinement"])
     with contextlib.ExitStack() as claims:

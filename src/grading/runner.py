@@ -114,7 +114,7 @@ class Runner:
         """
         deadline = time.monotonic() + options.deadline_s
         edition = self.assignment.edition(options.edition)
-        name = options.name or options.submission.resolve().name
+        name = options.name or Path(os.path.realpath(options.submission)).name
         results = self.blank(edition, seed, name, options.selection)
         answers = None if self.judging is None else self.judging.answers
         data = self.questions.open_data(self.assignment, options.data, answers)

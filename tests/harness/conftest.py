@@ -99,12 +99,15 @@ def _grading(runner: Runner, pools: dict) -> Callable[..., dict[str, TestResult]
         way: str = "zygote",
         seed: int = 7,
         layers: Layers | None = None,
+        answers: Path | None = None,
         **options,
     ) -> dict:
         asked = Options(submission=submission, selection=wanted, **options)
         with pytest.MonkeyPatch.context() as patch:
             if layers is not None:
                 patch.setattr(pools[way], "layers", layers)
+            if answers is not None:
+                patch.setattr(runner.judging, "answers", answers)
             results = runner.run(asked, seed, Observer(), pools[way])
         return {t.spec.test_id: t for t in results.tests}
 

@@ -41,8 +41,8 @@ def course_data(root: Path) -> CourseData:
 @pytest.mark.parametrize("question", ["1c", "1d", "1e", "1f", "1g", "1h"])
 def test_without_a_data_set_all_tests_that_need_none_run(question, submission, grade, tmp_path):
     edition = "current" if question == "1h" else "xcs224n"
-    none = {"data": tmp_path / "none", "answers": tmp_path / "none"}
-    results = grade(submission, question, edition=edition, **none)
+    none = tmp_path / "none"
+    results = grade(submission, question, edition=edition, data=none, answers=none)
     for result in (r for r in results.values() if r.is_selected):
         if result.spec.name in NEEDS_DATA:
             assert result.outcome is Outcome.NOT_RUN, result
@@ -125,10 +125,9 @@ def test_a_broken_description_is_said_in_a_line(installed, submission, grade, te
 def test_a_run_that_counts_does_not_begin_without_the_answers(installed, submission, grade, spoil):
     spoil(installed / "solutions/data" / provided.TEST_ANSWERS)
     places = {"data": installed / "src/data", "answers": installed / "solutions/data"}
-    for how in ({"complete": True}, {"authoritative": True}):
-        with pytest.raises(GradingError, match="data set") as caught:
-            grade(submission, "1e-0-basic", **places, **how)
-        assert not isinstance(caught.value, DataError)  # exit code 3, and no results.json
+    with pytest.raises(GradingError, match="data set") as caught:
+        grade(submission, "1e-0-basic", **places, counts=True)
+    assert not isinstance(caught.value, DataError)  # exit code 3, and no results.json
 
 
 def test_data_that_vanish_in_a_run_that_counts_are_our_fault(
@@ -137,7 +136,7 @@ def test_data_that_vanish_in_a_run_that_counts_are_our_fault(
     monkeypatch.setattr("grading.runner.require_data", lambda data: _remove(installed / DEV))
     (submission / "vanilla.nopretrain.dev.predictions").write_bytes(b"x\n")
     places = {"data": installed / "src/data", "answers": installed / "solutions/data"}
-    result = grade(submission, "1d-0-basic", complete=True, **places)["1d-0-basic"]
+    result = grade(submission, "1d-0-basic", counts=True, **places)["1d-0-basic"]
     assert result.outcome is Outcome.GRADER_ERROR
 
 

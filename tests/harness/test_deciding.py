@@ -5,8 +5,10 @@ from types import ModuleType
 
 import pytest
 
+from autograder import paths
 from autograder.description import load_assignment
-from grading import cli, paths
+from autograder.judging import course_runner
+from grading import cli
 from grading.runner import Runner
 from questions.course import Course
 from tests import pinned
@@ -36,7 +38,7 @@ def read(text, tmp_path_factory):
 
 @pytest.fixture(scope="module")
 def runner(read) -> Runner:
-    return Runner(read(), Course())
+    return course_runner(read(), Course())
 
 
 @pytest.fixture(scope="module")

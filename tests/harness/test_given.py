@@ -21,7 +21,8 @@ from tools.reference import compose
 PROVIDED = Course().provided
 NOTE = "pretraining (the grader uses its own)"
 RAISES = "raise RuntimeError('of the upload')\n"
-OF_PROBES = ("__init__.py", "batches.py", "errors.py", "returned.py")  # which probes import
+# Which probes import, with what these import.
+OF_PROBES = ("__init__.py", "batches.py", "errors.py", "given.py", "returned.py")
 CODE = ("1c", "1e", "1g-0-basic", "1g-2-basic", "1g-8-hidden", "1f-0-basic")
 
 

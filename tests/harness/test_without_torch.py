@@ -13,6 +13,9 @@ import pytest
 
 from autograder.isolation import leftovers
 
+# What a checkout, which has no edition.json, reads its description with.
+DESCRIBED = ("pydantic", "pydantic_core", "annotated_types", "typing_inspection")
+
 
 @pytest.fixture(scope="module")
 def bare() -> Path:
@@ -22,9 +25,16 @@ def bare() -> Path:
     venv.create(folder, symlinks=True)
     (libraries,) = folder.glob("lib/python*/site-packages")
     installed = Path(numpy.__file__).parent
-    for source in (installed, *installed.parent.glob("numpy.libs"), metadata(installed.parent)):
-        ignored = shutil.ignore_patterns("tests", "__pycache__")
+    ignored = shutil.ignore_patterns("tests", "__pycache__")
+    described = [installed.parent / name for name in DESCRIBED]
+    for source in (
+        installed,
+        *installed.parent.glob("numpy.libs"),
+        metadata(installed.parent),
+        *described,
+    ):
         shutil.copytree(source, libraries / source.name, ignore=ignored)
+    shutil.copy(installed.parent / "typing_extensions.py", libraries)
     yield folder / "bin" / "python"
     leftovers.remove_tree(folder)
 
