@@ -22,7 +22,7 @@ from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
 
-from . import paths, printable, report, terminal
+from . import history, paths, printable, report, terminal
 from .cases import BoundTest, QuestionSet, derive_seed, select
 from .edition import Edition, load_assignment
 from .errors import GradingError, UsageError
@@ -167,7 +167,7 @@ class Command:
     def grade(self, runner: Runner, asked: argparse.Namespace) -> int:
         """Grade, and show a report."""
         seed = secrets.randbits(63) if asked.seed is None else asked.seed
-        console = StudentConsole(asked.json)
+        console = StudentConsole(asked.json, counts=not asked.in_process)
         try:
             results = self.run_tests(runner, asked, seed, console, patience=PATIENCE)
         finally:
@@ -408,10 +408,18 @@ class ResultsFile(Observer):
 
 
 class StudentConsole(ResultsFile):
-    """Prints a report at the end, which begins with a summary."""
+    """Prints a report at the end, which begins with a summary.
+
+    Args:
+        counts: whether a run of the student's own folder is compared with the last one.
+    """
+
+    def __init__(self, path: Path | None, counts: bool) -> None:
+        super().__init__(path)
+        self._counts = counts
 
     def staged(self, staged: Staged) -> None:
-        self._files = terminal.files_line(staged)
+        self._files, self._is_own = terminal.files_line(staged), staged.is_checkout
 
     def started(self, results: Results) -> None:
         super().started(results)
@@ -424,5 +432,6 @@ class StudentConsole(ResultsFile):
     def finish(self) -> None:
         if self._results is not None:
             self._progress.show()
-            shown = terminal.detect(sys.stdout)
-            print("\n".join(terminal.student_lines(self._results, self._files, shown)))
+            news = history.since_last(self._results) if self._counts and self._is_own else ""
+            notes, shown = filter(None, (news, self._files)), terminal.detect(sys.stdout)
+            print("\n".join(terminal.student_lines(self._results, notes, shown)))

@@ -6,7 +6,7 @@ import os
 import shutil
 import sys
 import textwrap
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from typing import TextIO
 
@@ -114,16 +114,18 @@ def _near(folder: str) -> str:
     return min(f"{relative}{os.sep}", folder, key=len)
 
 
-def student_lines(results: Results, files: str, terminal: Terminal) -> list[str]:
+def student_lines(results: Results, notes: Iterable[str], terminal: Terminal) -> list[str]:
     """Return the lines of a run's report.
 
     Args:
-        files: from files_line.
+        notes: lines below the headline.
     """
     report = Report.of(results, staff=False, is_judged=False)
     colour = "green" if all(test.is_fine for test in report.tests) else "bold"
     lines = [terminal.painted(line, colour) for line in terminal.fitted(report.headline)]
-    lines += [*terminal.fitted(files, hanging="  "), ""]
+    for note in notes:
+        lines += terminal.fitted(note, hanging="  ")
+    lines.append("")
     is_alone = len(report.questions) == 1
     reached = report.select(lambda test: test.state is not State.NOT_REACHED)
     if is_alone:

@@ -45,7 +45,7 @@ def results(*numbers, **changes):
 
 
 def shown(made, screen=PLAIN):
-    return "\n".join(terminal.student_lines(made, "Files: 9 of src/submission/", screen)) + "\n"
+    return "\n".join(terminal.student_lines(made, ["Files: 9 of src/submission/"], screen)) + "\n"
 
 
 def causes(made):

@@ -33,7 +33,7 @@ STAGED = Staged(
 
 def students(run, screen):
     files = terminal.files_line(STAGED)
-    return "\n".join(terminal.student_lines(made.results(run, False), files, screen))
+    return "\n".join(terminal.student_lines(made.results(run, False), [files], screen))
 
 
 @pytest.mark.parametrize("width", [None, 60])

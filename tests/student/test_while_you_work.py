@@ -1,0 +1,82 @@
+"""What a student's run says besides its results: what changed since the last one."""
+
+import json
+import os
+import subprocess
+
+import pytest
+
+from grading import paths
+from grading.cli import Command
+from questions.course import Course
+from tests.student.collecting import Desk
+
+QUERIES = "attention_exploration.py"
+BROKEN = ("def copying_query(", "def copying_queri(")
+
+
+def grade(desk: Desk, *words: str) -> tuple[int, str]:
+    """Run a student's `grader.py WORD...`; return its exit code and output."""
+    code, out, err = desk.run(Command(Course()).main, *words)
+    assert err == ""
+    return code, out
+
+
+def news(desk: Desk, *words: str) -> str:
+    """Return what a run says of the last one, or ""."""
+    lines = grade(desk, *words)[1].splitlines()
+    said = [line for line in lines if line.startswith("Since the last run: ")]
+    assert said == lines[1:2] or not said  # below the headline
+    return "".join(said).removeprefix("Since the last run: ")
+
+
+def test_a_run_says_what_changed_since_the_last_one(desk):
+    assert (news(desk, "3a"), news(desk, "3a")) == ("", "")
+    desk.replace(QUERIES, *BROKEN)
+    assert news(desk, "3a-0-basic") == "3a-0-basic fails now"
+    assert news(desk, "3a-2-basic") == ""
+    assert news(desk, "3a") == "3a-1-hidden fails now"  # the others' last results were kept
+    desk.replace(QUERIES, *reversed(BROKEN))
+    assert news(desk, "3a") == "3a-0-basic newly passes; 3a-1-hidden runs now"
+
+
+def test_only_runs_of_ones_own_folder_and_the_same_tests_are_compared(desk, monkeypatch):
+    grade(desk, "3a")
+    desk.replace(QUERIES, *BROKEN)
+    kept = (desk.root / ".grading" / "last.json").read_bytes()
+    desk.collect()
+    assert news(desk, "3a", "--submission", str(desk.zip)) == ""
+    assert news(desk, "3a", "--in-process") == ""
+    assert (desk.root / ".grading" / "last.json").read_bytes() == kept
+    monkeypatch.setattr(paths, "QUESTIONS", paths.QUESTIONS / "shared")  # another release's
+    assert news(desk, "3a") == ""
+
+
+def test_the_kept_results_are_no_part_of_the_work(desk):
+    grade(desk, "3a")
+    folder = desk.root / ".grading"
+    assert sorted(os.listdir(folder)) == [".gitignore", "last.json"]
+    subprocess.run(["git", "init", "-q", desk.root], check=True)
+    command = ["git", "-C", desk.root, "status", "--porcelain", "--untracked-files=all"]
+    listed = subprocess.run(command, capture_output=True, encoding="utf-8", check=True).stdout
+    assert "src/edition.json" in listed and ".grading" not in listed
+    code, out, _ = desk.collect()
+    assert code == 0 and ".grading" not in out
+    assert not any("last.json" in name for name in desk.packed())
+
+
+@pytest.mark.parametrize("content", ["{", "[]", '{"tests": 1}', "[" * 100_000, None])
+def test_where_results_can_not_be_kept_nothing_is_compared(desk, content):
+    """None: a file where the folder should be, in which nothing can be written."""
+    desk.replace(QUERIES, *BROKEN)
+    folder = desk.root / ".grading"
+    if content is None:
+        folder.write_text("mine", encoding="utf-8")
+    else:
+        folder.mkdir()
+        (folder / "last.json").write_text(content, encoding="utf-8")
+    code, out = grade(desk, "3a-0-basic")
+    assert code == 1 and "Since" not in out
+    if content is not None:
+        last = json.loads((folder / "last.json").read_text(encoding="utf-8"))
+        assert last["fine"] == {"3a-0-basic": False}
