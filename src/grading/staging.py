@@ -23,7 +23,7 @@ from pathlib import Path
 
 from . import layouts, paths, printable, upload
 from .errors import SubmissionError
-from .layouts import OUTPUT_SUFFIXES, Package
+from .layouts import OUTPUT_SUFFIXES, PACKAGE, intended_name
 from .upload import CHUNK_BYTES, MACHINE_ERRNOS, Folder, is_litter, refusal
 
 MAX_CODE_BYTES = 4 << 20
@@ -32,7 +32,7 @@ MAX_OUTPUT_BYTES = 64 << 20
 # Gradescope accepts 100 MB, and parameters hardly shrink when zipped.
 MAX_TOTAL_BYTES = 256 << 20
 BY_HASH = py_compile.PycInvalidationMode.CHECKED_HASH  # bytecode of other source is not used
-NO_TEXT = "its name is not text"
+NO_TEXT = "its name is not text"  # escapes in it could overwrite the grader's own lines
 REFUSED_NAMES = ("sitecustomize.py", "usercustomize.py")
 
 
@@ -56,12 +56,7 @@ class Provided:
 
 @dataclass(frozen=True)
 class Omission:
-    """A file of an upload that is not copied.
-
-    Attributes:
-        name: its path in the upload, which is safe to print.
-        reason: why, in words.
-    """
+    """A file of an upload that is not copied: its path there, safe to print, and why."""
 
     name: str
     reason: str
@@ -74,14 +69,19 @@ class Omission:
 class Staged:
     """A staged submission.
 
-    `root` contains the package `submission`, and the parameter and prediction files next to it;
-    `taken` maps each staged name to its origin; `omissions` lists what was left out; `added` names
-    the given modules that the grader added; `total_bytes` is the size of what was copied; `package`
-    is the folder of the student's modules, unless it is in an archive; `place` says where it was
-    found, if it is an unusual place; `modules` names those that students write, `required` all
-    files that count, and `renamed` maps those that are missing to a file that was probably meant;
-    `is_checkout` is true of the assignment's own folder, which nobody has uploaded; `reference` is
-    the folder of the staged reference, where there is one.
+    Attributes:
+        root: contains the package `submission`, and parameters and predictions next to it.
+        taken: each staged name's origin.
+        omissions: what was left out.
+        added: the given modules that the grader added.
+        total_bytes: the size of what was copied.
+        package: the folder of the student's modules, unless it is in an archive.
+        place: where it was found, if that is an unusual place.
+        required: all files that count.
+        modules: those that students write.
+        is_checkout: whether this is the assignment's own folder, which nobody has uploaded.
+        renamed: for required files that are missing, the file that was probably meant.
+        reference: the folder of the staged reference, where there is one.
     """
 
     root: Path
@@ -148,39 +148,40 @@ def stage(
     for folder in (target, target / "submission"):
         folder.chmod(0o755)
     with ExitStack() as stack:
-        if isinstance(source, Folder):
-            top = start = source
-        else:
-            top, start = _open(source, alias, target.parent, stack)
-        staged.is_checkout = top.path == paths.ROOT.resolve()
-        top, package = _locate(top, start, staged, provided, stack)
-        _stage_code(package.folder, staged, provided)
-        _stage_outputs(package.output_folders(), staged)
-        _omit_packages(package.folder, staged, provided)
-        _search_outputs(top, package.output_folders(), staged)
+        if not isinstance(source, Folder):
+            source = _open(source, alias, target.parent, stack)
+        staged.is_checkout = source.path == paths.ROOT.resolve()
+        package, is_usual = _find_package(source, staged, provided, stack)
+        folders = layouts.output_folders(package, is_usual)
+        _copy_code(package, staged, provided)
+        _copy_outputs(folders, staged)
+        outer = package.parent
+        if outer and PACKAGE.fullmatch(package.parts[-1]):
+            for name in provided.packages:
+                if name in outer.names and outer.place(name) != paths.SRC / name:
+                    staged.omit(outer.label(name), "the grader uses its own")
+        _search_outputs(folders, staged)
     staged.added = complete(target, provided)
     return staged
 
 
-def _open(source: Path, alias: str, work: Path, stack: ExitStack) -> tuple[Folder, Folder]:
-    """Open a submission; return the whole of it, and the folder where the search starts.
+def _open(source: Path, alias: str, work: Path, stack: ExitStack) -> Folder:
+    """Open a submission, of which there may be a copy in `work` until `stack` is closed.
 
-    Raises:
-        SubmissionError: there is none, or it can't be read.
+    Returns:
+        the folder where the search starts.
     """
     try:
         mode = source.stat().st_mode
     except OSError as error:
-        reason = (
-            "there is no such file or folder" if error.errno == errno.ENOENT else error.strerror
-        )
+        is_missing = error.errno == errno.ENOENT
+        reason = "there is no such file or folder" if is_missing else error.strerror
         raise SubmissionError(f"{alias or str(source):.200}: {reason} to grade") from None
     if stat.S_ISREG(mode):
         with upload.archive_errors(source.name):
             archive = stack.enter_context(open(source, "rb"))
         opened = upload.open_archive(archive, source, alias or str(source), work)
-        top = stack.enter_context(opened)
-        return top, top
+        return stack.enter_context(opened)
     if not stat.S_ISDIR(mode):
         raise SubmissionError(f"{alias or source}: neither a folder nor a zip")
     source, within = source.resolve(), tuple[str, ...]()
@@ -189,89 +190,71 @@ def _open(source: Path, alias: str, work: Path, stack: ExitStack) -> tuple[Folde
             source, within = paths.ROOT.resolve(), inner
     top = Folder(upload.on_disk(source), source, alias or str(source))
     top = upload.unfold_backslashes(top)
-    return top, top.below(*within) or top
+    return top.below(*within) or top
 
 
-def _locate(
-    top: Folder, start: Folder, staged: Staged, provided: Provided, stack: ExitStack
-) -> tuple[Folder, Package]:
-    """Find the student's modules, also in the only archive; record where.
+def _find_package(
+    start: Folder, staged: Staged, provided: Provided, stack: ExitStack
+) -> tuple[Folder, bool]:
+    """Find the folder of the student's modules, also in the only archive; record where.
 
     Returns:
-        the whole upload, or the archive; and the modules' folder in it.
-
-    Raises:
-        SubmissionError: there are none.
+        the folder, and whether it is in a usual place.
     """
-    package, origin = layouts.find_package(start, provided.modules, provided.given), ""
-    only = None if package else layouts.only_archive(start)
-    if only is not None:
-        folder, origin = only
-        top = start = _open_inner(folder, origin, staged.root.parent, stack)
-        package = layouts.find_package(start, provided.modules, provided.given)
-    if package is None:
+    found, origin = layouts.find_package(start, provided.modules, provided.given), ""
+    if found is None and (packed := layouts.only_archive(start)):
+        folder, origin = packed
+        work = staged.root.parent
+        try:
+            with closing(folder.file(origin)) as reader:
+                archive = stack.enter_context(upload.stored(reader, work))
+        except OSError as error:
+            raise refusal(error, f"{folder.label(origin)} can't be read") from None
+        except ValueError as error:
+            raise SubmissionError(f"{folder.label(origin)}: {error}") from None
+        opened = upload.open_archive(archive, folder.place(origin), folder.shown(origin), work)
+        start = stack.enter_context(opened)
+        found = layouts.find_package(start, provided.modules, provided.given)
+    if found is None:
         raise _no_package(start)
-    if origin or not package.is_usual:
-        staged.place = "/".join(filter(None, (origin, *package.folder.parts)))
-    if not origin and package.folder.place().is_dir():
-        staged.package = package.folder.place()
-    return top, package
+    package, is_usual = found
+    if origin or not is_usual:
+        staged.place = "/".join(filter(None, (origin, *package.parts)))
+    if not origin and package.place().is_dir():
+        staged.package = package.place()
+    return package, is_usual
 
 
-def _open_inner(folder: Folder, name: str, work: Path, stack: ExitStack) -> Folder:
-    """Open an archive of an upload, of which there may be a copy until `stack` is closed.
-
-    Raises:
-        SubmissionError: it can't be read, is damaged, or is too large.
-    """
-    try:
-        with closing(folder.file(name)) as reader:
-            file = stack.enter_context(upload.stored(reader, work))
-    except OSError as error:
-        raise refusal(error, f"{folder.label(name)} can't be read") from None
-    except ValueError as error:
-        raise SubmissionError(f"{folder.label(name)}: {error}") from None
-    opened = upload.open_archive(file, folder.place(name), folder.shown(name), work)
-    return stack.enter_context(opened)
-
-
-def complete(root: Path, provided: Provided) -> list[str]:
-    """Add the packages and, in `submission`, missing given modules; return the latter."""
-    own: dict[Path, Path] = {}
-    for name in provided.packages:
-        (root / name).mkdir()
-        (root / name).chmod(0o755)
-        own |= {root / name / path.name: path for path in (paths.SRC / name).glob("*.py")}
-    lacking = [name for name in provided.given if not (root / "submission" / name).exists()]
-    lacking = [name for name in lacking if (paths.SRC / "submission" / name).is_file()]
-    own |= {root / "submission" / n: paths.SRC / "submission" / n for n in lacking}
-    for added, original in own.items():
-        shutil.copyfile(original, added)
-        added.chmod(0o644)
-        # Once for all workers. A submission's own modules are compiled where they are imported:
-        # source can be written so that compiling it takes gigabytes, or crashes the interpreter.
-        py_compile.compile(str(added), quiet=2, invalidation_mode=BY_HASH)
-    return lacking
+def _no_package(start: Folder) -> SubmissionError:
+    """Return what to say of an upload without Python files where the grader looks."""
+    files = ["/".join((*folder.parts, name)) for folder, name in layouts.files(start)]
+    packed = [file for file in files if upload.is_archive(file)]
+    closed = [file for file in packed if not upload.is_supported(file)]
+    if closed:
+        holds = f"it holds {closed[0]}, which can't be opened: upload a zip"
+    elif len(packed) == 1:
+        holds = f"it holds {packed[0]}, which is not opened here: upload everything in one zip"
+    elif packed:
+        holds = f"it holds {layouts.listed(packed)}: upload everything in one zip"
+    elif any(file.endswith(".ipynb") for file in files):
+        holds = f"it holds {layouts.listed(files)}; expected submission/*.py, not a notebook"
+    elif files:
+        holds = f"it holds {layouts.listed(files)}; expected submission/*.py"
+    else:
+        holds = "it holds no files; expected submission/*.py"
+    return SubmissionError(
+        f"{start.shown()}: no folder `submission` with Python files in it: {holds}"
+    )
 
 
-def _omit_packages(package: Folder, staged: Staged, provided: Provided) -> None:
-    """Record that an upload's own packages are not used, unless it is the assignment's folder."""
-    outer = package.parent
-    if outer is None or not layouts.PACKAGE.fullmatch(package.parts[-1]):
-        return
-    for name in provided.packages:
-        if name in outer.names and outer.place(name) != paths.SRC / name:
-            staged.omit(outer.label(name), "the grader uses its own")
-
-
-def _stage_code(package: Folder, staged: Staged, provided: Provided) -> None:
+def _copy_code(package: Folder, staged: Staged, provided: Provided) -> None:
     lacking = [name for name in provided.modules if name not in package.names]
     for file in package.names:
         suffix = Path(file).suffix
         if is_litter(file) or suffix in OUTPUT_SUFFIXES or file in provided.generated:
             continue
-        intended = layouts.intended_name(file, lacking)
-        if not file.isprintable():  # escapes could overwrite the grader's own lines
+        intended = intended_name(file, lacking)
+        if not file.isprintable():
             staged.omit(package.label(file), NO_TEXT)
         elif intended is not None:
             package.refuse_link(file)
@@ -284,21 +267,7 @@ def _stage_code(package: Folder, staged: Staged, provided: Provided) -> None:
             _take(package, file, f"submission/{file}", MAX_CODE_BYTES, staged)
 
 
-def _search_outputs(top: Folder, folders: list[Folder], staged: Staged) -> None:
-    """Record which files were probably meant to be the required outputs that are missing."""
-    missing = [name for name in staged.missing if Path(name).suffix in OUTPUT_SUFFIXES]
-    for other in (name for folder in folders for name in folder.names):
-        if name := layouts.intended_name(other, missing):
-            staged.renamed.setdefault(name, printable.line(other, 200))
-    far = [name for name in missing if name not in staged.renamed]
-    # Staff's own checkout has trained files for tests.
-    if far and not (staged.is_checkout and paths.SOLUTIONS.exists()):
-        with suppress(SubmissionError):  # too many files, which cost nothing where nobody looks
-            for name, other in layouts.outputs_elsewhere(top, folders, far).items():
-                staged.renamed[name] = printable.line(other, 200)
-
-
-def _stage_outputs(folders: list[Folder], staged: Staged) -> None:
+def _copy_outputs(folders: list[Folder], staged: Staged) -> None:
     places: dict[str, str] = {}
     for folder in folders:
         for name in folder.names:
@@ -316,12 +285,26 @@ def _stage_outputs(folders: list[Folder], staged: Staged) -> None:
                 )
 
 
-def _take(folder: Folder, file: str, name: str, limit_bytes: int, staged: Staged) -> None:
-    """Copy a file to its staged name, or record why it was left out.
+def _search_outputs(folders: list[Folder], staged: Staged) -> None:
+    """Record which files were probably meant to be the required outputs that are missing."""
+    missing = [name for name in staged.missing if Path(name).suffix in OUTPUT_SUFFIXES]
+    for other in (name for folder in folders for name in folder.names):
+        if name := intended_name(other, missing):
+            staged.renamed.setdefault(name, printable.line(other, 200))
+    missing = [name for name in missing if name not in staged.renamed]
+    # Staff's own checkout has trained files for tests.
+    if not missing or (staged.is_checkout and paths.SOLUTIONS.exists()):
+        return
+    with suppress(SubmissionError):  # too many files, which cost nothing where nobody looks
+        for folder, file in layouts.files(folders[0].top):
+            name = file if file in missing else intended_name(file, missing)
+            if name and folder.parts not in (near.parts for near in folders):
+                other = printable.line("/".join((*folder.parts, file)), 200)
+                staged.renamed.setdefault(name, other)
 
-    Raises:
-        SubmissionError: it is a link, or makes the submission too large.
-    """
+
+def _take(folder: Folder, file: str, name: str, limit_bytes: int, staged: Staged) -> None:
+    """Copy a file to its staged name, or record why it was left out."""
     label, size = folder.label(file), folder.entries[file].size
     try:
         if size <= limit_bytes:
@@ -330,19 +313,20 @@ def _take(folder: Folder, file: str, name: str, limit_bytes: int, staged: Staged
         if error.errno in MACHINE_ERRNOS:
             raise refusal(error, f"{label} can't be copied") from None
         staged.omit(label, f"can't be read: {error.strerror}")
+        return
     except ValueError as error:
         staged.omit(label, str(error))
-    else:
-        if size > limit_bytes:
-            staged.omit(label, f"{size} bytes, more than {limit_bytes}")
-            return
-        staged.taken[name] = str(folder.place(file))
-        staged.total_bytes += size
-        if staged.total_bytes > MAX_TOTAL_BYTES:
-            raise SubmissionError(
-                f"too large: its files up to {label} have {staged.total_bytes} bytes, "
-                f"more than {MAX_TOTAL_BYTES}; remove files that are not required"
-            )
+        return
+    if size > limit_bytes:
+        staged.omit(label, f"{size} bytes, more than {limit_bytes}")
+        return
+    staged.taken[name] = str(folder.place(file))
+    staged.total_bytes += size
+    if staged.total_bytes > MAX_TOTAL_BYTES:
+        raise SubmissionError(
+            f"too large: its files up to {label} have {staged.total_bytes} bytes, "
+            f"more than {MAX_TOTAL_BYTES}; remove files that are not required"
+        )
 
 
 def copy(folder: Folder, file: str, target: Path, limit_bytes: int) -> int:
@@ -377,23 +361,20 @@ def _is_same(folder: Folder, file: str, staged: Path) -> bool:
     return False
 
 
-def _no_package(start: Folder) -> SubmissionError:
-    """Return what to say of an upload without Python files where the grader looks."""
-    files = ["/".join((*folder.parts, name)) for folder, name in layouts.files(start)]
-    packed = [file for file in files if upload.is_archive(file)]
-    closed = [file for file in packed if not upload.is_supported(file)]
-    if closed:
-        holds = f"it holds {closed[0]}, which can't be opened: upload a zip"
-    elif len(packed) == 1:
-        holds = f"it holds {packed[0]}, which is not opened here: upload everything in one zip"
-    elif packed:
-        holds = f"it holds {layouts.listed(packed)}: upload everything in one zip"
-    elif any(file.endswith(".ipynb") for file in files):
-        holds = f"it holds {layouts.listed(files)}; expected submission/*.py, not a notebook"
-    elif files:
-        holds = f"it holds {layouts.listed(files)}; expected submission/*.py"
-    else:
-        holds = "it holds no files; expected submission/*.py"
-    return SubmissionError(
-        f"{start.shown()}: no folder `submission` with Python files in it: {holds}"
-    )
+def complete(root: Path, provided: Provided) -> list[str]:
+    """Add the packages and, in `submission`, missing given modules; return the latter."""
+    own: dict[Path, Path] = {}
+    for name in provided.packages:
+        (root / name).mkdir()
+        (root / name).chmod(0o755)
+        own |= {root / name / path.name: path for path in (paths.SRC / name).glob("*.py")}
+    lacking = [name for name in provided.given if not (root / "submission" / name).exists()]
+    lacking = [name for name in lacking if (paths.SRC / "submission" / name).is_file()]
+    own |= {root / "submission" / n: paths.SRC / "submission" / n for n in lacking}
+    for added, original in own.items():
+        shutil.copyfile(original, added)
+        added.chmod(0o644)
+        # Once for all workers. A submission's own modules are compiled where they are imported:
+        # source can be written so that compiling it takes gigabytes, or crashes the interpreter.
+        py_compile.compile(str(added), quiet=2, invalidation_mode=BY_HASH)
+    return lacking

@@ -9,6 +9,8 @@ first.
 No file is ever made under a name from an archive, so no name can lead elsewhere, and what isn't
 graded, such as a whole Python environment, takes no space. Only a compressed tar's data are stored,
 in a file without a name, because they can't be read at any place.
+
+Whatever can't be accepted, or is too much, raises a SubmissionError that says so in one sentence.
 """
 
 from __future__ import annotations
@@ -16,6 +18,7 @@ from __future__ import annotations
 import errno
 import gzip
 import io
+import itertools
 import os
 import re
 import stat
@@ -27,7 +30,7 @@ from contextlib import ExitStack, contextmanager, suppress
 from dataclasses import dataclass, replace
 from functools import cached_property, partial
 from pathlib import Path
-from typing import IO, Any, Literal, cast
+from typing import IO, Literal, cast
 
 from . import paths
 from .errors import GradingError, SubmissionError
@@ -116,6 +119,11 @@ class Folder:
     parts: tuple[str, ...] = ()
     parent: Folder | None = None
 
+    @property
+    def top(self) -> Folder:
+        """The whole upload."""
+        return self.parent.top if self.parent else self
+
     def place(self, name: str = "") -> Path:
         """Return where this folder or an entry is."""
         return self.path.joinpath(*self.parts, name)
@@ -131,11 +139,7 @@ class Folder:
 
     @cached_property
     def entries(self) -> dict[str, Entry]:
-        """All entries by name, however many.
-
-        Raises:
-            SubmissionError: there are too many to be searched, or they can't be listed.
-        """
+        """All entries by name, however many."""
         try:
             return self.entry.entries()
         except SubmissionError as error:
@@ -145,21 +149,13 @@ class Folder:
 
     @property
     def names(self) -> list[str]:
-        """The names of all entries, sorted.
-
-        Raises:
-            SubmissionError: there are too many for a submission, or they can't be listed.
-        """
+        """The names of all entries, sorted; they are refused if no submission has so many."""
         if len(self.entries) > MAX_ENTRIES:
             raise SubmissionError(f"{self.shown()}: {TOO_MANY.format(MAX_ENTRIES)}")
         return sorted(self.entries)
 
     def refuse_link(self, name: str) -> None:
-        """Refuse an entry that is a link, or one of Windows' junctions.
-
-        Raises:
-            SubmissionError: it is one.
-        """
+        """Refuse an entry that is a link, or one of Windows' junctions."""
         if self.entries[name].kind == "link":
             raise SubmissionError(A_LINK.format(self.label(name)))
 
@@ -172,10 +168,9 @@ class Folder:
             raise SubmissionError(f"{self.label(name)} is {error}") from None
 
     def below(self, *names: str) -> Folder | None:
-        """Return the folder at the path of these names; None if there is no such folder.
+        """Return the folder at the path of these names, on which no link may be; None if none is.
 
-        Raises:
-            SubmissionError: a link is on the path.
+        Without names, it is this folder.
         """
         folder = self
         for name in names:
@@ -190,11 +185,7 @@ class Folder:
     def walk(self) -> Iterator[tuple[Folder, list[str]]]:
         """Yield this folder and all below it in which a submission may be, links excepted.
 
-        Yields:
-            the folder, and the names in it that aren't folders.
-
-        Raises:
-            SubmissionError: there are too many files.
+        Each comes with the names in it that aren't folders. What can't be listed is left out.
         """
         remaining, waiting = MAX_FILES, [self]
         while waiting:
@@ -247,20 +238,20 @@ def on_disk(top: Path, *parts: str) -> Entry:
 
 
 def _listed(top: Path, parts: tuple[str, ...]) -> dict[str, Entry]:
-    names, found = [], {}
     with ExitStack() as stack:
-        listed: Any = top.joinpath(*parts)
+        listed: Path | int = top.joinpath(*parts)
         if BY_DESCRIPTOR:
             listed = _open_below(top, parts, os.O_RDONLY | os.O_DIRECTORY)
             stack.callback(os.close, listed)
-        for entry in stack.enter_context(os.scandir(listed)):
-            names.append(entry.name)
-            if len(names) > MAX_FILES:
-                raise SubmissionError(TOO_MANY.format(MAX_FILES))
-    for name in sorted(names):
+        scanned = stack.enter_context(os.scandir(listed))
+        names = sorted(each.name for each in itertools.islice(scanned, MAX_FILES + 1))
+    if len(names) > MAX_FILES:
+        raise SubmissionError(TOO_MANY.format(MAX_FILES))
+    entries = {}
+    for name in names:
         with suppress(FileNotFoundError):  # removed in the meantime
-            found[name] = on_disk(top, *parts, name)
-    return found
+            entries[name] = on_disk(top, *parts, name)
+    return entries
 
 
 def _opened(top: Path, parts: tuple[str, ...]) -> IO[bytes]:
@@ -409,11 +400,7 @@ def open_archive(file: IO[bytes], path: Path, alias: str, work: Path) -> Iterato
 
 @contextmanager
 def stored(reader: IO[bytes], work: Path) -> Iterator[IO[bytes]]:
-    """Copy an archive, or the data of one, to a file without a name, of which nothing remains.
-
-    Raises:
-        SubmissionError: they are too large.
-    """
+    """Copy an archive, or the data of one, to a file without a name, of which nothing remains."""
     remaining = MAX_ARCHIVE_BYTES
     with tempfile.TemporaryFile(dir=work) as writer:
         while chunk := reader.read(CHUNK_BYTES):
@@ -427,11 +414,7 @@ def stored(reader: IO[bytes], work: Path) -> Iterator[IO[bytes]]:
 
 @contextmanager
 def archive_errors(name: str) -> Iterator[None]:
-    """Turn whatever a damaged or hostile archive raises into a sentence.
-
-    Raises:
-        SubmissionError: instead.
-    """
+    """Turn whatever a damaged or hostile archive raises into a sentence."""
     try:
         yield
     except SubmissionError as error:
@@ -531,12 +514,9 @@ def add(tree: Tree, name: str, entry: Entry, is_whole: bool = False) -> None:
     """Add an entry to a tree.
 
     Args:
-        name: its path, which may be anything.
+        name: its path, which may be anything: also one that leads elsewhere, or is there twice.
         is_whole: whether the tree has what isn't searched, too. Otherwise folders there are empty:
             a megabyte of names can mean 400,000 folders.
-
-    Raises:
-        SubmissionError: the name leads elsewhere, or is there twice.
     """
     parts = [part for part in name.replace("\\", "/").split("/") if part not in ("", ".")]
     if ".." in parts or (parts and DRIVE.match(parts[0])):
