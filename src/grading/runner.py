@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import functools
 import hashlib
+import math
 import os
 import re
 import shutil
@@ -17,7 +18,9 @@ import tempfile
 import time
 import traceback
 from collections import deque
+from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
+from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from decimal import Decimal
 from fractions import Fraction
@@ -112,7 +115,16 @@ class Runner:
 
         The pool is left open, so that many submissions can share it.
         """
-        deadline = time.monotonic() + options.deadline_s
+        with self.begin(options, seed, observer, pool) as (run, results):
+            _judge_all(run, self.tests(run.edition), results, options.jobs, observer)
+        return results
+
+    @contextmanager
+    def begin(
+        self, options: Options, seed: int, observer: Observer, pool: Pool
+    ) -> Iterator[tuple[Run, Results]]:
+        """Stage a submission, for a block that lets `judge` run its tests one by one."""
+        deadline = math.inf if options.in_process else time.monotonic() + options.deadline_s
         edition = self.assignment.edition(options.edition)
         name = options.name or Path(os.path.realpath(options.submission)).name
         results = self.blank(edition, seed, name, options.selection)
@@ -144,8 +156,12 @@ class Runner:
                 code=own_package(options.submission, staged) if options.in_process else None,
                 patience=None if options.counts else options.patience,
             )
-            _judge_all(run, self.tests(edition), results, options.jobs, observer)
-            return results
+            yield run, results
+            if run.float_ranges:
+                python = self.assignment.gradescope_python
+                run.warnings.append(worker.float_range_advice(run.float_ranges, python))
+            if run.warnings:
+                results.facts["warnings"] = run.warnings
         finally:
             shutil.rmtree(work, ignore_errors=True)
 
@@ -270,11 +286,6 @@ def _judge_all(
                 ended.add(place)
                 while unshown and unshown[0] in ended:
                     observer.present(results.tests[unshown.popleft()])
-            if run.float_ranges:
-                python = run.assignment.gradescope_python
-                run.warnings.append(worker.float_range_advice(run.float_ranges, python))
-            if run.warnings:
-                results.facts["warnings"] = run.warnings
             observer.graded(functools.partial(case_of, run, tests))
         except BaseException:  # Ctrl-C, a full disk: don't wait for tests' time limits
             run.pool.abandon()
