@@ -25,7 +25,8 @@ LIBRARIES = {
 # checkout alone, the description (edition, recipes).
 BY_NAME = {"__init__", "bare_names", "cases", "cli", "edition", "judging", "recipes", "worker"}
 COMMANDS = {path.stem: path for path in (ROOT / "src").glob("*.py")}
-PACKAGES = {"autograder", "grading", "hidden", "pretraining", "questions", "submission", "tools"}
+PACKAGES = {"autograder", "classroom", "grading", "hidden", "pretraining", "questions"}
+PACKAGES |= {"submission", "tools"}
 
 
 def lint(tree):
@@ -41,7 +42,7 @@ def lint(tree):
 
 @pytest.fixture
 def tree(tmp_path):
-    for folder in ("src", "autograder", "tools", "solutions/hidden"):
+    for folder in ("src", "autograder", "classroom", "tools", "solutions/hidden"):
         ignored = shutil.ignore_patterns("data", "__pycache__")
         shutil.copytree(ROOT / folder, tmp_path / folder, ignore=ignored)
     return tmp_path
@@ -65,6 +66,7 @@ def test_what_breaks_a_contract_is_named(tree):
         "solutions/hidden/rope.py": "from autograder import replay",
         "autograder/replay.py": "from questions import course",
         "tools/world.py": "import hidden.rope",
+        "classroom/times.py": "from questions import course",
     }
     for path, statement in strays.items():
         with (tree / path).open("a", encoding="utf-8") as file:
@@ -101,7 +103,11 @@ def test_libraries_are_those_that_are_installed_there():
 
 
 def test_few_modules_import_by_name():
-    paths = [path for top in ("src", "autograder", "tools") for path in (ROOT / top).rglob("*.py")]
+    paths = [
+        path
+        for top in ("src", "autograder", "classroom", "tools")
+        for path in (ROOT / top).rglob("*.py")
+    ]
     calls = re.compile(r"import_module\(|\b__import__\(")
     assert {path.stem for path in paths if calls.search(path.read_text("utf-8"))} == BY_NAME
 

@@ -1,0 +1,247 @@
+"""Students, and what they handed in."""
+
+from __future__ import annotations
+
+import hashlib
+import io
+import re
+import stat
+import unicodedata
+import zipfile
+from collections.abc import Iterator
+from contextlib import closing, contextmanager
+from dataclasses import dataclass
+from datetime import datetime
+from pathlib import Path
+
+from grading.errors import SubmissionError
+from grading.staging import MAX_OUTPUT_BYTES
+from grading.upload import (
+    CHUNK_BYTES,
+    HEAD_BYTES,
+    TAR,
+    Entry,
+    Folder,
+    archive_suffix,
+    folder_of,
+    is_archive,
+    is_litter,
+    is_supported,
+    is_tar,
+    open_archive,
+    refusal,
+    stored,
+)
+
+# An id is used as a file name, in keys of tasks and in logs, so it has no special characters.
+ID = re.compile(r"[A-Za-z0-9][A-Za-z0-9_-]{0,79}")
+# The grader has its own limits for the files that it takes; this one limits what is sent to it.
+MAX_BYTES = 1 << 30
+ZIP, EMPTY_ZIP = b"PK\3\4", b"PK\5\6"  # the first bytes of a zip
+DATE = (2027, 1, 1, 0, 0, 0)  # of all files that are packed, so that equal uploads are equal
+ALIAS = "the upload"  # what messages call it, as they must not repeat a student's names
+MODES = {
+    "file": stat.S_IFREG | 0o644,
+    "link": stat.S_IFLNK | 0o777,
+    "other": stat.S_IFIFO | 0o644,
+}
+HALF_PAIR = re.compile("[\ud800-\udfff]")  # in a file's name that isn't text
+
+
+@dataclass(frozen=True)
+class Student:
+    """A student, as one platform knows them.
+
+    Attributes:
+        key: identifies the student in a class, even if two have the same name: the e-mail address,
+            else the student ID, else what the platform uses instead.
+        name: the name on the platform; empty if there is none.
+        sid: the university's student ID, as text, because leading zeros matter.
+    """
+
+    key: str
+    name: str
+    email: str | None = None
+    sid: str | None = None
+    canvas_id: str | None = None
+    moodle_id: str | None = None
+    login: str | None = None
+
+
+@dataclass(frozen=True)
+class Upload:
+    """The files of one submission, read when they are needed.
+
+    Attributes:
+        parts: (name, entry) of the files that were handed in, or of one folder, whose name is
+            empty because only its contents count.
+    """
+
+    parts: tuple[tuple[str, Entry], ...] = ()
+
+    @property
+    def location(self) -> str:
+        """Where it is in its source."""
+        return ", ".join(entry.name for _, entry in self.parts)
+
+    @property
+    def top(self) -> Folder:
+        """The files as the one tree that the grader reads, which shows nobody's name."""
+        entry = folder_of({name or entry.name: entry for name, entry in self.parts})
+        for name, part in self.parts:
+            if not name and part.kind == "folder":
+                entry = part
+        return Folder(entry, Path("upload"), ALIAS)
+
+    def files(self) -> Iterator[tuple[Folder, str]]:
+        """Yield everything in which the grader searches, except folders, by folder and name.
+
+        Raises:
+            SubmissionError: there are too many files, or they can't be listed.
+        """
+        top = self.top
+        top.names  # noqa: B018  # unlike `walk`, raises an error if it can't be listed
+        for folder, names in top.walk():
+            yield from ((folder, name) for name in names if not is_litter(name))
+
+    def archive(self) -> tuple[Folder, str] | None:
+        """Return the archive if there is nothing else: some platforms don't unpack them.
+
+        Raises:
+            SubmissionError: the files can't be listed.
+        """
+        found = list(self.files())
+        if len(found) != 1 or not is_archive(found[0][1]):
+            return None
+        folder, name = found[0]
+        return found[0] if folder.entries[name].kind == "file" else None
+
+    def fault(self) -> str:
+        """Return what is obviously wrong, in words, or ""."""
+        try:
+            if next(self.files(), None) is None:
+                return "it contains no files"
+            packed = self.archive()
+            if packed is None:
+                return ""
+            name, head = packed[1], next(_chunks(*packed), b"")[:HEAD_BYTES]
+        except SubmissionError as error:
+            return str(error)
+        if head.startswith(EMPTY_ZIP):
+            return f"{name!a} is an empty zip"
+        if head.startswith(ZIP) or is_tar(head):
+            return ""
+        if is_supported(name, head):
+            kind = "tar" if archive_suffix(name) in TAR else "zip"
+            return f"{name!a} is not a {kind} file"
+        return f"{name!a} can't be opened: ask for a zip"
+
+    def pack(self) -> bytes:
+        """Return what is sent to a grader: the archive that was handed in, or a zip of the files.
+
+        The grader finds in it what it would find in the upload. What it never searches, such as a
+        whole environment, is left out; a file that is too large for it is sent as zeros.
+
+        Raises:
+            SubmissionError: they can't be read, are too large, or one is a hard link to others'.
+        """
+        packed = self.archive()
+        if packed is not None:
+            return b"".join(_chunks(*packed))
+        buffer, remaining = io.BytesIO(), MAX_BYTES
+        with zipfile.ZipFile(buffer, "w") as writer:
+            for folder, name in self.files():
+                entry = folder.entries[name]
+                info = zipfile.ZipInfo("/".join((*folder.parts, name)), DATE)
+                info.filename = HALF_PAIR.sub("\x1a", info.filename)  # the grader refuses it, too
+                content: Iterator[bytes] = iter(())
+                if entry.kind == "file" and entry.size > MAX_OUTPUT_BYTES and not is_archive(name):
+                    info.compress_type = zipfile.ZIP_DEFLATED
+                    content = _zeros(entry.size)
+                elif entry.kind == "file":
+                    content = _chunks(folder, name, remaining)
+                elif entry.kind == "link":
+                    content = iter((entry.target().encode("utf-8", "surrogateescape"),))
+                info.external_attr = MODES[entry.kind] << 16
+                with writer.open(info, "w", force_zip64=entry.size > MAX_BYTES) as file:
+                    for chunk in content:
+                        file.write(chunk)
+                if not info.compress_type:
+                    remaining -= info.file_size
+        return buffer.getvalue()
+
+    @contextmanager
+    def tree(self, work: Path) -> Iterator[Folder]:
+        """Open the files, or those of the archive, as a tree, for example for `staging.stage`.
+
+        Args:
+            work: a folder where an archive may be stored, in a file without a name.
+
+        Raises:
+            SubmissionError: they can't be read.
+        """
+        packed = io.BytesIO(self.pack())
+        with stored(packed, work) as file:
+            with open_archive(file, Path("upload"), ALIAS, work) as top:
+                yield top
+
+
+@dataclass(frozen=True)
+class Submission:
+    """What was handed in once, and by whom.
+
+    Attributes:
+        id: matches `ID`, and contains no name. It is the same whenever the same submission is read.
+        students: the students for whom it counts: everybody in a group.
+        submitted: when it was handed in, if the platform says so.
+        late: whether the platform marks it as late. Gradescope's exports have no such mark.
+        attempt: 1 for the student's first known attempt.
+        number: the platform's number of the upload, which grows; 0 if there is none.
+        points: those that the platform recorded, if any.
+        note: what is obviously wrong with the upload; "" if nothing is.
+    """
+
+    id: str
+    students: tuple[Student, ...]
+    submitted: datetime | None = None
+    late: bool = False
+    attempt: int = 1
+    number: int = 0
+    points: float | None = None
+    upload: Upload = Upload()
+    note: str = ""
+
+
+def same(text: str) -> str:
+    """Return a normal form of a name or address, for comparisons."""
+    return " ".join(unicodedata.normalize("NFKC", text).casefold().split())
+
+
+def id_of(prefix: str, text: str) -> str:
+    """Return an id for something that only has a name: a hash, which doesn't reveal the name."""
+    digest = hashlib.sha256(text.encode("utf-8", "surrogatepass")).hexdigest()
+    return f"{prefix}_{digest[:16]}"
+
+
+def _zeros(size: int) -> Iterator[bytes]:
+    for start in range(0, size, CHUNK_BYTES):
+        yield bytes(min(CHUNK_BYTES, size - start))
+
+
+def _chunks(folder: Folder, name: str, most: int = MAX_BYTES) -> Iterator[bytes]:
+    """Yield a file's bytes, in chunks.
+
+    Raises:
+        SubmissionError: there are more than `most`, or they can't be read.
+    """
+    try:
+        with closing(folder.file(name)) as reader:
+            while chunk := reader.read(CHUNK_BYTES):
+                most -= len(chunk)
+                if most < 0:
+                    raise SubmissionError(f"too large: more than {MAX_BYTES} bytes")
+                yield chunk
+    except OSError as error:
+        raise refusal(error, f"{name!a} can't be read") from None
+    except ValueError as error:
+        raise SubmissionError(f"{name!a}: {error}") from None
