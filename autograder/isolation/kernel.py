@@ -172,31 +172,27 @@ def build_filter(machine: str, own_pid: int, processes: bool) -> list[Instructio
         program += _of(numbers[column], _own_pid(own_pid))
     for each in calls.COMMANDS.values():
         tests = [_load(each.argument)]
-        for command, action in each.actions.items():
-            tests += [(JEQ, 0, 1, command), _return(action)]
+        for commands, action in ((each.allowed, calls.ALLOWED), (each.ignored, calls.IGNORED)):
+            for command in commands:
+                tests += [(JEQ, 0, 1, command), _return(action)]
         program += _of(each.numbers[column], [*tests, _return(each.others)])
     return program + _by_number(column, processes)
 
 
 def _by_number(column: int, processes: bool) -> list[Instruction]:
     """Return the end of the filter: what is done with a call whatever its arguments."""
-    actions = {
-        number[column]: calls.ALLOWED if processes else NO_MORE
-        for number in (calls.FORK, calls.VFORK)
-    }
-    for kind in calls.KINDS:
-        actions |= {numbers[column]: kind.action for numbers in kind.calls.values()}
-    known = sorted(number for number in actions if number is not None)
+    actions: dict[int | None, int] = dict.fromkeys(range(calls.NEWEST + 1), calls.REFUSED)
+    for action in calls.LISTED:
+        actions |= {numbers[column]: action for numbers in calls.calls(action).values()}
+    for number in (calls.FORK, calls.VFORK):
+        actions[number[column]] = calls.ALLOWED if processes else NO_MORE
     # From the last number down, since a comparison finds all numbers from one on; also those of
     # x86-64's second table, x32, which are far beyond.
-    program = [(JGE, 0, 1, known[-1] + 1), _return(calls.ABSENT)]
-    for number in range(known[-1], -1, -1):
-        action, below = actions.get(number, calls.ABSENT), actions.get(number - 1, calls.ABSENT)
-        if number == 0:
-            program.append(_return(action))
-        elif action != below:
-            program += [(JGE, 0, 1, number), _return(action)]
-    return program
+    program = [(JGE, 0, 1, calls.NEWEST + 1), _return(calls.ABSENT)]
+    for number in range(calls.NEWEST, 0, -1):
+        if actions[number] != actions[number - 1]:
+            program += [(JGE, 0, 1, number), _return(actions[number])]
+    return [*program, _return(actions[0])]
 
 
 def _of(number: int, then: list[Instruction]) -> list[Instruction]:
