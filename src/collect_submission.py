@@ -27,7 +27,7 @@ from collections.abc import Collection
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from grading import bare_names, imports, markers, paths, staging
+from grading import importing, markers, paths, staging
 from grading.edition import Assignment, Edition, load_assignment
 from grading.errors import UsageError
 from pretraining.files import write_atomically
@@ -119,12 +119,12 @@ def check_code(work: Work, edition: Edition) -> None:
         if not data.strip():
             work.warnings.append(f"{where} is empty")
             continue
-        if bare_names.is_utf16(data):
-            work.warnings.append(f"{where} is {bare_names.UTF16}")
+        if importing.is_utf16(data):
+            work.warnings.append(f"{where} is {importing.UTF16}")
             continue
         text = data.decode("utf-8-sig", errors="replace")
         work.warnings += check_syntax(where, data)
-        work.warnings += imports.complaints(where, text, paths.ROOT / "requirements.txt", own)
+        work.warnings += importing.complaints(where, text, paths.ROOT / "requirements.txt", own)
         free = 0
         for number, said in markers.unwritten_parts(text):
             if _counts(text, number, edition):

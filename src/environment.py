@@ -103,16 +103,16 @@ def find_submission() -> None:
 
     Exit with code 2 and one line for each module that is saved as UTF-16.
     """
-    from grading import bare_names
+    from grading import importing
 
     package = Path(ROOT) / "src" / "submission"
-    bad = bare_names.saved_as_utf16(package)
+    bad = importing.saved_as_utf16(package)
     for path in bad:
         name = os.path.basename(sys.argv[0])
-        print(f"{name}: {_from_here(str(path))} is {bare_names.UTF16}", file=sys.stderr)
+        print(f"{name}: {_from_here(str(path))} is {importing.UTF16}", file=sys.stderr)
     if bad:
         sys.exit(USAGE)
-    bare_names.install(package, OURS)
+    sys.meta_path.insert(0, importing.BareNames(package, OURS))
 
 
 def parser(doc: str) -> argparse.ArgumentParser:

@@ -23,7 +23,7 @@ LIBRARIES = {
 }
 # What imports modules whose names are computed: tests, a probe, judges, staff's command; and, in a
 # checkout alone, the description (edition, recipes).
-BY_NAME = {"__init__", "bare_names", "cases", "cli", "edition", "judging", "recipes", "worker"}
+BY_NAME = {"__init__", "cases", "cli", "edition", "importing", "judging", "recipes", "worker"}
 COMMANDS = {path.stem: path for path in (ROOT / "src").glob("*.py")}
 PACKAGES = {"autograder", "classroom", "grading", "hidden", "pretraining", "questions"}
 PACKAGES |= {"submission", "tools"}

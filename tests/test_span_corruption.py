@@ -10,7 +10,7 @@ import torch
 
 from autograder import paths
 from autograder.judging import load_hidden
-from grading import schema
+from grading import wire
 from grading.errors import WireError
 from grading.verdicts import TestEnd
 from questions.span_corruption import items, probe
@@ -166,18 +166,18 @@ SIZES = (
 @pytest.mark.parametrize("forged", SIZES)
 def test_an_answer_with_other_sizes_is_the_submissions_error(forged):
     right = answer([RIGHT], [DOCUMENT])
-    schema.check({"runs": [right]}, items.drawn([(1, 1)]))
+    wire.check({"runs": [right]}, items.drawn([(1, 1)]))
     with pytest.raises(WireError, match="sizes that add up"):
-        schema.check({"runs": [{**right, **forged}]}, items.drawn([(1, 1)]))
+        wire.check({"runs": [{**right, **forged}]}, items.drawn([(1, 1)]))
 
 
 def test_several_draws_come_from_one_worker_and_are_checked_one_by_one():
     right = answer([RIGHT], [DOCUMENT])
     spec = items.drawn([(1, 1), (1, 1)])
-    schema.check({"runs": [right, right]}, spec)
+    wire.check({"runs": [right, right]}, spec)
     for runs in ([right], [right] * 3, [right, {**right, **SIZES[0]}]):
         with pytest.raises(WireError, match="2 draws with sizes that add up"):
-            schema.check({"runs": runs}, spec)
+            wire.check({"runs": runs}, spec)
     asked = ([DOCUMENT], BLOCK_SIZE, 1)
     first, second = Case({"runs": [right, right]}).drawings(asked, asked)
     assert first == second == {**run([RIGHT], [DOCUMENT]), "drawn": right}

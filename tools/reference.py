@@ -39,7 +39,8 @@ GIVEN = (
     "london_baseline.py",
     "attention_exploration.py",
     "grading/__init__.py",
-    "grading/bare_names.py",
+    "grading/importing.py",
+    "grading/limits.py",
 )
 STATE = "trained.json"  # which outputs are finished, and for which hash
 POLL_S = 0.5

@@ -21,7 +21,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from grading import schema, wire
+from grading import wire
 from grading.errors import GradingError, SubmissionError, UsageError, WireError
 from grading.limits import Limits
 from grading.pool import Job, Pool
@@ -112,7 +112,7 @@ def send_canary(
     finished = pool.run(job)
     try:
         envelope = wire.decode(finished.frame or b"")
-        schema.check(envelope.get("value"), CANARY)
+        wire.check(envelope.get("value"), CANARY)
     except (WireError, AttributeError) as error:
         raise GradingError(f"the canary did not return: {error}; {finished.output}") from None
     return envelope["value"] | {"linked": hand_in_links(work)}

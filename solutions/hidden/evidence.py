@@ -29,7 +29,7 @@ from typing import Any
 
 import numpy as np
 
-from grading import schema
+from grading import wire
 from grading.edition import Evidence
 from questions.shared import trained_files
 from questions.shared.outputs import OutputsCase
@@ -37,7 +37,7 @@ from questions.span_corruption import items
 
 from . import spans
 
-LOGS = {"log_probabilities": schema.Array("float64", (None,))}
+LOGS = {"log_probabilities": wire.Array("float64", (None,))}
 TEXTS = {"texts": [str]}
 DIFFERING = {"lines": [int], "given": [str]}
 

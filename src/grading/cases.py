@@ -36,7 +36,7 @@ from typing import Any, NoReturn, Protocol, Self, TypeVar, cast
 
 import numpy as np
 
-from . import schema
+from . import wire
 from .attempt import Attempt
 from .edition import Assignment, Edition, TestSpec
 from .errors import UsageError, WireError, nearest
@@ -199,7 +199,7 @@ class GradedTestCase:
         seed = derive_seed(self.seed, f"worker {run}" if run else "worker")
         value = self.attempt.observe(name, role, args, seed)
         try:
-            schema.check(value, answer)
+            wire.check(value, answer)
         except WireError as error:
             if role == "reference":
                 raise
@@ -254,9 +254,9 @@ class FunctionCase(GradedTestCase):
         Returns:
             the answers, and everything that the probe sent.
         """
-        consists = schema.Where([self.part], lambda answer: len(answer) == parts, f"{parts} parts")
+        consists = wire.Where([self.part], lambda answer: len(answer) == parts, f"{parts} parts")
         columns = {"forms": str, "answers": consists, **more}
-        spec = schema.table(columns, rows=len(arguments))
+        spec = wire.table(columns, rows=len(arguments))
         got = self.probe(probe, spec, function=function, arguments=arguments, parts=parts)
         answers = zip(arguments, got["forms"], got["answers"], strict=True)
         return [Answer(module, function, *answer) for answer in answers], got

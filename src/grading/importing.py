@@ -1,8 +1,16 @@
-"""Finds modules whose import never ends, and then stops later tests from importing them.
+"""What a submission imports, and how it is imported: by bare names, too, and not if that hangs.
 
-Training code without `if __name__ == "__main__"` would otherwise cost every test that imports it
-its whole limit, until the run times out. A worker reports which module of the submission it is
-importing, in notes before its frame:
+    lacking("import pandas", installed(Path("requirements.txt")))  ->  [(1, "pandas")]
+
+Public code imports the modules of `submission` by their bare names (`from utils import read_text`
+in submission/dataset.py). Such a name is looked for there last: no file of a student's hides the
+standard library, an installed library, or a package next to `submission`. Workers and students'
+commands find the same modules.
+
+Training code without `if __name__ == "__main__"` would cost every test that imports it its whole
+limit, until the run times out. So a worker reports which module of the submission it is importing,
+in notes before its frame, and no later test imports a module again that used up the limit, which is
+the same for all tests:
 
     I submission.helper 0.25    its import begins, a quarter of a second after the worker's start
     E                           the import that began last ends
@@ -10,18 +18,23 @@ importing, in notes before its frame:
     U 0.52 0.31                 CPU seconds that the job has used, and those of them in imports
     T import                    the limit at which the worker ends itself; its stack follows
 
-A student who writes such notes only stops their own tests. The limit of imports is the same for
-all tests, so no later test tries to import the module again.
+A student who writes such notes only stops their own tests.
 """
 
 from __future__ import annotations
 
-import importlib.machinery
+import ast
+import functools
+import importlib
 import os
+import re
+import sys
 import time
-from collections.abc import Callable, Collection, Container
+from collections.abc import Callable, Collection, Container, Iterable, Iterator
 from contextlib import suppress
 from dataclasses import dataclass
+from importlib.machinery import ModuleSpec, PathFinder
+from pathlib import Path
 from types import ModuleType
 from typing import Any
 
@@ -30,9 +43,155 @@ from .limits import Limits
 PACKAGE = "submission"
 LIMITS = ("cpu", "wall", "import", "import-wall", "memory")
 MAX_NOTES_BYTES = 32 << 10  # a submission has a few dozen modules
+UTF16 = (
+    "saved as UTF-16, expected UTF-8: in VS Code, click on UTF-16 in the bar at the bottom, then "
+    "`Save with Encoding`; in Notepad, `Save as` with the encoding UTF-8"
+)
+REQUIREMENT = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]*")
+CAUGHT = {"ImportError", "ModuleNotFoundError", "Exception", "BaseException"}
 
 
-# In the worker ----------------------------------------------------------------------------------
+# Before a submission runs -------------------------------------------------------------------------
+
+
+def saved_as_utf16(package: Path) -> list[Path]:
+    """Return the modules of a package that are saved as UTF-16, which Python can't read."""
+    found = []
+    for path in sorted(package.glob("*.py")):
+        with suppress(OSError):
+            if is_utf16(path.read_bytes()):
+                found.append(path)
+    return found
+
+
+def is_utf16(data: bytes) -> bool:
+    """Return whether a source is in UTF-16, with or without a byte order mark; or in UTF-32.
+
+    Of ASCII in UTF-16, every second byte is 0. A single one has another cause.
+    """
+    zeros = max(data[::2].count(0), data[1::2].count(0))
+    return data.startswith((b"\xff\xfe", b"\xfe\xff")) or zeros > len(data) // 4
+
+
+def complaints(where: str, text: str, requirements: Path, own: Collection[str] = ()) -> list[str]:
+    """Return a sentence for each module that a file imports and the autograder doesn't have.
+
+    Args:
+        where: the file's name in messages.
+        requirements: the list of the autograder's packages; without it, nothing is reported.
+        own: modules of the submission, which it may import by their bare names.
+    """
+    if not requirements.is_file():
+        return []
+    return [
+        f"{where}:{line}: imports {name}, which the autograder doesn't have; it has the standard "
+        f"library and the packages in {requirements.name}"
+        for line, name in lacking(text, installed(requirements) | set(own))
+    ]
+
+
+@functools.cache
+def installed(requirements: Path) -> frozenset[str]:
+    """Return the modules of a list of requirements, and of the packages that these require.
+
+    Requirements are known for packages that are installed for this Python. For others, the
+    package's name is taken as the name of its module.
+    """
+    from importlib import metadata  # which a worker doesn't need
+
+    def named(lines: Iterable[str]) -> list[str]:
+        names = (match[0] for line in lines if (match := REQUIREMENT.match(line)))
+        return [re.sub(r"[-_.]+", "-", name).lower() for name in names]
+
+    waiting, packages = named(requirements.read_text(encoding="utf-8").splitlines()), set[str]()
+    while waiting:
+        name = waiting.pop()
+        if name not in packages:
+            packages.add(name)
+            with suppress(metadata.PackageNotFoundError):
+                listed = metadata.requires(name) or []
+                waiting += named(line for line in listed if "extra ==" not in line)
+    of_modules = metadata.packages_distributions().items()
+    modules = {module for module, names in of_modules if packages & {*named(names)}}
+    return frozenset(modules | {name.replace("-", "_") for name in packages})
+
+
+def lacking(text: str, known: Collection[str]) -> list[tuple[int, str]]:
+    """Return line and name of each module that a submission's module imports but that is missing.
+
+    Args:
+        text: the module's source, which need not be valid Python.
+        known: available modules besides the standard library and the submission's.
+    """
+    try:
+        imports = list(_imports(ast.parse(text)))
+    except (SyntaxError, ValueError, RecursionError, MemoryError):
+        return []  # can't be parsed; a sum of a thousand terms is nested too deeply, too
+    there = {*known, *sys.stdlib_module_names, PACKAGE, "pretraining"}
+    found: dict[str, int] = {}
+    for line, module in imports:
+        name = module.partition(".")[0]
+        if name not in there:
+            found.setdefault(name, line)
+    return [(line, name) for name, line in found.items()]
+
+
+def _imports(node: ast.AST) -> Iterator[tuple[int, str]]:
+    """Yield line and module of the imports below a node whose failure is not caught."""
+    if isinstance(node, ast.Import):
+        yield from ((node.lineno, alias.name) for alias in node.names)
+    elif isinstance(node, ast.ImportFrom) and node.module and not node.level:
+        yield node.lineno, node.module
+    for child in ast.iter_child_nodes(node):
+        if not _is_guarded(node, child):
+            yield from _imports(child)
+
+
+def _is_guarded(node: ast.AST, child: ast.AST) -> bool:
+    """Return whether a failing import in `child` does no harm, or is for type checkers."""
+    if isinstance(node, ast.If) and child in node.body:
+        return ast.unparse(node.test) in ("TYPE_CHECKING", "typing.TYPE_CHECKING")
+    if not isinstance(node, ast.Try) or child not in node.body:
+        return False
+    kinds = [handler.type for handler in node.handlers]
+    names = [k for kind in kinds for k in (kind.elts if isinstance(kind, ast.Tuple) else [kind])]
+    return any(name is None or ast.unparse(name) in CAUGHT for name in names)
+
+
+# Where it runs ------------------------------------------------------------------------------------
+
+
+class BareNames:
+    """Finds bare names that are not found elsewhere, and loads the package's modules for them."""
+
+    def __init__(self, package: Path, ours: Iterable[str] = ()) -> None:
+        """
+        Args:
+            package: a folder `submission`.
+            ours: names of modules next to the package that are not hidden by a module in it. Others
+                are: there, src/dataset.py is a command.
+        """
+        self._beside = os.path.realpath(package.parent)
+        packages = {path.parent.name for path in package.parent.glob("*/__init__.py")}
+        names = {path.stem for path in package.glob("*.py")}
+        self._names = names - {"__init__", *packages, *ours, *sys.stdlib_module_names}
+
+    def find_spec(self, name: str, path: Any = None, target: Any = None) -> ModuleSpec | None:
+        if name not in self._names:
+            return None
+        elsewhere = [folder for folder in sys.path if os.path.realpath(folder) != self._beside]
+        library = PathFinder.find_spec(name, elsewhere)
+        if library is not None and library.loader is not None:  # not just a folder of this name
+            return library
+        return ModuleSpec(name, self)  # type: ignore[arg-type]  # it has what a loader needs
+
+    def create_module(self, spec: ModuleSpec) -> None:
+        """Let Python make a module, which `exec_module` replaces."""
+
+    def exec_module(self, module: ModuleType) -> None:
+        name = module.__name__
+        del sys.modules[name]  # if it is imported again meanwhile, it must not be this empty one
+        sys.modules[name] = importlib.import_module(f"{PACKAGE}.{name}")
 
 
 class Finder:
@@ -56,7 +215,7 @@ class Finder:
     def find_spec(self, name: str, path: Any = None, target: Any = None) -> Any:
         if name.partition(".")[0] != PACKAGE:
             return None
-        spec = importlib.machinery.PathFinder.find_spec(name, path, target)
+        spec = PathFinder.find_spec(name, path, target)
         if spec is None or spec.loader is None:  # no such module, or a folder without __init__.py
             return spec
         execute = spec.loader.exec_module
@@ -89,7 +248,7 @@ class Finder:
                 self._write(note)
 
 
-# In the grader ----------------------------------------------------------------------------------
+# In the grader ------------------------------------------------------------------------------------
 
 
 @dataclass(frozen=True)
@@ -118,19 +277,19 @@ def read_notes(data: bytes) -> Notes:
     """Read the notes at the beginning of `data`, and ignore what follows."""
     position, imports, stopped, used, limit = 0, [("", 0.0)], "", (0.0, 0.0), ""
     while (end := data.find(b"\n", position, MAX_NOTES_BYTES)) >= 0:
-        words = data[position:end].decode("utf-8", errors="replace").split(" ")
-        if len(words) == 3 and words[0] == "I" and _is_number(words[2]):
-            imports.append((words[1], float(words[2])))
-        elif len(words) == 3 and words[0] == "U" and _is_number(words[1]) and _is_number(words[2]):
-            used = float(words[1]), float(words[2])
-        elif len(words) == 2 and words[0] == "T" and words[1] in LIMITS:
-            limit = words[1]
-        elif words == ["E"] and len(imports) > 1:
-            imports.pop()
-        elif len(words) == 2 and words[0] == "S":
-            stopped = words[1]
-        else:
-            break
+        match data[position:end].decode("utf-8", errors="replace").split(" "):
+            case ["I", module, began] if _is_number(began):
+                imports.append((module, float(began)))
+            case ["E"] if len(imports) > 1:
+                imports.pop()
+            case ["S", module]:
+                stopped = module
+            case ["U", cpu, in_imports] if _is_number(cpu) and _is_number(in_imports):
+                used = float(cpu), float(in_imports)
+            case ["T", reason] if reason in LIMITS:
+                limit = reason
+            case _:
+                break
         position = end + 1
     return Notes(position, *imports[-1], stopped, *used, limit)
 

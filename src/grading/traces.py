@@ -23,7 +23,7 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
-from . import bare_names, importing
+from . import importing
 
 MORE_MEMORY_BYTES = 200 << 20
 OPEN_FILES = 256  # as many descriptors are looked at
@@ -54,7 +54,7 @@ class Traces:
             root: the staged submission, whose modules are forgotten.
         """
         forget(root)
-        ours = (importing.Finder, bare_names.Finder)
+        ours = (importing.Finder, importing.BareNames)
         sys.meta_path[:] = [finder for finder in sys.meta_path if not isinstance(finder, ours)]
         tempfile.tempdir = None
         gc.collect()

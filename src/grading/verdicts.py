@@ -16,7 +16,7 @@ from fractions import Fraction
 from pathlib import Path, PureWindowsPath
 from typing import Any
 
-from . import schema
+from . import wire
 from .edition import TestSpec
 from .errors import WireError
 from .importing import Stuck
@@ -298,7 +298,7 @@ def of_report(report: Any, spec: TestSpec, submission: Staged, edition: str) -> 
         one can tell: it then fails there, too).
     """
     try:
-        schema.check(report, REPORT)
+        wire.check(report, REPORT)
     except WireError:
         return malformed("")
     missing = _missing_module(report, submission)

@@ -1,17 +1,26 @@
-"""Frames: the only thing that crosses between a worker and its parent.
+"""Frames, the only thing that crosses between a worker and its parent, and checks of answers.
 
 A frame is one length-prefixed message: `magic, header length, body length`, a JSON header, and
 the raw bytes of arrays, one after another. Nothing is ever unpickled: JSON's own types and arrays
 of white-listed dtypes are all that can arrive, and sizes are checked before anything is read.
 
     header = {"tree": {"x": {"$array": 0}}, "arrays": [["<i8", [3, 2]]]}
+
+Student code may forge any answer, and the parent trusts nothing in one that `check` has not
+compared with a spec, so everything on which judges rely is in the spec. It mirrors the value: a
+type, `[spec]` for a list of any length, `{key: spec}` for a dict with exactly those keys, `Array`
+for an array, `Maybe(spec)` if None is allowed, `AnyOf(specs)`, and `Where(spec, holds, says)` if
+more than the form matters. In a spec, `str` means text that can be written to a file, `int` a
+64-bit number, `float` a finite number, and a list has no more entries than any probe sends.
 """
 
 from __future__ import annotations
 
 import json
+import math
 import struct
 from collections.abc import Callable
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -31,6 +40,9 @@ MAX_ANSWER_BODY_BYTES = 64 << 20
 MAX_ARRAYS = 100_000
 DTYPES = ("|b1", "|u1", "<i2", "<i4", "<i8", "<f4", "<f8")
 ARRAY_KEY = "$array"
+MOST_CHARACTERS = 100_000
+MOST_ENTRIES = 10_000  # of a list; a checkpoint has a few dozen tensors, a vocabulary 100 letters
+WHOLE = 2**63
 
 
 def encode(value: Any) -> bytes:
@@ -60,13 +72,18 @@ def decode(frame: bytes | bytearray | memoryview) -> Any:
     """
     if len(frame) < PREFIX.size:
         raise WireError(f"a frame of {len(frame)} bytes, expected at least {PREFIX.size}")
-    head_bytes, body_bytes = _lengths(frame[: PREFIX.size])
+    head_bytes, body_bytes = _lengths(frame, MAX_HEADER_BYTES, MAX_BODY_BYTES)
     if len(frame) != PREFIX.size + head_bytes + body_bytes:
         raise WireError(
             f"a frame of {len(frame)} bytes announces {PREFIX.size + head_bytes + body_bytes}"
         )
     view = memoryview(frame).toreadonly()[PREFIX.size :]
-    header = _load_json(bytes(view[:head_bytes]))
+    try:
+        header = json.loads(bytes(view[:head_bytes]).decode("ascii"))
+    except (ValueError, RecursionError) as error:
+        raise WireError(f"a frame's header is not JSON: {type(error).__name__}") from None
+    if not isinstance(header, dict):
+        raise WireError("a frame's header is not an object")
     arrays = _load_arrays(header.get("arrays"), view[head_bytes:])
     try:
         return _unpack(header.get("tree"), arrays)
@@ -74,62 +91,48 @@ def decode(frame: bytes | bytearray | memoryview) -> Any:
         raise WireError("a frame nested too deeply") from None
 
 
-def read_frame(
-    read: Callable[[int], bytes],
-    max_header: int = MAX_HEADER_BYTES,
-    max_body: int = MAX_BODY_BYTES,
-) -> bytearray:
-    """Read one whole frame from `read(n)`, which returns up to n bytes and b"" at the end.
+def read_frame(read: Callable[[int], bytes]) -> bytearray:
+    """Read a whole request from `read(n)`, which returns up to n bytes and b"" at the end.
 
     Raises:
         WireError: the stream ends early or announces too much; nothing beyond is read.
     """
-    frame = bytearray()
-    _extend(frame, read, PREFIX.size)
-    _extend(frame, read, sum(_lengths(frame, max_header, max_body)))
+    frame, frame_bytes = bytearray(), PREFIX.size
+    while len(frame) < frame_bytes:
+        missing = frame_bytes - len(frame)
+        chunk = read(min(missing, 1 << 20))
+        if not chunk:
+            raise WireError(f"the stream ended {missing} bytes before the frame did")
+        frame += chunk
+        if len(frame) == PREFIX.size:
+            frame_bytes += sum(_lengths(frame, MAX_HEADER_BYTES, MAX_BODY_BYTES))
     return frame
 
 
-def find_frame(
-    data: memoryview,
-    max_header: int = MAX_ANSWER_HEADER_BYTES,
-    max_body: int = MAX_ANSWER_BODY_BYTES,
-) -> memoryview:
-    """Return the frame at the beginning of `data`, without a copy.
+def find_frame(data: memoryview) -> memoryview:
+    """Return the answer at the beginning of `data`, without a copy.
 
     Raises:
         WireError: it is incomplete, or announces too much.
     """
     if len(data) < PREFIX.size:
         raise WireError("the stream ended before the frame began")
-    frame_bytes = PREFIX.size + sum(_lengths(data[: PREFIX.size], max_header, max_body))
+    lengths = _lengths(data, MAX_ANSWER_HEADER_BYTES, MAX_ANSWER_BODY_BYTES)
+    frame_bytes = PREFIX.size + sum(lengths)
     if len(data) < frame_bytes:
         raise WireError(f"the stream ended {frame_bytes - len(data)} bytes before the frame did")
     return data[:frame_bytes]
 
 
 def _lengths(
-    prefix: bytes | bytearray | memoryview,
-    max_header: int = MAX_HEADER_BYTES,
-    max_body: int = MAX_BODY_BYTES,
+    frame: bytes | bytearray | memoryview, max_header: int, max_body: int
 ) -> tuple[int, int]:
-    magic, head_bytes, body_bytes = PREFIX.unpack(prefix)
+    magic, head_bytes, body_bytes = PREFIX.unpack_from(frame)
     if magic != MAGIC:
         raise WireError(f"a frame starts with {magic!r}, expected {MAGIC!r}")
     if head_bytes > max_header or body_bytes > max_body:
         raise WireError(f"a frame announces {head_bytes} + {body_bytes} bytes: too large")
     return head_bytes, body_bytes
-
-
-def _extend(frame: bytearray, read: Callable[[int], bytes], count: int) -> None:
-    """Append exactly `count` bytes."""
-    missing = count
-    while missing:
-        chunk = read(min(missing, 1 << 20))
-        if not chunk:
-            raise WireError(f"the stream ended {missing} bytes before the frame did")
-        frame += chunk
-        missing -= len(chunk)
 
 
 def _pack(value: Any, arrays: list[np.ndarray]) -> Any:
@@ -153,26 +156,18 @@ def _pack(value: Any, arrays: list[np.ndarray]) -> Any:
     raise WireError(f"a value of type {type(value).__name__} can't cross")
 
 
-def _load_json(head: bytes) -> dict[str, Any]:
-    try:
-        header = json.loads(head.decode("ascii"))
-    except (ValueError, RecursionError) as error:
-        raise WireError(f"a frame's header is not JSON: {type(error).__name__}") from None
-    if not isinstance(header, dict):
-        raise WireError("a frame's header is not an object")
-    return header
-
-
 def _load_arrays(specs: Any, body: memoryview) -> list[np.ndarray]:
     if not isinstance(specs, list) or len(specs) > MAX_ARRAYS:
         raise WireError("a frame's list of arrays is malformed")
     arrays, start = [], 0
     for spec in specs:
-        dtype, shape = _array_spec(spec)
-        count = 1
-        for size in shape:
-            count *= size
-        stop = start + count * dtype.itemsize
+        if not (isinstance(spec, list) and len(spec) == 2 and spec[0] in DTYPES):
+            raise WireError("a frame's array has no white-listed dtype")
+        dtype, shape = np.dtype(spec[0]), spec[1]
+        small = isinstance(shape, list) and len(shape) <= 8
+        if not small or not all(type(n) is int and 0 <= n <= MAX_BODY_BYTES for n in shape):
+            raise WireError("a frame's array has a malformed shape")
+        stop = start + math.prod(shape) * dtype.itemsize
         if stop > len(body):
             raise WireError("a frame's arrays are longer than its body")
         try:
@@ -183,16 +178,6 @@ def _load_arrays(specs: Any, body: memoryview) -> list[np.ndarray]:
     if start != len(body):
         raise WireError("a frame's body is longer than its arrays")
     return arrays
-
-
-def _array_spec(spec: Any) -> tuple[np.dtype, list[int]]:
-    if not (isinstance(spec, list) and len(spec) == 2 and spec[0] in DTYPES):
-        raise WireError("a frame's array has no white-listed dtype")
-    shape = spec[1]
-    small = isinstance(shape, list) and len(shape) <= 8
-    if not small or not all(type(n) is int and 0 <= n <= MAX_BODY_BYTES for n in shape):
-        raise WireError("a frame's array has a malformed shape")
-    return np.dtype(spec[0]), shape
 
 
 def _unpack(tree: Any, arrays: list[np.ndarray]) -> Any:
@@ -206,3 +191,114 @@ def _unpack(tree: Any, arrays: list[np.ndarray]) -> Any:
             return arrays[index]
         return {key: _unpack(item, arrays) for key, item in tree.items()}
     return tree
+
+
+# Checks -------------------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True)
+class Array:
+    """An array of this dtype and shape; a size or shape of None allows any."""
+
+    dtype: str
+    shape: tuple[int | None, ...] | None
+
+
+@dataclass(frozen=True)
+class Maybe:
+    """None, or a value that fits `spec`."""
+
+    spec: Any
+
+
+@dataclass(frozen=True)
+class AnyOf:
+    """A value that fits one of `specs`."""
+
+    specs: tuple[Any, ...]
+
+
+@dataclass(frozen=True)
+class Where:
+    """A value that fits `spec` and for which `holds(value)`; `says` describes this in words."""
+
+    spec: Any
+    holds: Callable[[Any], bool]
+    says: str
+
+
+def table(columns: dict[str, Any], rows: int | None = None, **more: Any) -> Where:
+    """Return the spec of a dict of lists of the same length.
+
+    Args:
+        columns: the spec of an entry of each list.
+        rows: the number of entries of each, if known.
+        more: other keys of the dict.
+    """
+
+    def fits(value: dict[str, Any]) -> bool:
+        lengths = {len(value[name]) for name in columns}
+        return len(lengths) == 1 and rows in (None, *lengths)
+
+    spec = {name: [entry] for name, entry in columns.items()} | more
+    count = "as many" if rows is None else f"{rows}"
+    return Where(spec, fits, f"{count} entries in each of {', '.join(columns)}")
+
+
+def check(value: Any, spec: Any, where: str = "answer") -> None:
+    """Raise a WireError that names the place where `value` does not fit `spec`."""
+    if isinstance(spec, Maybe):
+        if value is not None:
+            check(value, spec.spec, where)
+    elif isinstance(spec, AnyOf):
+        if not any(_is(value, each) for each in spec.specs):
+            raise WireError(f"{where}: {type(value).__name__} is not one of the allowed types")
+    elif isinstance(spec, Where):
+        check(value, spec.spec, where)
+        if not spec.holds(value):
+            raise WireError(f"{where}: expected {spec.says}")
+    elif isinstance(spec, Array):
+        _check_array(value, spec, where)
+    elif isinstance(spec, list):
+        if not isinstance(value, list) or len(value) > MOST_ENTRIES:
+            got = len(value) if isinstance(value, list) else type(value).__name__
+            raise WireError(f"{where}: got {got}, expected a list of {MOST_ENTRIES} at most")
+        for index, item in enumerate(value):
+            check(item, spec[0], f"{where}[{index}]")
+    elif isinstance(spec, dict):
+        if not isinstance(value, dict) or set(value) != set(spec):
+            raise WireError(f"{where}: expected exactly the keys {sorted(spec)}")
+        for key, item in spec.items():
+            check(value[key], item, f"{where}.{key}")
+    elif type(value) is not spec or not _is_in_bounds(value):
+        raise WireError(f"{where}: got {type(value).__name__}, expected a sane {spec.__name__}")
+
+
+def _is(value: Any, spec: Any) -> bool:
+    try:
+        check(value, spec)
+    except WireError:
+        return False
+    return True
+
+
+def _is_in_bounds(value: Any) -> bool:
+    if isinstance(value, str):  # half a surrogate pair can't be written
+        return len(value) <= MOST_CHARACTERS and not any("\ud800" <= c <= "\udfff" for c in value)
+    if isinstance(value, float):
+        return bool(np.isfinite(value))
+    return not isinstance(value, int) or -WHOLE <= value < WHOLE
+
+
+def _check_array(value: Any, spec: Array, where: str) -> None:
+    if not isinstance(value, np.ndarray):
+        raise WireError(f"{where}: got {type(value).__name__}, expected an array")
+    fits = spec.shape is None or (
+        len(value.shape) == len(spec.shape)
+        and all(want in (None, got) for got, want in zip(value.shape, spec.shape, strict=True))
+    )
+    if value.dtype != np.dtype(spec.dtype) or not fits:
+        raise WireError(
+            f"{where}: got {value.dtype} of shape {value.shape}, "
+            f"expected {spec.dtype} of shape {spec.shape}"
+        )

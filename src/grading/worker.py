@@ -30,7 +30,7 @@ from pathlib import Path
 from types import FrameType, ModuleType
 from typing import Any
 
-from . import bare_names, importing, paths, wire
+from . import importing, paths, wire
 from .errors import WireError
 from .limits import Limits
 from .traces import Traces, resident_bytes
@@ -88,7 +88,7 @@ def prepare(request: dict[str, Any], in_process: bool = False) -> Callable[[], b
     # Without our own folder: the package `submission` next to the grader is a different one.
     ours = (str(root), str(code), str(paths.SRC))
     sys.path[:] = [*dict.fromkeys((str(code), str(root))), *(p for p in sys.path if p not in ours)]
-    bare_names.install(code / bare_names.PACKAGE)
+    sys.meta_path.insert(0, importing.BareNames(code / importing.PACKAGE))
     _seed(request["seed"], with_torch="torch" in sys.modules)
     context = Context(scratch=Path.cwd(), files=root)
 
@@ -194,8 +194,8 @@ def _refused(error: BaseException) -> str:
 def _with_its_file(error: BaseException, root: Path) -> BaseException:
     """Return a better error for a module in UTF-16: Python says neither the file nor the reason."""
     if isinstance(error, ValueError | SyntaxError) and "null bytes" in _read(error, _text):
-        for path in bare_names.saved_as_utf16(root / bare_names.PACKAGE):
-            named = SyntaxError(bare_names.UTF16, (str(path), 1, None, None))
+        for path in importing.saved_as_utf16(root / importing.PACKAGE):
+            named = SyntaxError(importing.UTF16, (str(path), 1, None, None))
             return named.with_traceback(error.__traceback__)
     return error
 

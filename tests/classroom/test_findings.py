@@ -122,7 +122,7 @@ for name, module in sys.modules.items():
         ("solutions/submission/attention.py", True),
         ("src/submission/model.py", True),
         ("src/questions/shared/probe.py", True),
-        ("src/grading/schema.py", True),
+        ("src/grading/wire.py", True),
         ("solutions/hidden/synthesizer.py", False),
         ("src/questions/span_corruption/tests.py", False),
         ("src/grading/report.py", False),

@@ -8,7 +8,7 @@ import pytest
 
 from grading import wire
 from grading.errors import WireError
-from grading.schema import Array, Maybe, check
+from grading.wire import Array, Maybe, check
 from tests.peak import growth_kib
 
 

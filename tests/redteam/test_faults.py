@@ -378,7 +378,7 @@ STAGES = [  # file, and the function of ours that crashes there
     ("autograder/isolation/sandbox.py", "take"),
     ("src/grading/wire.py", "encode"),
     ("src/grading/wire.py", "_load_arrays"),
-    ("src/grading/schema.py", "check"),
+    ("src/grading/wire.py", "check"),
     ("src/grading/verdicts.py", "of_ending"),
     ("src/questions/attention_exploration/tests.py", "AttentionCase.expect_weights"),
     ("src/grading/results.py", "write_atomically"),

@@ -6,10 +6,11 @@ import re
 import shutil
 import zipfile
 from collections.abc import Callable
+from importlib import metadata
 
 import pytest
 
-from grading import imports, staging
+from grading import importing, staging
 from grading.markers import END, START, find_regions, fingerprints, outside_regions
 from tests.project import ROOT
 from tests.snapshots import check, printed, with_lines
@@ -235,16 +236,16 @@ def test_imports_that_the_autograder_lacks_are_named(desk):
 def test_a_sum_of_a_thousand_terms_is_no_crash(terms):
     """The sum is nested that deeply, and so is a chain of as many elifs."""
     text = f"import pandas\nx = {' + '.join(['1'] * terms)}\n"
-    assert imports.lacking(text, ()) in ([], [(1, "pandas")])
+    assert importing.lacking(text, ()) in ([], [(1, "pandas")])
 
 
 def test_without_packages_names_of_the_list_are_known(tmp_path, monkeypatch):
     """Packing needs no environment; without one, packages can't be asked for their modules."""
     path = tmp_path / "requirements.txt"
     path.write_text("# head\ntorch>=2.13,<3\nscikit-learn\n", encoding="utf-8")
-    monkeypatch.setattr(imports.metadata, "packages_distributions", dict)
-    monkeypatch.setattr(imports.metadata, "requires", lambda name: None)
-    assert imports.installed(path) == {"torch", "scikit_learn"}
+    monkeypatch.setattr(metadata, "packages_distributions", dict)
+    monkeypatch.setattr(metadata, "requires", lambda name: None)
+    assert importing.installed(path) == {"torch", "scikit_learn"}
 
 
 def test_parameters_are_read_without_running_what_their_pickle_calls(desk, tmp_path):

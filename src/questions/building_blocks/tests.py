@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from grading.cases import Answer, FunctionCase, graded
-from grading.schema import AnyOf, Array, Maybe, table
+from grading.wire import AnyOf, Array, Maybe, table
 
 from . import samples
 

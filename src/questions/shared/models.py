@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 
 from grading.cases import GradedTestCase
-from grading.schema import AnyOf, Array, Maybe, Where, table
+from grading.wire import AnyOf, Array, Maybe, Where, table
 
 from . import trained_files
 

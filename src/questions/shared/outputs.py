@@ -7,8 +7,8 @@ from typing import Any
 import numpy as np
 
 from grading.cases import GradedTestCase, graded
-from grading.schema import Array, table
 from grading.verdicts import TestEnd, failure
+from grading.wire import Array, table
 from questions.span_corruption import items
 
 from . import trained_files

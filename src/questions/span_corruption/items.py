@@ -14,7 +14,7 @@ from typing import Any
 
 import numpy as np
 
-from grading.schema import AnyOf, Array, Where
+from grading.wire import AnyOf, Array, Where
 
 MASK_CHAR = "\u2047"
 PAD_CHAR = "\u25a1"

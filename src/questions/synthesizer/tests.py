@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from grading.cases import graded
-from grading.schema import Where, table
+from grading.wire import Where, table
 from questions.shared.models import ANY_REAL, MEDIUM, SMALL, attention_config
 from questions.shared.outputs import VariantCase
 

@@ -6,7 +6,7 @@ from typing import Any
 
 from grading.cases import graded
 from grading.edition import FIELDS, Assignment
-from grading.schema import AnyOf, Maybe
+from grading.wire import AnyOf, Maybe
 from questions.shared.models import HELPER, HelperCase, attention_config
 from questions.shared.outputs import OutputsCase, VariantCase
 from questions.span_corruption.items import FRIENDLY_DOCUMENTS
