@@ -3,7 +3,7 @@
 Student code never runs in a process that knows an answer or decides a score; only plain data
 crosses. A test asks a *probe* something about a submission. The probe runs in a *worker* process
 with the submission's code and answers with one frame (`wire.py`) of JSON and arrays. The parent
-checks the answer (`schema.py`) and judges it: basic tests assert in src/questions/, hidden ones in
+checks the answer and judges it: basic tests assert in src/questions/, hidden ones in
 a judge that is handed in, and only run without one. docs/architecture.md follows a submission
 through all of it. Each line here uses only what is below it:
 
@@ -15,12 +15,12 @@ through all of it. Each line here uses only what is below it:
     report.py, terminal.py, results.py: results, and how students read them
     verdicts.py           how a test ended, as a value and in words
     local_pool.py, pool.py: who runs a probe in which process
-    worker.py, importing.py, bare_names.py, traces.py, limits.py: what happens in it
+    worker.py, importing.py, traces.py, limits.py: what happens in it
     staging.py, layouts.py, upload.py: which files are graded
     edition.py            what is graded: editions, questions, points
-    wire.py, schema.py    frames, and what must be in them
+    wire.py               frames, and what must be in them
     printable.py, errors.py, paths.py: used everywhere
-    imports.py, markers.py: students' files before they are handed in
+    markers.py            the regions where students write
 
 What a run promises, whichever pool runs it:
 - A probe returns observations, and the parent judges them. Frames are never unpickled, and nothing
