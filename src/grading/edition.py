@@ -91,18 +91,13 @@ class Gradescope:
 
 @dataclass(frozen=True)
 class Edition:
-    """A numbering of the topics, and the files that a submission must contain.
-
-    Attributes:
-        course: the name of the course, or "".
-        gradescope: None in a student's copy.
-    """
+    """A numbering of the topics, and the files that a submission must contain."""
 
     name: str
     title: str
-    course: str
+    course: str  # its name, or ""
     questions: tuple[Question, ...]
-    gradescope: Gradescope | None
+    gradescope: Gradescope | None  # None in a student's copy
 
     @property
     def tests(self) -> tuple[TestSpec, ...]:
@@ -138,17 +133,12 @@ class Evidence:
 
 @dataclass(frozen=True)
 class DataSet:
-    """A data set's thresholds and the recipe they were calibrated for.
-
-    Attributes:
-        thresholds: the share of right lines that each variant must reach.
-        evidence: what pretrained parameters have to show; None in a student's copy.
-    """
+    """A data set's thresholds and the recipe they were calibrated for."""
 
     name: str
-    thresholds: dict[str, float]
+    thresholds: dict[str, float]  # the share of right lines that each variant must reach
     recipe: str
-    evidence: Evidence | None
+    evidence: Evidence | None  # None in a student's copy
 
 
 @dataclass(frozen=True)

@@ -11,11 +11,10 @@ WALL_FACTOR = 6  # a default Gradescope container has half a CPU, and may be bus
 
 @dataclass(frozen=True)
 class Limits:
-    """A test's limits.
+    """What a test may use.
 
     CPU seconds count from when the worker has imported its libraries, and don't count while it
-    imports the submission; the wall-clock limits are a backstop for code
-    that sleeps or waits.
+    imports the submission; the wall-clock limits are a backstop for code that sleeps or waits.
     """
 
     cpu_s: float

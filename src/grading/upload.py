@@ -468,8 +468,8 @@ def zip_members(zip_file: zipfile.ZipFile, archive: str) -> Iterator[tuple[str, 
         if not info.flag_bits & UTF8_NAME:  # Macs write UTF-8 without marking it as such
             with suppress(UnicodeError):
                 name = name.encode("cp437").decode("utf-8")
-        read = partial(_open_in_zip, zip_file, info, archive)
-        yield name, _member("folder" if info.is_dir() else kind, info.file_size, read)
+        read = partial(_open_in_zip, zip_file, info)
+        yield name, _member("folder" if info.is_dir() else kind, info.file_size, read, archive)
 
 
 def _tar_members(tar_file: tarfile.TarFile, archive: str) -> Iterator[tuple[str, Entry]]:
@@ -478,36 +478,30 @@ def _tar_members(tar_file: tarfile.TarFile, archive: str) -> Iterator[tuple[str,
             raise SubmissionError(f"{info.name!a} has a negative size")
         is_file = info.isreg() and not info.issparse()
         kind: Kind = "file" if is_file else "link" if info.issym() or info.islnk() else "other"
-        read = partial(_open_in_tar, tar_file, info, archive)
-        yield info.name, _member("folder" if info.isdir() else kind, info.size, read)
+        read = partial(tar_file.extractfile, info)
+        yield info.name, _member("folder" if info.isdir() else kind, info.size, read, archive)
 
 
-def _member(kind: Kind, size: int, read: Callable[[], IO[bytes]]) -> Entry:
+def _member(kind: Kind, size: int, read: Callable[[], IO[bytes] | None], archive: str) -> Entry:
+    def opened() -> IO[bytes]:
+        with archive_errors(archive):
+            return cast(IO[bytes], _Reader(archive, cast(IO[bytes], read())))
+
     def target() -> str:
-        with read() as reader:
+        with opened() as reader:
             return os.fsdecode(reader.read(4096).replace(b"\0", b"")) or "."
 
-    return Entry("", kind, size, read if kind == "file" else _no_file, target=target)
+    return Entry("", kind, size, opened if kind == "file" else _no_file, target=target)
 
 
-def _open_in_zip(zip_file: zipfile.ZipFile, info: zipfile.ZipInfo, archive: str) -> IO[bytes]:
+def _open_in_zip(zip_file: zipfile.ZipFile, info: zipfile.ZipInfo) -> IO[bytes]:
     name = info.filename.rpartition("/")[2]  # folders may have a student's name
-    with archive_errors(archive):
-        if info.flag_bits & ENCRYPTED:
-            raise SubmissionError(f"{name!a} is encrypted: pack an ordinary zip")
-        if info.compress_type not in (zipfile.ZIP_STORED, zipfile.ZIP_DEFLATED):
-            # With other methods, a few kilobytes are unpacked to gigabytes at once.
-            raise SubmissionError(
-                f"{name!a} uses an unusual compression method: pack an ordinary zip"
-            )
-        return cast(IO[bytes], _Reader(archive, zip_file.open(info)))
-
-
-def _open_in_tar(tar_file: tarfile.TarFile, info: tarfile.TarInfo, archive: str) -> IO[bytes]:
-    with archive_errors(archive):
-        stream = tar_file.extractfile(info)
-        assert stream is not None  # it is a file
-        return cast(IO[bytes], _Reader(archive, stream))
+    if info.flag_bits & ENCRYPTED:
+        raise SubmissionError(f"{name!a} is encrypted: pack an ordinary zip")
+    if info.compress_type not in (zipfile.ZIP_STORED, zipfile.ZIP_DEFLATED):
+        # With other methods, a few kilobytes are unpacked to gigabytes at once.
+        raise SubmissionError(f"{name!a} uses an unusual compression method: pack an ordinary zip")
+    return zip_file.open(info)
 
 
 def add(tree: Tree, name: str, entry: Entry, is_whole: bool = False) -> None:
