@@ -29,7 +29,7 @@ Judge = Callable[..., None]
 
 @dataclass
 class Judging:
-    """What judges an assignment's hidden tests (see `grading.attempt.Judging`)."""
+    """What judges an assignment's hidden tests (see `grading.cases.Judging`)."""
 
     hidden: ModuleType
     judges: dict[str, Judge] = field(default_factory=dict)

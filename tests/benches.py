@@ -21,12 +21,11 @@ from pathlib import Path
 from .variants import ROOT, Variant, lay_out
 
 from grading.edition import Assignment, TestSpec, load_assignment  # isort: skip
-from grading.cases import BoundTest, bind  # isort: skip
+from grading.cases import BoundTest, Run, bind  # isort: skip
 from grading.local_pool import LocalPool  # isort: skip
 from grading.pool import Pool  # isort: skip
 from tools.classroom.remembered import Remembered, RememberingPool  # isort: skip
 from grading.results import TestResult  # isort: skip
-from grading.attempt import Run  # isort: skip
 from grading.runner import judge  # isort: skip
 from grading.staging import Staged, stage  # isort: skip
 from autograder.isolation import confined_pool  # isort: skip

@@ -5,6 +5,7 @@ tests see what they should.
 import itertools
 import math
 import re
+from types import SimpleNamespace
 
 import numpy as np
 import pytest
@@ -289,17 +290,6 @@ def test_messages_show_what_the_answer_makes_of_attention(function, tmp_path):
     assert shown >= 2
 
 
-class Attempt:
-    """Answers a case's probes like a hostile worker."""
-
-    def __init__(self, answer):
-        self._answer = answer
-
-    def observe(self, probe, role, args, seed):
-        count = len(args["arguments"])
-        return {"forms": ["?"] * count, "answers": [self._answer(args)] * count}
-
-
 HOSTILE = {
     "nothing": lambda args: [],
     "none": lambda args: [None] * args["parts"],
@@ -316,16 +306,19 @@ HOSTILE = {
 
 
 @pytest.mark.parametrize("hostile", HOSTILE)
-def test_no_answer_of_a_worker_passes_or_breaks_the_judge(hostile, tmp_path, recwarn):
+def test_no_answer_of_a_worker_passes_or_breaks_the_judge(hostile, tmp_path, recwarn, monkeypatch):
+    def observe(case, probe, role, args, seed):
+        count = len(args["arguments"])
+        return {"forms": ["?"] * count, "answers": [HOSTILE[hostile](args)] * count}
+
+    monkeypatch.setattr(GradedTestCase, "observe", observe)
     bench = Bench(tmp_path)
+    run = SimpleNamespace(seed=3, staged=None, judging=Judging(None, bench.judges))
     for test in bench.tests:
         if not test.spec.topic.startswith("attention_"):
             continue
-        attempt = Attempt(HOSTILE[hostile])
-        attempt.judging = Judging(None, bench.judges)
-        case: GradedTestCase = test.case(test.spec, attempt, 3)
         with pytest.raises(TestEnd) as end:
-            test.method(case)
+            test.method(test.case(run, test.spec))
         assert end.value.verdict.outcome in (Outcome.FAILED, Outcome.ERROR)
     assert [w for w in recwarn if w.category is RuntimeWarning] == []  # numpy's
 

@@ -3,6 +3,7 @@ docstrings, and the judge accepts no answer that it should not.
 """
 
 import math
+from types import SimpleNamespace
 
 import numpy as np
 import pytest
@@ -11,6 +12,7 @@ import torch.nn.functional as F
 from torch.utils.flop_counter import FlopCounterMode
 
 from autograder.judging import Judging
+from grading.cases import GradedTestCase
 from grading.verdicts import Outcome, TestEnd
 from questions.building_blocks import probe as probe
 from questions.building_blocks import samples
@@ -312,27 +314,6 @@ def test_messages_say_what_was_got_and_expected(tmp_path):
             assert f"in submission/{module}" in result.message, variant.name
 
 
-class Attempt:
-    """Answers a case's probes like a hostile worker."""
-
-    def __init__(self, answer, judges):
-        self._answer, self.judging = answer, Judging(None, judges)
-
-    def observe(self, probe, role, args, seed):
-        count = len(args["arguments"])
-        if role == "reference":
-            return {
-                "forms": ["?"] * count,
-                "answers": [[np.ones(3)] * args["parts"]] * count,
-                "changed": [False] * count,
-            }
-        return {
-            "forms": ["?"] * count,
-            "answers": [self._answer(args)] * count,
-            "changed": [False] * count,
-        }
-
-
 HOSTILE = {
     "nothing": lambda args: [],
     "none": lambda args: [None] * args["parts"],
@@ -349,13 +330,24 @@ HOSTILE = {
 
 
 @pytest.mark.parametrize("hostile", HOSTILE)
-def test_no_answer_of_a_worker_passes_or_breaks_the_judge(hostile, tmp_path, recwarn):
+def test_no_answer_of_a_worker_passes_or_breaks_the_judge(hostile, tmp_path, recwarn, monkeypatch):
+    def observe(case, probe, role, args, seed):
+        count = len(args["arguments"])
+        right = [np.ones(3)] * args["parts"]
+        answer = right if role == "reference" else HOSTILE[hostile](args)
+        return {
+            "forms": ["?"] * count,
+            "answers": [answer] * count,
+            "changed": [False] * count,
+        }
+
+    monkeypatch.setattr(GradedTestCase, "observe", observe)
     bench = Bench(tmp_path)
+    run = SimpleNamespace(seed=3, staged=None, judging=Judging(None, bench.judges))
     for test in bench.tests:
         if test.spec.topic in TOPICS:
-            case = test.case(test.spec, Attempt(HOSTILE[hostile], bench.judges), 3)
             with pytest.raises(TestEnd) as end:
-                test.method(case)
+                test.method(test.case(run, test.spec))
             assert end.value.verdict.outcome in (Outcome.FAILED, Outcome.ERROR)
     assert [w for w in recwarn if w.category is RuntimeWarning] == []  # numpy's
 

@@ -68,13 +68,14 @@ SHAPES = {"names": ["w"], "shapes": [[2]]}
 
 
 class Case(OutputsCase, GradedTestCase):
-    """A test with a given attempt and given answers to its probes."""
+    """A test with a given run and given answers to its probes."""
 
     spec = SimpleNamespace(is_hidden=True)
     graded_here, seed = False, 0
 
-    def __init__(self, attempt=None, answers=None):
-        self.attempt, self._answers = attempt, answers
+    def __init__(self, run=None, answers=None):
+        self.run, self._answers = run, answers
+        self.staged, self.notes = run.staged if run else None, ""
 
     def probe(self, name, answer, /, **_):
         return self._answers[name]
@@ -105,10 +106,10 @@ def files(tmp_path, lines: int, sentence: str = "") -> Case:
     for split in ("dev", "test"):
         key = f"vanilla.finetune.params vanilla.pretrain.{split}.predictions"
         answers[key] = {"lines": list(range(lines)), "given": ["?"] * lines}
-    return Case(attempt(PLACES, tmp_path), answers)
+    return Case(run_with(PLACES, tmp_path), answers)
 
 
-def attempt(predicted: list[str], tmp_path, hidden=None) -> SimpleNamespace:
+def run_with(predicted: list[str], tmp_path, hidden=None) -> SimpleNamespace:
     """Return what a test finds: a prediction file with these lines."""
     path = tmp_path / "file"
     path.write_text("".join(f"{place}\n" for place in predicted), encoding="utf-8")
@@ -125,14 +126,13 @@ def attempt(predicted: list[str], tmp_path, hidden=None) -> SimpleNamespace:
         assignment=pinned.load(),
         edition=SimpleNamespace(required_files=() if hidden else ("vanilla.pretrain.params",)),
         judging=SimpleNamespace(hidden=hidden),
-        notes="",
     )
 
 
 def fits(tmp_path, shape: int) -> None:
     read = {"problem": "", "names": ["w"], "arrays": [np.zeros(shape, np.float32)]}
     answers = {"shared.read_parameters": read, "shared.shapes": SHAPES}
-    found = Case(attempt(PLACES, tmp_path), answers).fitting("v.params", "vanilla")
+    found = Case(run_with(PLACES, tmp_path), answers).fitting("v.params", "vanilla")
     assert found is None or found[0].keys() == {"w"}
 
 
@@ -163,7 +163,7 @@ WRONG_ANSWERS = {
         )
     ),
     f"{FILES}.expect_accuracy: id": lambda hidden, tmp_path: Judging(
-        attempt([*PLACES[:4], *"??????"], tmp_path, hidden)
+        run_with([*PLACES[:4], *"??????"], tmp_path, hidden)
     ).expect_accuracy("file", "vanilla"),
     f"{FILES}.fitting: parameters.misfit": lambda _, tmp_path: fits(tmp_path, shape=3),
 }

@@ -108,7 +108,7 @@ def expect_accuracy(
 def expect_own_answers(case: OutputsCase, variant: str, split: str) -> None:
     """Expect that the parameters give these answers and were pretrained."""
     expect_match(case, f"{variant}.finetune.params", f"{variant}.pretrain", (split,))
-    if f"{variant}.pretrain.params" in case.attempt.edition.required_files:
+    if f"{variant}.pretrain.params" in case.run.edition.required_files:
         found = case.once(f"evidence {variant}", lambda apart: _remembered(apart, variant))
         for name, value in found.numbers.items():
             case.measure(name, value)
@@ -151,7 +151,7 @@ def _differing(case: OutputsCase, params: str, split: str, predicted: list[str],
     variant = params.split(".")[0]
     weights, config = _fitting(case, params, variant)
     readings = case.readings(weights, config)
-    asked = {"questions": case.attempt.data.questions(split), "predicted": predicted, "most": most}
+    asked = {"questions": case.run.data.questions(split), "predicted": predicted, "most": most}
 
     def look() -> dict[str, Any]:
         found = [
@@ -176,13 +176,13 @@ def _ask(
     weights: dict,
     **asked: Any,
 ) -> dict[str, Any]:
-    corpus = case.attempt.data.corpus()
+    corpus = case.run.data.corpus()
     shared = {"variant": variant, "config": config, "weights": weights, "corpus": corpus}
     return case.reference(probe, answer, **shared, **asked)
 
 
 def _asked(case: OutputsCase) -> Evidence:
-    asks = case.attempt.data.dataset.evidence
+    asks = case.run.data.dataset.evidence
     assert asks is not None  # only a student's copy lacks it
     return asks
 
@@ -268,7 +268,7 @@ def _furthest(old: dict, new: dict) -> tuple[str, float]:
 
 def _loss(case: OutputsCase, variant: str, config: dict, weights: dict) -> float:
     """Compute the loss of (a), in nats per character."""
-    corpus = case.attempt.data.corpus()
+    corpus = case.run.data.corpus()
     documents = [d for d in corpus.split("\n") if len(d) >= items.SHORTEST]
     long = [i for i, document in enumerate(documents) if len(document) >= spans.SHORTEST]
     chosen = [int(i) for i in case.rng.choice(long, size=spans.DRAWS)]
@@ -281,7 +281,7 @@ def _loss(case: OutputsCase, variant: str, config: dict, weights: dict) -> float
 
 def _log_p(case: OutputsCase, variant: str, config: dict, weights: dict, p: float) -> float | None:
     """Return the natural logarithm of the bound of (b), or None if it can't reach p."""
-    data = case.attempt.data
+    data = case.run.data
     people: list[tuple[str, str]] = []
     for split in ("dev", "test"):
         places = data.places(split)  # None where real data withholds the answers

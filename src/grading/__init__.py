@@ -9,8 +9,7 @@ through all of it. Each line here uses only what is below it:
 
     cli.py                the command
     runner.py             a submission is staged, its tests are judged
-    cases.py              what a test is, and where an assignment's tests are
-    attempt.py            what a test observes of a submission, by its probes
+    cases.py              what a test is and observes by its probes; an assignment's tests
     history.py            what changed since the last run
     report.py, terminal.py, results.py: results, and how students read them
     verdicts.py           how a test ended, as a value and in words

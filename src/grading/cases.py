@@ -24,37 +24,46 @@ import difflib
 import hashlib
 import importlib
 import inspect
+import math
 import re
+import time
 import traceback
 from collections import Counter
-from collections.abc import Callable, Iterator
-from dataclasses import dataclass, replace
+from collections.abc import Callable
+from concurrent.futures import Future
+from dataclasses import dataclass, field, replace
 from fractions import Fraction
 from pathlib import Path
 from types import ModuleType
-from typing import Any, NoReturn, Protocol, Self, TypeVar, cast
+from typing import Any, NoReturn, Protocol, Self, TypeVar
 
 import numpy as np
 
-from . import wire
-from .attempt import Attempt
+from . import importing, verdicts, wire
 from .edition import Assignment, Edition, TestSpec
-from .errors import UsageError, WireError, nearest
-from .staging import Provided
+from .errors import GradingError, UsageError, WireError, nearest
+from .limits import Limits
+from .pool import Finished, Job, Pool
+from .results import has_torch
+from .staging import Provided, Staged
 from .verdicts import Outcome, TestEnd, Verdict, malformed
 
+# Decoding 500 answers of a student's synthesizer with the largest recipe takes 75 to 100 on a fast
+# processor. If a run's deadline ends it, nobody is at fault; this limit would make it the grader's.
+REFERENCE_CPU_S = 400.0
+SHARED_CPU_S = 60.0  # of the submission's own processes, for work that several tests share
+TO_CONFIRM = 3  # failures in used workers that fresh ones repeat, before others count directly
+OUT_OF_TIME = "not run: the run as a whole ran out of time"
+NO_TORCH = (
+    "not run, because it needs torch, which this Python doesn't have: "
+    "activate the assignment's environment"
+)
 NOT_GRADED = (
     "ran without crashing; it is graded when you submit (the answers are not on this computer)"
 )
 
 Method = TypeVar("Method", bound=Callable[..., None])
 Made = TypeVar("Made")
-
-
-class _Marked(Protocol):
-    """A method that `graded` has marked."""
-
-    claims: dict[str, Any]
 
 
 def graded(
@@ -72,16 +81,84 @@ def graded(
     }
 
     def mark(method: Method) -> Method:
-        cast(_Marked, method).claims = {
-            key: value for key, value in claims.items() if value is not None
-        }
+        given = {key: value for key, value in claims.items() if value is not None}
+        method.claims = given  # type: ignore[attr-defined]
         return method
 
     return mark
 
 
+class Judging(Protocol):
+    """What judges hidden tests, where they are judged: only on staff's computers."""
+
+    hidden: ModuleType  # the judges' package, of which a basic test may ask something
+    answers: Path  # the folder of the answers
+
+    def judge(self, name: str) -> Callable[..., None]:
+        """Return the judge TOPIC_TEST."""
+
+    def judged_by(self, assignment: Assignment, provided: Provided) -> str:
+        """Return a hash of everything that decides a verdict."""
+
+    def stage_reference(self, target: Path, provided: Provided) -> list[Path]:
+        """Copy the reference to a new folder; return what student code must not read of it."""
+
+    def finding(self, about: Any, code: tuple[str, ...], find: Callable[[], Any]) -> Any:
+        """Return what `find` returns, now or earlier; see `GradedTestCase.finding`."""
+
+
+@dataclass
+class Run:
+    """A staged submission, and what all its tests share.
+
+    Attributes:
+        data: what tests read besides the submission (`QuestionSet.open_data`).
+        find_probe: returns "module:function" for a probe's name.
+        deadline: of `time.monotonic()`.
+        counts: whether the result counts, so that nothing may be missing.
+        code: from where the submission is imported, if not from its copy.
+        patience: time-outs in a question before its other tests are skipped.
+        to_confirm: failures in used workers that fresh ones have yet to repeat.
+        float_ranges: the first place that draws from a range with a float.
+        stuck: what hung while it was imported, by module.
+        timed_out: the number of tests that timed out, by question.
+        shared: results that several tests share, by name, each with the case that makes it.
+    """
+
+    assignment: Assignment
+    edition: Edition
+    judging: Judging | None
+    data: Any
+    find_probe: Callable[[str], str]
+    staged: Staged
+    work: Path
+    pool: Pool
+    seed: int
+    deadline: float
+    counts: bool = False
+    code: Path | None = None
+    patience: int | None = None
+    to_confirm: int = TO_CONFIRM
+    float_ranges: str = ""
+    warnings: list[str] = field(default_factory=list)
+    stuck: dict[str, importing.Stuck] = field(default_factory=dict)
+    timed_out: Counter[str] = field(default_factory=Counter)
+    shared: dict[str, tuple[GradedTestCase, Future[Any]]] = field(default_factory=dict)
+
+
 class GradedTestCase:
-    """Base of the classes in questions/: one class per topic, one instance per test."""
+    """Base of the classes in questions/: a class for each topic, an instance for each attempt.
+
+    Attributes:
+        run: what all tests share: the data set, the edition, judges.
+        staged: the submission's files.
+        used: whether a worker of the submission had run other probes before.
+        output: what the submission printed.
+        notes: what staff read if the test passes.
+        measured: numbers that the test measured, by name, for staff.
+        cpu_s: CPU seconds of the submission's own processes, except for shared work.
+        peak_bytes: the most memory that one of them used, including libraries.
+    """
 
     topic = ""
     # The model's, if the topic is about one; {variant} in a test's docstring stands for it.
@@ -90,12 +167,25 @@ class GradedTestCase:
     # with the parameters. (On a student's computer, which has no reference, some run code.)
     of_files: tuple[str, ...] = ()
 
-    def __init__(self, spec: TestSpec, attempt: Attempt, seed: int) -> None:
-        self.spec = spec
-        self.attempt = attempt
-        self.seed = derive_seed(seed, f"{spec.topic}.{spec.name}")
+    def __init__(
+        self, run: Run, spec: TestSpec, stands_in: bool = False, fresh: bool = False
+    ) -> None:
+        """
+        Args:
+            stands_in: whether the reference, which has no trained files, replaces the submission.
+            fresh: whether each probe gets a worker that has run nothing else.
+        """
+        self.run, self.spec = run, spec
+        self._stands_in, self._fresh = stands_in, fresh
+        self.staged = Staged(run.staged.root) if stands_in else run.staged
+        self.seed = derive_seed(run.seed, f"{spec.topic}.{spec.name}")
         self.rng = np.random.default_rng(self.seed)
-        self._runs: Counter[tuple[str, str]] = Counter()
+        self.used = False
+        self.output, self.notes = "", ""
+        self.measured: dict[str, float] = {}
+        self.cpu_s, self.peak_bytes = 0.0, 0
+        self._left_s = spec.timeout_s  # CPU seconds, over all of the test's probes
+        self._probes: Counter[tuple[str, str]] = Counter()
 
     def probe(self, name: str, answer: Any, /, **args: Any) -> Any:
         """Run a probe on the submission and return its answer, checked against a schema.
@@ -103,35 +193,53 @@ class GradedTestCase:
         Raises:
             TestEnd: the submission crashed, ran out of a limit, or answered nonsense.
         """
-        return self._observe("submission", name, answer, args)
+        value = self.observe(name, "submission", args, self._worker_seed("submission", name))
+        try:
+            wire.check(value, answer)
+        except WireError as error:
+            raise TestEnd(malformed(str(error))) from None
+        return value
 
     def reference(self, name: str, answer: Any, /, **args: Any) -> Any:
         """Run the same probe on the reference; only `solutions/hidden/` uses this."""
-        return self._observe("reference", name, answer, args)
+        value = self.observe(name, "reference", args, self._worker_seed("reference", name))
+        wire.check(value, answer)
+        return value
 
     @property
     def graded_here(self) -> bool:
         """Whether hidden tests can be judged here."""
-        return self.attempt.judging is not None
+        return self.run.judging is not None
 
     def judge(self, **observed: Any) -> None:
         """Let `solutions/hidden/` judge; without it, end the test as one that only ran."""
-        if self.attempt.judging is None:
+        if self.run.judging is None:
             self.not_graded(NOT_GRADED)
-        self.attempt.judging.judge(f"{self.spec.topic}_{self.spec.name}")(self, **observed)
+        self.run.judging.judge(f"{self.spec.topic}_{self.spec.name}")(self, **observed)
 
     def once(self, name: str, make: Callable[[Self], Made]) -> Made:
-        """Return a result that several tests of a run share; the first one that asks makes it.
+        """Return a result that several tests of a run share; the first that asks makes it.
 
-        `make` gets a case whose seed depends only on the run and on `name`, so that the result is
-        the same whichever test asks first.
+        `make` gets a case with torch, whose seed depends only on the run and on `name`, so that the
+        result is the same whichever test asks first. If it fails, it fails for all.
         """
-
-        def apart(attempt: Attempt) -> Made:
-            spec = replace(self.spec, topic="shared", name=name, kind="hidden")
-            return make(type(self)(spec, attempt, attempt.seed))
-
-        return self.attempt.once(name, apart)
+        spec = replace(
+            self.spec, topic="shared", name=name, kind="hidden", timeout_s=SHARED_CPU_S, torch=True
+        )
+        mine, future = type(self)(self.run, spec, self._stands_in, self._fresh), Future[Any]()
+        if self._stands_in:  # nothing made from the submission
+            return make(mine)
+        key = f"{name}, fresh" if self._fresh else name
+        maker, shared = self.run.shared.setdefault(key, (mine, future))  # tests run in threads
+        if shared is future:
+            try:
+                future.set_result(make(mine))
+            except BaseException as error:
+                future.set_exception(error)
+        try:
+            return shared.result()
+        finally:
+            self.used = self.used or maker.used
 
     def finding(self, about: Any, code: tuple[str, ...], find: Callable[[], Any]) -> Any:
         """Return what `find` returns, plain data; when a class is graded, it is called only once.
@@ -140,15 +248,18 @@ class GradedTestCase:
             about: everything on which it depends besides `code`, the data set and the machine.
             code: names of the modules that find it, which also stand for what they import.
         """
-        return self.attempt.finding(about, code, find)
+        if self.run.judging is None or self._stands_in:
+            return find()
+        return self.run.judging.finding(about, code, find)
 
     def note(self, text: str) -> None:
         """Add a note that staff read if the test passes."""
-        self.attempt.notes += text
+        self.notes += text
 
     def measure(self, name: str, value: float) -> None:
-        """Store a number that staff compare within a class, such as an accuracy or a mean."""
-        self.attempt.measure(name, value)
+        """Store a finite number that staff compare within a class, such as an accuracy."""
+        if math.isfinite(value):
+            self.measured[name] = float(value)
 
     def not_graded(self, reason: str) -> NoReturn:
         """End the test as one that ran but was not judged."""
@@ -191,20 +302,109 @@ class GradedTestCase:
         look_at = detail.get("look_at", "")
         raise TestEnd(Verdict(Outcome.FAILED, sentence, staff, credit, id, look_at=look_at))
 
-    def _observe(self, role: str, name: str, answer: Any, args: dict[str, Any]) -> Any:
+    def observe(self, name: str, role: str, args: dict[str, Any], seed: int) -> Any:
+        """Run a probe in a worker and return what it saw, unchecked.
+
+        Args:
+            role: whose code runs, "submission" or "reference".
+
+        Raises:
+            TestEnd: the submission's process ended badly or raised, or the reference's raised,
+                which is doubtful: its inputs may contain a student's data.
+            GradingError: the reference's process ended badly, or the worker failed before it
+                reached any student code.
+        """
+        run = self.run
+        if self.spec.torch and not has_torch():
+            raise TestEnd(Verdict(Outcome.NOT_RUN, NO_TORCH, id="no-torch"))
+        is_submission = role == "submission" and not self._stands_in
+        cpu_s = max(self._left_s, 0.1) if is_submission else REFERENCE_CPU_S
+        limits = Limits.for_test(cpu_s, run.deadline - time.monotonic())
+        root = run.staged.root if is_submission else run.staged.reference
+        request = {"probe": run.find_probe(name), "args": args, "seed": seed}
+        request["submission"] = str(root)
+        if is_submission:
+            request["stuck"] = list(run.stuck)
+            if run.code is not None:
+                request["code"] = str(run.code)
+        worker_of = "submission" if is_submission else "reference"
+        job = Job(worker_of, self.spec.torch, request, limits, run.work, self._fresh)
+        finished = run.pool.run(job)
+        self.used = self.used or (finished.used and is_submission)
+        # Also with an answer: it may have been written just before the deadline ended its process.
+        cut = finished.frame is None or finished.ending.reason == "wall"
+        if cut and time.monotonic() >= run.deadline:  # nobody's fault
+            raise TestEnd(Verdict(Outcome.NOT_RUN, OUT_OF_TIME, id="run-out-of-time"))
+        if not finished.ready:
+            raise GradingError(f"a worker failed before it was ready: {finished.output[-2000:]}")
+        return _reference_value(finished) if role == "reference" else self._value(finished, limits)
+
+    def _worker_seed(self, role: str, name: str) -> int:
         # The worker has its own seed: student code must not be able to predict what is drawn here.
-        # So does each run: with the same seed, a second run of draws would repeat the first.
-        run = self._runs[role, name]
-        self._runs[role, name] += 1
-        seed = derive_seed(self.seed, f"worker {run}" if run else "worker")
-        value = self.attempt.observe(name, role, args, seed)
+        # So does each of a test's probes: otherwise a second one would repeat the first's draws.
+        earlier = self._probes[role, name]
+        self._probes[role, name] += 1
+        return derive_seed(self.seed, f"worker {earlier}" if earlier else "worker")
+
+    def _value(self, finished: Finished, limits: Limits) -> Any:
+        """Return the submission's answer.
+
+        Raises:
+            TestEnd: there is none.
+        """
+        run, spec, ending = self.run, self.spec, finished.ending
+        self._left_s -= ending.cpu_s - ending.import_s
+        self.cpu_s += ending.cpu_s
+        self.peak_bytes = max(self.peak_bytes, ending.memory_bytes)
+        self.output += finished.output
+        if finished.notes.stopped in run.stuck:
+            raise TestEnd(verdicts.of_stuck(run.stuck[finished.notes.stopped], spec.is_hidden))
+        stuck = importing.find_stuck(
+            finished.notes,
+            ending.reason,
+            ending.wall_s,
+            limits,
+            self.staged.taken,
+            named=not spec.is_hidden,
+        )
+        if stuck is not None and (not finished.used or not run.to_confirm):
+            run.stuck[finished.notes.importing] = stuck  # no later test imports it again
+        shown = Limits.for_test(spec.timeout_s)
+        verdict = verdicts.of_ending(finished, shown, spec, self.staged, stuck)
+        if verdict is not None:
+            raise TestEnd(verdict)
+        assert finished.frame is not None  # of_ending has a verdict where there is none
         try:
-            wire.check(value, answer)
-        except WireError as error:
-            if role == "reference":
-                raise
-            raise TestEnd(malformed(str(error))) from None
+            envelope = wire.decode(finished.frame)
+            if not isinstance(envelope, dict):
+                raise WireError(f"the envelope is of type {type(envelope).__name__}")
+            ok = envelope["ok"] is True
+            value = envelope["value" if ok else "error"]
+        except (WireError, KeyError) as problem:
+            raise TestEnd(malformed(str(problem))) from None
+        if not ok:
+            raise TestEnd(verdicts.of_report(value, spec, self.staged, run.edition.name))
+        if not run.float_ranges and not spec.is_hidden:  # those reveal no lines
+            run.float_ranges = verdicts.float_ranges(envelope, self.staged.root)
         return value
+
+
+def _reference_value(finished: Finished) -> Any:
+    """Return the reference's answer.
+
+    Raises:
+        TestEnd: an exception instead, which a student's data may have caused.
+        GradingError: no answer, which is the grader's own fault.
+    """
+    if finished.frame is None:
+        raise GradingError(f"the reference's worker did not answer: {finished.output[-2000:]}")
+    envelope = wire.decode(finished.frame)
+    if envelope["ok"]:
+        return envelope["value"]
+    problem = f"the reference failed:\n{envelope['error']['traceback']}"
+    if verdicts.outcome_of(envelope["error"]) is Outcome.OUT_OF_MEMORY:
+        raise GradingError(problem)  # ours, because its inputs' sizes are known
+    raise TestEnd(malformed(problem, is_doubtful=True))
 
 
 @dataclass(frozen=True)
@@ -265,24 +465,6 @@ class FunctionCase(GradedTestCase):
 Cases = Callable[[str, str], GradedTestCase]  # a test's case, by topic and name
 
 
-class Data(Protocol):
-    """A data set that tests read."""
-
-    def require(self) -> None:
-        """Check that everything the tests need is installed, for a run whose score counts.
-
-        Raises:
-            DataError: a file is missing or can't be read.
-        """
-
-
-class NoData:
-    """The data set of an assignment that has none."""
-
-    def require(self) -> None:
-        """Accept: nothing can be missing."""
-
-
 class QuestionSet:
     """An assignment's questions, data and judges, which its description does not contain.
 
@@ -302,12 +484,23 @@ class QuestionSet:
     seeded_probes: frozenset[str] = frozenset()
 
     def cases(self) -> list[type[GradedTestCase]]:
-        """Return the classes of tests of all topics.
+        """Return the classes of tests of all topics: those that name one, in their modules' order.
 
         Raises:
             UsageError: one of their modules can't be imported.
         """
-        return [case for module in self._modules() for case in _cases_of(module)]
+        found: list[type[GradedTestCase]] = []
+        folder = Path(importlib.import_module(self.package).__file__ or "").parent
+        for path in sorted(folder.glob("*/tests*.py")):
+            try:
+                module = importlib.import_module(f"{self.package}.{path.parent.name}.{path.stem}")
+            except Exception as error:
+                place = f"src/{self.package}/{path.parent.name}/{path.name}"
+                raise UsageError(f"{place} can't be imported: {place_of(error)}") from error
+            kinds = [kind for kind in vars(module).values() if inspect.isclass(kind)]
+            own = [kind for kind in kinds if kind.__module__ == module.__name__]
+            found += [kind for kind in own if issubclass(kind, GradedTestCase) and kind.topic]
+        return found
 
     def probe(self, name: str) -> str:
         """Return "module:function" for the name of a probe, "TOPIC.FUNCTION"."""
@@ -321,31 +514,15 @@ class QuestionSet:
     def prepare(self, assignment: Assignment, root: Path) -> None:
         """Add generated files to a staged submission, or to the reference."""
 
-    def open_data(self, assignment: Assignment, data: Path, answers: Path | None) -> Data:
-        """Return what tests read besides the submission.
+    def open_data(self, assignment: Assignment, data: Path, answers: Path | None) -> Any:
+        """Return what tests read besides the submission, or None if that is nothing.
+
+        Its method `require` raises a DataError unless everything is installed and readable.
 
         Args:
             data: the folder of the installed data set.
             answers: the folder of the answers, which only staff have, or None.
         """
-        return NoData()
-
-    def _modules(self) -> Iterator[ModuleType]:
-        package = importlib.import_module(self.package)
-        folder = Path(package.__file__ or "").parent
-        for path in sorted(folder.glob("*/tests*.py")):
-            try:
-                yield importlib.import_module(f"{self.package}.{path.parent.name}.{path.stem}")
-            except Exception as error:
-                place = f"src/{self.package}/{path.parent.name}/{path.name}"
-                raise UsageError(f"{place} can't be imported: {place_of(error)}") from error
-
-
-def _cases_of(module: ModuleType) -> list[type[GradedTestCase]]:
-    """Return the classes that a module itself defines and that name a topic, in order."""
-    kinds = [kind for kind in vars(module).values() if inspect.isclass(kind)]
-    own = [kind for kind in kinds if kind.__module__ == module.__name__]
-    return [kind for kind in own if issubclass(kind, GradedTestCase) and kind.topic]
 
 
 def place_of(error: Exception) -> str:

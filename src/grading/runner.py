@@ -3,7 +3,7 @@
     results = Runner(assignment, questions).run(options, seed, observer, pool)
 
 `Runner.stage` copies the submission, `judge` runs one of the tests on it, and for each probe of a
-test, `Attempt.observe` (`attempt.py`) asks a worker.
+test, `GradedTestCase.observe` (`cases.py`) asks a worker.
 """
 
 from __future__ import annotations
@@ -28,8 +28,17 @@ from pathlib import Path
 from typing import Any
 
 from . import paths, printable, worker
-from .attempt import OUT_OF_TIME, Attempt, Judging, Run
-from .cases import BoundTest, Cases, Data, GradedTestCase, QuestionSet, bind, select
+from .cases import (
+    OUT_OF_TIME,
+    BoundTest,
+    Cases,
+    GradedTestCase,
+    Judging,
+    QuestionSet,
+    Run,
+    bind,
+    select,
+)
 from .edition import Assignment, Edition
 from .errors import DataError, GradingError, UsageError
 from .pool import Pool
@@ -237,7 +246,7 @@ def require_judging(judging: Judging | None) -> None:
         )
 
 
-def require_data(data: Data) -> None:
+def require_data(data: Any) -> None:
     """Refuse a run that counts without torch or data, which would cost students points.
 
     Raises:
@@ -246,7 +255,8 @@ def require_data(data: Data) -> None:
     if not has_torch():
         raise GradingError("this run can't count without torch, which this Python doesn't have")
     try:
-        data.require()
+        if data is not None:
+            data.require()
     except DataError as error:
         raise GradingError(f"this run can't count without its data set: {error}") from None
 
@@ -295,7 +305,7 @@ def _judge_all(
 def case_of(run: Run, tests: list[BoundTest], topic: str, name: str) -> GradedTestCase:
     """Return the case of a test, which can ask workers, also after the tests have ended."""
     test = next(t for t in tests if (t.spec.topic, t.spec.name) == (topic, name))
-    return test.case(test.spec, Attempt(run, test.spec), run.seed)
+    return test.case(run, test.spec)
 
 
 def judge(run: Run, test: BoundTest, result: TestResult) -> TestResult:
@@ -311,7 +321,16 @@ def judge(run: Run, test: BoundTest, result: TestResult) -> TestResult:
     if run.patience is not None and run.timed_out[question] >= run.patience:
         message = LEFT_OUT.format(run.patience, question)
         return replace(result, message=message, cause="not-run.left-out")
-    attempt, verdict, score = _confirmed(run, test)
+    case, verdict, score = _judged(run, test)
+    is_fine = verdict.is_unwritten or verdict.outcome in UNSUSPICIOUS
+    if case.used and run.to_confirm and not is_fine:
+        first = verdict
+        case, verdict, score = _judged(run, test, fresh=True)
+        if (verdict.outcome, verdict.message) == (first.outcome, first.message):
+            run.to_confirm = max(0, run.to_confirm - 1)
+        else:
+            ends = first.outcome.value, verdict.outcome.value
+            run.warnings.append(DIFFERS.format(test.spec.test_id, *ends))
     run.timed_out[question] += verdict.outcome is Outcome.TIMED_OUT
     return replace(
         result,
@@ -319,7 +338,7 @@ def judge(run: Run, test: BoundTest, result: TestResult) -> TestResult:
         score=score,
         message=_without_our_folders(run, verdict.message),
         detail=verdict.detail,
-        output=_without_our_folders(run, printable.last_states(attempt.output)),
+        output=_without_our_folders(run, printable.last_states(case.output)),
         place=verdict.place,
         is_unwritten=verdict.is_unwritten,
         missing_file=verdict.missing_file,
@@ -329,27 +348,10 @@ def judge(run: Run, test: BoundTest, result: TestResult) -> TestResult:
         where=verdict.where,
         look_at=verdict.look_at,
         credit=verdict.credit,
-        measured=attempt.measured,
-        cpu_s=attempt.cpu_s,
-        peak_bytes=attempt.peak_bytes,
+        measured=case.measured,
+        cpu_s=case.cpu_s,
+        peak_bytes=case.peak_bytes,
     )
-
-
-def _confirmed(run: Run, test: BoundTest) -> tuple[Attempt, Verdict, Decimal]:
-    """Run a test, and once more in a fresh worker if it failed where others had run before."""
-    attempt = Attempt(run, test.spec)
-    verdict, score = _judged(run, test, attempt)
-    fine = verdict.is_unwritten or verdict.outcome in UNSUSPICIOUS
-    if fine or not attempt.used or not run.to_confirm:
-        return attempt, verdict, score
-    attempt = Attempt(run, test.spec, fresh=True)
-    confirmed, score = _judged(run, test, attempt)
-    if (confirmed.outcome, confirmed.message) == (verdict.outcome, verdict.message):
-        run.to_confirm = max(0, run.to_confirm - 1)
-    else:
-        ends = verdict.outcome.value, confirmed.outcome.value
-        run.warnings.append(DIFFERS.format(test.spec.test_id, *ends))
-    return attempt, confirmed, score
 
 
 def _without_our_folders(run: Run, text: str) -> str:
@@ -362,31 +364,45 @@ def _without_our_folders(run: Run, text: str) -> str:
     return re.sub(rf"{scratch}\w+(?:{re.escape(os.sep)})?", "", text)
 
 
-def _judged(run: Run, test: BoundTest, attempt: Attempt) -> tuple[Verdict, Decimal]:
-    """Return how the test ended, and its points; a grader error is also a verdict."""
+def _judged(
+    run: Run, test: BoundTest, fresh: bool = False
+) -> tuple[GradedTestCase, Verdict, Decimal]:
+    """Run a test's method once; return its case, how it ended, and its points.
+
+    If the verdict is doubtful, it counts only if the reference does better in the submission's
+    place. Otherwise, and for other mistakes of ours, the test ends with a grader error.
+    """
+    case = test.case(run, test.spec, fresh=fresh)
     try:
-        verdict = _ended(run, test, attempt)
+        verdict = _ended(test, case)
         if verdict.is_doubtful and run.judging is not None:
-            verdict = _unless_ours(run, test, verdict)
-        return verdict, share_of(test.spec.max_score, verdict.credit)
-    except DataError as error:
-        lacking = Verdict(Outcome.NOT_RUN, f"{NO_DATA}: {error}", id="no-data")
+            ours = _ended(test, test.case(run, test.spec, stands_in=True))
+            # The reference has no trained files. A student's were checked before.
+            fine = (Outcome.PASSED, Outcome.MISSING_FILE, Outcome.RAN_NOT_GRADED)
+            if ours.outcome is Outcome.NOT_RUN:
+                verdict = ours  # the run's time is over, so this can't be decided
+            elif ours.is_doubtful or ours.outcome not in fine:
+                ends = f"{ours.outcome.value}: {ours.message}\n{ours.detail}"
+                raise GradingError(f"the reference, too: {ends}\n{verdict.detail}")
+        return case, verdict, share_of(test.spec.max_score, verdict.credit)
+    except Exception as error:
+        if isinstance(error, UsageError) and not isinstance(error, DataError):
+            raise
+        verdict = Verdict(Outcome.GRADER_ERROR, GRADER_FAILED, traceback.format_exc())
         # In a run that counts, all data was there at the beginning.
-        return _our_fault() if run.counts else lacking, Decimal("0.00")
-    except UsageError:
-        raise
-    except Exception:
-        return _our_fault(), Decimal("0.00")
+        if isinstance(error, DataError) and not run.counts:
+            verdict = Verdict(Outcome.NOT_RUN, f"{NO_DATA}: {error}", id="no-data")
+        return case, verdict, Decimal("0.00")
 
 
-def _ended(run: Run, test: BoundTest, attempt: Attempt) -> Verdict:
+def _ended(test: BoundTest, case: GradedTestCase) -> Verdict:
     """Run a test's method and return how it ended.
 
     Raises:
         GradingError, OSError: a broken installation, a full disk, no more processes.
     """
     try:
-        test.method(test.case(test.spec, attempt, run.seed))
+        test.method(case)
     except TestEnd as end:
         # Its frames refer to the answer, which if large would remain during the next test.
         end.__traceback__ = end.__context__ = None
@@ -395,26 +411,4 @@ def _ended(run: Run, test: BoundTest, attempt: Attempt) -> Verdict:
         raise
     except Exception:  # in a judge: no answer that fits its schema should cause this
         return malformed(traceback.format_exc(), is_doubtful=True)
-    return Verdict(Outcome.PASSED, "", attempt.notes, credit=Fraction(1))
-
-
-def _unless_ours(run: Run, test: BoundTest, theirs: Verdict) -> Verdict:
-    """Return `theirs` if the reference passes in the submission's place.
-
-    Raises:
-        GradingError: the reference also fails, so it is the grader's own fault.
-    """
-    ours = _ended(run, test, Attempt(run, test.spec, stands_in=True))
-    if ours.outcome is Outcome.NOT_RUN:
-        return ours  # the run's time is over, so this can't be decided
-    # The reference has no trained files. A student's were checked before.
-    fine = (Outcome.PASSED, Outcome.MISSING_FILE, Outcome.RAN_NOT_GRADED)
-    if ours.is_doubtful or ours.outcome not in fine:
-        ends = f"{ours.outcome.value}: {ours.message}\n{ours.detail}"
-        raise GradingError(f"the reference, too: {ends}\n{theirs.detail}")
-    return theirs
-
-
-def _our_fault() -> Verdict:
-    """Return the verdict of a test with a grader error: the exception being handled."""
-    return Verdict(Outcome.GRADER_ERROR, GRADER_FAILED, traceback.format_exc())
+    return Verdict(Outcome.PASSED, "", case.notes, credit=Fraction(1))

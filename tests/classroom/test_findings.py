@@ -187,7 +187,7 @@ def case_of(hidden, kept, weights, p=1e-6) -> SimpleNamespace:
         fitting=lambda params, variant: ({"w": weights}, {"n_layer": 1}),
         readings=lambda weights, config: [weights],
         finding=kept.finding,
-        attempt=SimpleNamespace(data=SimpleNamespace(dataset=SimpleNamespace(evidence=limits))),
+        run=SimpleNamespace(data=SimpleNamespace(dataset=SimpleNamespace(evidence=limits))),
     )
     return case
 

@@ -23,8 +23,7 @@ from autograder.isolation import sandbox
 from autograder.isolation.pool import finished
 from autograder.judging import course_runner, stage_reference
 from grading import wire
-from grading.attempt import Run
-from grading.cases import BoundTest, bind
+from grading.cases import BoundTest, Run, bind
 from grading.pool import Ending, Finished, Job, Pool
 from grading.results import Results, TestResult
 from grading.runner import Runner, case_of, judge

@@ -118,7 +118,7 @@ def test_not_run(submission, write_query, grade, grade_hastily, monkeypatch, run
     none = tmp_path / "none"
     texts["no data set"] = shown(grade(right, "1d-0-basic", data=none)["1d-0-basic"])
     with monkeypatch.context() as patched:
-        patched.setattr("grading.attempt.has_torch", lambda: False)
+        patched.setattr("grading.cases.has_torch", lambda: False)
         texts["no torch"] = shown(grade(right, "1e-1-basic")["1e-1-basic"])
     with monkeypatch.context() as patched:
         patched.setattr("questions.attention_exploration.tests.weights_are_right", lambda *_: 1 / 0)

@@ -25,13 +25,13 @@ class OutputsCase(GradedTestCase):
     def predictions(self, name: str, split: str) -> list[str]:
         """Return the lines of a prediction file, one for each question of the split."""
         return trained_files.read_predictions(
-            self.attempt.staged, name, len(self.attempt.data.questions(split))
+            self.staged, name, len(self.run.data.questions(split))
         )
 
     def expect_accuracy(self, name: str, variant: str) -> None:
         """Fail unless a dev prediction file reaches the data set's threshold."""
-        places = self.attempt.data.places("dev")
-        threshold = self.attempt.data.dataset.thresholds[variant]
+        places = self.run.data.places("dev")
+        threshold = self.run.data.dataset.thresholds[variant]
         predicted = self.predictions(name, "dev")
         correct = trained_files.count_correct(predicted, places)
         id, sentence = "dev-predictions.too-few-right", f"{name} has too few right answers"
@@ -50,13 +50,13 @@ class OutputsCase(GradedTestCase):
             expected=f"at least {threshold:.0%}",
             cause=cause,
         )
-        if self.attempt.judging is None:
+        if self.run.judging is None:
             self.not_graded(
                 f"{correct} of {len(places)} are right, which is at least {threshold:.0%}. "
                 "This counts once you submit, if your parameters give the same answers and show "
                 "that they were pretrained"
             )
-        self.attempt.judging.hidden.expect_own_answers(self, variant, "dev")
+        self.run.judging.hidden.expect_own_answers(self, variant, "dev")
 
     def regenerated(self, params: str, prefix: str) -> dict[str, Any]:
         """Return the names that staff's judge needs to compare predictions with a checkpoint.
@@ -71,7 +71,7 @@ class OutputsCase(GradedTestCase):
     def _sampled_questions(self, prefix: str, split: str) -> list[str]:
         lines = self.predictions(f"{prefix}.{split}.predictions", split)
         chosen = self.rng.choice(len(lines), size=min(20, len(lines)), replace=False)
-        return [self.attempt.data.questions(split)[i] for i in chosen]
+        return [self.run.data.questions(split)[i] for i in chosen]
 
     def model_answers(self, params: str, variant: str, questions: list[str]) -> list[str]:
         """Return the answers of a model with the student's parameters.
@@ -86,7 +86,7 @@ class OutputsCase(GradedTestCase):
             variant=variant,
             config=config,
             weights=weights,
-            corpus=self.attempt.data.corpus(),
+            corpus=self.run.data.corpus(),
             questions=questions,
         )
         # As run.py writes them: one line each, even if a poorly trained model answers several.
@@ -107,7 +107,7 @@ class OutputsCase(GradedTestCase):
         Raises:
             TestEnd: a file is missing, or the parameters fit no model.
         """
-        places = self.attempt.data.places("dev")
+        places = self.run.data.places("dev")
         predicted = self.predictions(f"{variant}.pretrain.dev.predictions", "dev")
         weights, _ = self.fitting(f"{variant}.finetune.params", variant)
         parameters = sum(array.size for array in weights.values())
@@ -119,19 +119,17 @@ class OutputsCase(GradedTestCase):
         Raises:
             TestEnd: the file is missing, can't be read, or fits no recipe's model.
         """
-        if self.attempt.staged.path(params) is None:
+        if self.staged.path(params) is None:
             command = "pretrain" if ".pretrain." in params else "finetune"
             writes = f"run.py {command} with `--writing_params_path {params}` writes it"
-            raise TestEnd(trained_files.missing(self.attempt.staged, params, writes, "parameters"))
+            raise TestEnd(trained_files.missing(self.staged, params, writes, "parameters"))
         read = self.probe("shared.read_parameters", PARAMETERS, name=params)
         weights = trained_files.parameters(read, params)
-        vocab_size = len(items.expected_vocabulary([self.attempt.data.corpus()]))
+        vocab_size = len(items.expected_vocabulary([self.run.data.corpus()]))
         ask = self.reference if self.graded_here else self.probe
         first = ""
-        dataset = self.attempt.data.dataset
-        for config in trained_files.model_configs(
-            self.attempt.assignment, dataset, variant
-        ).values():
+        dataset = self.run.data.dataset
+        for config in trained_files.model_configs(self.run.assignment, dataset, variant).values():
             asked = {"variant": variant, "config": config | {"vocab_size": vocab_size}}
             got = ask("shared.shapes", SHAPES, **asked)
             shapes = dict(zip(got["names"], got["shapes"], strict=True))
@@ -163,8 +161,8 @@ class VariantCase(HelperCase, OutputsCase):
         self.judge(
             variant=self.variant,
             predicted=self.predictions(f"{self.variant}.pretrain.test.predictions", "test"),
-            places=self.attempt.data.places("test"),  # None where they are not known
-            threshold=self.attempt.data.dataset.thresholds[self.variant],
+            places=self.run.data.places("test"),  # None where they are not known
+            threshold=self.run.data.dataset.thresholds[self.variant],
         )
 
     @graded(is_hidden=True)

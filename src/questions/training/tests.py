@@ -37,7 +37,7 @@ class TrainingCase(HelperCase):
             variant,
             corpus=_corpus(),
             config=_training_config(),
-            recipe=self.attempt.data.recipe,
+            recipe=self.run.data.recipe,
         )
 
     def finetuning(self, variant: str, pretrained: bool) -> dict[str, Any]:
@@ -49,7 +49,7 @@ class TrainingCase(HelperCase):
             corpus=_corpus(),
             pairs="".join(f"Where was {name} born?\t{place}\n" for name, place in PAIRS),
             config=_training_config(),
-            recipe=self.attempt.data.recipe,
+            recipe=self.run.data.recipe,
             pretrained=pretrained,
         )
 
@@ -119,11 +119,11 @@ class TrainingCase(HelperCase):
     ) -> None:
         documents = len(FRIENDLY_DOCUMENTS) + len(PAIRS)
         config = _training_config()
-        selected = self.attempt.data.recipe
+        selected = self.run.data.recipe
         problems = {}
         for recipe in (selected, "original"):
             shape = documents, config["block_size"]
-            wanted = expected_settings(self.attempt.assignment, recipe, stage, variant, *shape)
+            wanted = expected_settings(self.run.assignment, recipe, stage, variant, *shape)
             problems[recipe] = [
                 f"{key} = {fields.get(key)}, not {value}"
                 for key, value in wanted.items()
@@ -213,7 +213,7 @@ class NoPretraining(OutputsCase):
     @graded(is_hidden=True)
     def test_remembers_training(self) -> None:
         """vanilla.model.params answers the questions it was finetuned on."""
-        pairs = self.attempt.data.train_pairs()
+        pairs = self.run.data.train_pairs()
         chosen = self.rng.choice(len(pairs), size=min(50, len(pairs)), replace=False)
         questions = [pairs[i][0] for i in chosen]
         given = self.model_answers("vanilla.model.params", "vanilla", questions)
