@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+import contextlib
 import secrets
 from pathlib import Path
 
@@ -54,9 +55,10 @@ class StaffCommand(Command):
                 print(f"Replay: {warning}")
         observer = Console(asked.json)
         jobs = 1 if asked.in_process else asked.jobs
-        results = self.run_tests(
-            runner, asked, seed, observer, jobs=jobs, counts=asked.authoritative
-        )
+        with contextlib.closing(self.open_pool(asked, seed)) as pool:
+            results = self.run_tests(
+                runner, asked, seed, observer, pool, jobs=jobs, counts=asked.authoritative
+            )
         observer.finish()
         is_judged = runner.judging is not None
         for path, page in pages.of_run(results, self._pages(asked), is_judged).items():
@@ -112,6 +114,8 @@ class StaffCommand(Command):
         return super().outputs(asked) | {"--staff-html": asked.staff_html}
 
     def refuse_contradictions(self, asked: argparse.Namespace) -> None:
+        if asked.watch:
+            raise UsageError("--watch is for a student's copy, without autograder/ beside it")
         if asked.in_process and asked.authoritative:
             raise UsageError("--in-process can't be authoritative, because nothing protects it")
         super().refuse_contradictions(asked)

@@ -22,7 +22,7 @@ from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
 
-from . import history, paths, printable, report, terminal
+from . import history, paths, printable, report, terminal, watch
 from .cases import BoundTest, QuestionSet, derive_seed, select
 from .edition import Edition, load_assignment
 from .errors import GradingError, UsageError
@@ -39,6 +39,7 @@ PROBE = re.compile(r'"(\w+\.\w+)"')
 STAFFS = re.compile(r"\bhidden\.(\w+)")  # a function of staff's that a basic test calls
 PATIENCE = 2  # time-outs in a question, on a student's computer
 MAX_TRACEBACK = 20_000  # characters
+CLEARED = "\033[2J\033[H"  # a terminal's screen
 LIBRARIES = (
     "import numpy; import torch; "
     "print('numpy', numpy.__version__ + ', torch', torch.__version__ + ',', "
@@ -130,6 +131,8 @@ class Command:
 
     def run(self, asked: argparse.Namespace) -> int:
         """Run the command that the arguments describe."""
+        if asked.watch and (asked.doctor or asked.list or asked.where or asked.in_process):
+            raise UsageError("--watch runs tests in workers: leave out the other option")
         if asked.doctor:
             self.examine()
             return ExitCode.OK
@@ -165,18 +168,31 @@ class Command:
         return _parser()
 
     def grade(self, runner: Runner, asked: argparse.Namespace) -> int:
-        """Grade, and show a report."""
+        """Grade once, or after each save; return an ExitCode."""
         seed = secrets.randbits(63) if asked.seed is None else asked.seed
+        with contextlib.closing(self.open_pool(asked, seed)) as pool:
+            if not asked.watch:
+                return self.grade_once(runner, asked, seed, pool)[0]
+            # With one seed for all runs, only the code makes a difference.
+            watch.watch(asked.submission, lambda: self.grade_once(runner, asked, seed, pool)[1])
+            return ExitCode.INTERRUPTED
+
+    def grade_once(
+        self, runner: Runner, asked: argparse.Namespace, seed: int, pool: Pool
+    ) -> tuple[int, set[Path]]:
+        """Grade, and show a report; return an ExitCode, and the folders of the files."""
         console = StudentConsole(asked.json, counts=not asked.in_process)
         try:
-            results = self.run_tests(runner, asked, seed, console, patience=PATIENCE)
+            results = self.run_tests(runner, asked, seed, console, pool, patience=PATIENCE)
         finally:
             if sys.exc_info()[0] in (None, KeyboardInterrupt):
+                if asked.watch and terminal.detect(sys.stdout).colours:
+                    print(CLEARED, end="")
                 console.finish()
         if asked.html:
             shown = report.Report.of(results, staff=False, is_judged=False)
             self.write_page(asked.html, report.page(results, shown))
-        return exit_code(results.outcomes)
+        return exit_code(results.outcomes), console.folders
 
     def run_tests(
         self,
@@ -184,6 +200,7 @@ class Command:
         asked: argparse.Namespace,
         seed: int,
         observer: Observer,
+        pool: Pool,
         **more: Any,
     ) -> Results:
         """Run the selected tests.
@@ -199,8 +216,7 @@ class Command:
             private=tuple(path for path in self.outputs(asked).values() if path),
             **more,
         )
-        with contextlib.closing(self.open_pool(asked, seed)) as pool:
-            return runner.run(options, seed, observer, pool)
+        return runner.run(options, seed, observer, pool)
 
     def write_page(self, path: Path, page: str) -> None:
         with refusing_to_write(path):
@@ -237,6 +253,9 @@ def _parser() -> argparse.ArgumentParser:
     )
     parser.add_argument(
         "tests", nargs="*", help="tests (1e-0-basic) or questions (1e) to run (default: all)"
+    )
+    parser.add_argument(
+        "--watch", action="store_true", help="run the tests again whenever a file is saved"
     )
     parser.add_argument(
         "--where",
@@ -420,6 +439,7 @@ class StudentConsole(ResultsFile):
 
     def staged(self, staged: Staged) -> None:
         self._files, self._is_own = terminal.files_line(staged), staged.is_checkout
+        self.folders = {Path(origin).parent for origin in staged.taken.values()}
 
     def started(self, results: Results) -> None:
         super().started(results)

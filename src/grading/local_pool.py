@@ -112,11 +112,11 @@ class Crew:
             if self._ended:
                 raise GradingError("the workers have been ended")
             worker = self._worker or self._start()
-            if worker.is_used:
-                if job.fresh or not worker.is_like_new():
+            if worker.is_used or worker.has_ended:
+                if job.fresh or worker.has_ended or not worker.is_like_new():
                     worker.end()
-                    worker = self._spare or self._start()
-                    self._spare = None
+                    spare, self._spare = self._spare, None
+                    worker = self._start() if spare is None or spare.has_ended else spare
                 # One test alone needs no spare; it would take the time of the first.
                 self._spare = self._spare or self._start()
             self._worker = worker
@@ -165,6 +165,11 @@ class Worker:
         self._data = bytearray(rest)
         said = "" if ready else _read_all(self._errors.fileno())
         return Finished(ending, ready, frame, said, notes, stack, used)
+
+    @property
+    def has_ended(self) -> bool:
+        """Whether it is gone, as after a lack of memory while nothing ran."""
+        return self._process.poll() is not None
 
     def is_like_new(self) -> bool:
         """Return whether nothing of the last job is left in it."""

@@ -1,0 +1,121 @@
+"""`grader.py --watch`: a run after each save, with the same worker, until Ctrl-C."""
+
+import os
+import queue
+import re
+import shutil
+import signal
+import subprocess
+import sys
+import threading
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from grading.cli import Command
+from questions.course import Course
+from tests.interpreter import STRICT
+from tests.project import ROOT
+from tests.student.collecting import runnable
+
+WAIT_S = 300  # for text that comes within a second where nothing else runs
+END = "Ctrl-C ends the watch\n"
+PRINTING = (
+    "def copying_query(keys, j):\n    print('worker', os.getpid())\n    return keys[j] * 100\n"
+)
+
+
+class Watch:
+    """A running watch of 3a-0-basic, whose output is read as it comes."""
+
+    def __init__(self, root: Path) -> None:
+        self.file = root / "src" / "submission" / "attention_exploration.py"
+        self.process = subprocess.Popen(
+            [sys.executable, *STRICT, "src/grader.py", "--watch", "3a-0-basic"],
+            cwd=root,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.STDOUT,
+            encoding="utf-8",
+            # If tests run in the background, as by `nohup make test &`, SIGINT is ignored.
+            preexec_fn=lambda: signal.signal(signal.SIGINT, signal.SIG_DFL),
+        )
+        self._lines: queue.Queue[str] = queue.Queue()
+        threading.Thread(target=self._read, daemon=True).start()
+
+    def _read(self) -> None:
+        for line in self.process.stdout:
+            self._lines.put(line)
+
+    def round(self, code: str | None = None) -> str:
+        """Save code, if any; return what the next run prints."""
+        if code is not None:
+            self.file.write_text(code, encoding="utf-8")
+        text = ""
+        while not text.endswith(END):
+            text += self.line()
+        return text
+
+    def line(self) -> str:
+        return self._lines.get(timeout=WAIT_S)
+
+
+@pytest.fixture
+def watch(tmp_path) -> Iterator[Watch]:
+    root = runnable(tmp_path / "a5")
+    shutil.copy2(ROOT / "src" / "grader.py", root / "src")
+    (root / "src" / "submission" / "attention_exploration.py").write_text(right(), encoding="utf-8")
+    watch = Watch(root)
+    yield watch
+    watch.process.kill()
+    watch.process.wait()
+
+
+def right(more: str = "") -> str:
+    return f"import os\n{more}\n{PRINTING}"
+
+
+def worker(text: str) -> int:
+    """Return the worker in which a test ran that passed."""
+    assert re.search("^3a-0-basic +passed", text, re.MULTILINE), text
+    return int(re.search(r"worker (\d+)", text)[1])
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="a signal stands for Ctrl-C")
+def test_each_save_is_graded_until_ctrl_c(watch, tmp_path):
+    first = watch.round()
+    assert "Since" not in first
+    assert worker(watch.round(right("# saved"))) == worker(first)  # torch would stay imported
+
+    wrong = watch.round("def copying_query(keys")
+    assert "was never closed" in wrong
+    assert wrong.splitlines()[1] == "Since the last run: 3a-0-basic fails now"
+    assert "3a-0-basic newly passes" in watch.round(right())
+
+    watch.file.unlink()
+    assert "3a-0-basic fails now" in watch.round()
+    package = watch.file.parent
+    away = package.rename(tmp_path / "away")
+    assert watch.round().startswith("grader.py: ")
+    away.rename(package)
+    assert "basic 0 of 1" in watch.round()
+
+    # What is saved during a run, here by the code that runs, is graded after it.
+    later = f"from pathlib import Path\nmore = Path({str(package / 'more.py')!r})"
+    killed = worker(watch.round(right(f"{later}\nmore.exists() or more.touch()")))
+    os.kill(killed, signal.SIGKILL)
+    last = worker(watch.round())
+    assert last != killed
+
+    watch.process.send_signal(signal.SIGINT)
+    assert watch.process.wait(WAIT_S) == 130
+    with pytest.raises(ProcessLookupError):
+        os.kill(last, 0)
+    assert [watch.line(), watch.line()] == ["\n", "The watch has ended.\n"]
+
+
+@pytest.mark.parametrize("other", ["--in-process", "--list", "--where", "--doctor"])
+def test_what_makes_no_sense_with_a_watch_is_refused_in_a_line(desk, other):
+    code, out, err = desk.run(Command(Course()).main, "--watch", other)
+    assert (code, out, err.count("\n")) == (2, "", 1)
+    assert err.startswith("grader.py: --watch ")
