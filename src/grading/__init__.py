@@ -7,7 +7,7 @@ checks the answer and judges it: basic tests assert in src/questions/, hidden on
 a judge that is handed in, and only run without one. docs/architecture.md follows a submission
 through all of it. Each line here uses only what is below it:
 
-    cli.py                the command
+    cli.py, watch.py      the command, once and after each save
     runner.py             a submission is staged, its tests are judged
     cases.py              what a test is and observes by its probes; an assignment's tests
     history.py            what changed since the last run
