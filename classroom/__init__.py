@@ -9,3 +9,8 @@ may be a folder or a zip. DIR is the class's folder, whose file class.db has eve
 
 Only messages for people contain names of students. Logs contain only the ids of submissions.
 """
+
+import sys
+from pathlib import Path
+
+sys.path.insert(0, str(Path(__file__).resolve().parent.parent / "src"))  # shared with students

@@ -4,6 +4,11 @@ Exit codes: 0 done, 1 something is left to do or failed (a command's `--help` sa
 usage or bad input, 3 the cluster or grader failed or a file can't be written, 130 interrupted.
 """
 
+import environment
+
+if __name__ == "__main__":
+    environment.check("distributed", "jinja2", "numpy", "pydantic", "yaml")
+
 import os
 import signal
 import sys
@@ -13,10 +18,11 @@ from grading.errors import GradingError, UsageError
 from grading.upload import MACHINE_ERRNOS
 from grading.verdicts import ExitCode
 
+from . import listing
 from .arguments import USUAL, Parser
 
 # Each adds its commands (see `arguments.add_command`), and imports large packages only to run them.
-COMMANDS: tuple[ModuleType, ...] = ()
+COMMANDS: tuple[ModuleType, ...] = (listing,)
 
 
 def main(arguments: list[str] | None = None) -> int:

@@ -245,3 +245,16 @@ def _chunks(folder: Folder, name: str, most: int = MAX_BYTES) -> Iterator[bytes]
         raise refusal(error, f"{name!a} can't be read") from None
     except ValueError as error:
         raise SubmissionError(f"{name!a}: {error}") from None
+
+
+def children(folder: Entry) -> list[Entry]:
+    """List what a folder contains, sorted by name, without what systems and editors leave behind.
+
+    Raises:
+        SubmissionError: it can't be listed.
+    """
+    try:
+        entries = folder.entries()
+    except OSError as error:
+        raise refusal(error, f"{folder.name!a} can't be listed") from None
+    return [entries[name] for name in sorted(entries) if not is_litter(name)]

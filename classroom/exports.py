@@ -1,0 +1,354 @@
+"""Reads what a class handed in, from any platform; nothing is unpacked, and no link followed.
+
+    assignment_ID_export/                               Gradescope (`gradescope.py`)
+    byronada_LATE_340934_208490284_work.zip             Canvas: a student's ID, then an upload's
+    Ada Byron_657737_assignsubmission_file_work.zip     Moodle, as files
+    Ada Byron_657737_assignsubmission_file/work.zip     Moodle, as folders
+    ada.zip, ada.tar.gz, ada/                           anything else
+
+for submission in read_export(Path("assignment_4711_export.zip")).submissions:
+    content = submission.upload.pack()
+
+Each entry is read by its own name, so an unusual name doesn't affect the other entries. Each entry
+becomes a submission or is named in a note, or both. One that contains no files, or nothing that can
+be graded, is a submission nevertheless.
+"""
+
+from __future__ import annotations
+
+import re
+import zipfile
+from collections import Counter, defaultdict
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Literal
+
+from grading import paths, printable
+from grading import upload as reading
+from grading.errors import SubmissionError, UsageError
+from grading.layouts import PACKAGE
+from grading.upload import Entry, archive_suffix, is_archive, is_supported
+
+from . import gradescope
+from .store import DATABASE
+from .submissions import Student, Submission, Upload, children, id_of
+
+Attempts = Literal["latest", "best", "all"]
+MARKERS = {DATABASE, "classroom.json"}  # in the folder of a class's results, also of older ones
+WRAPPINGS = 2  # folders around a class, as there are if a zip was unpacked twice
+# If Canvas hides names, it uses five letters and digits in place of name and ID.
+CANVAS = re.compile(
+    r"(?:(?P<name>(?!anon_)[^_]+)|(?P<anonymous>anon_[a-z0-9]+))_(?P<late>late_)?"
+    r"(?(name)(?P<user>\d+)_)(?P<upload>\d+)_(?P<file>.+)",
+    re.IGNORECASE | re.DOTALL,
+)
+# Canvas adds a number to a file that is handed in again under the same name.
+CANVAS_AGAIN = re.compile(r"-\d+(?=\.[^.]*$|$)")
+MOODLE = re.compile(
+    r"(?P<name>.*)_(?P<user>\d+)_assignsubmission_(?P<kind>[a-z]+)(?:_(?P<file>.*))?", re.DOTALL
+)
+TEXT = "onlinetext"  # what a student typed into Moodle's form, saved as a web page
+
+
+@dataclass(frozen=True)
+class Export:
+    """What a source contains.
+
+    Attributes:
+        kind: the kind of source, in words.
+        notes: a line about everything that was skipped or is unusual. Notes may name students:
+            show them, but never log them.
+    """
+
+    kind: str
+    submissions: tuple[Submission, ...]
+    notes: tuple[str, ...] = ()
+
+
+def read_export(source: Path, attempts: Attempts = "latest") -> Export:
+    """Read what a class handed in.
+
+    Args:
+        source: a folder or a zip.
+        attempts: which attempts of each student are wanted.
+
+    Raises:
+        UsageError: it can't be read, or is something else.
+    """
+    notes: list[str] = []
+    root = _unwrapped(_opened(source, notes))
+    if source.resolve().is_relative_to(paths.ROOT):
+        notes.append(f"{source} is inside the repository: move it, so that nobody commits it")
+    metadata = gradescope.metadata_of(root)
+    if metadata is not None:
+        kind = "Gradescope export"
+        submissions, more = gradescope.read(metadata, root, attempts)
+    else:
+        _refuse_one_submission(root, source)
+        kind = "download" if any(_is_download(e.name) for e in children(root)) else "folder"
+        submissions, more = _read_files(root)
+    for submission_id, count in Counter(one.id for one in submissions).items():
+        if count > 1:
+            raise UsageError(f"{count} submissions have the same id {submission_id}: rename one")
+    submissions, chosen = choose(submissions, attempts)
+    submissions = [replace(one, note=one.upload.fault()) for one in submissions]
+    notes += more + chosen + [f"{one.id}: {one.note}" for one in submissions if one.note]
+    if not submissions:
+        raise UsageError(
+            f"{source} contains no submissions; expected a Gradescope export, a download from "
+            "Canvas or Moodle, or a folder of zips and folders"
+        )
+    submissions.sort(key=lambda one: one.id)
+    return Export(kind, tuple(submissions), tuple(map(printable.line, notes)))
+
+
+# The source ---------------------------------------------------------------------------------------
+
+
+def _opened(source: Path, notes: list[str]) -> Entry:
+    """Open a folder or zip; one odd name in a zip doesn't concern all the others.
+
+    Raises:
+        UsageError: it doesn't exist, or can't be read.
+    """
+    try:
+        entry = reading.on_disk(source.resolve())
+    except OSError as error:
+        raise UsageError(f"{source} can't be read: {error.strerror}") from None
+    if entry.kind == "folder":
+        return entry
+    if entry.kind != "file":
+        raise UsageError(f"{source} is neither a folder nor a zip")
+    try:
+        opened = zipfile.ZipFile(source.resolve())
+    except (OSError, ValueError, zipfile.BadZipFile, NotImplementedError) as error:
+        raise UsageError(
+            f"{source} can't be read as a zip ({error!s:.100}); expected a folder or a zip; was "
+            "the download complete?"
+        ) from None
+    tree: reading.Tree = {}
+    for name, entry in reading.zip_members(opened, source.name):
+        try:
+            reading.add(tree, name, entry, is_whole=True)
+        except SubmissionError as error:
+            notes.append(f"{source.name}: {name!r:.200} is left out: {error}")
+    return reading.folder_of(tree, source.name)
+
+
+def _unwrapped(folder: Entry) -> Entry:
+    """Return the folder that contains the class: often the only one in a zip."""
+    for _ in range(WRAPPINGS):
+        inner = children(folder)
+        if len(inner) != 1 or inner[0].kind != "folder" or _is_download(inner[0].name):
+            break
+        if not gradescope.metadata_of(inner[0]) and _is_submission(inner[0]):
+            break  # a class with one submission
+        folder = inner[0]
+    return folder
+
+
+def _is_submission(folder: Entry) -> bool:
+    """Return whether a folder contains what one student hands in."""
+    inner = [entry for entry in children(folder) if not _is_download(entry.name)]
+    folders = [entry.name for entry in inner if entry.kind == "folder"]
+    if any(name == "src" or PACKAGE.fullmatch(name) for name in folders):
+        return True
+    return any(entry.name.endswith(".py") and entry.kind == "file" for entry in inner)
+
+
+def _refuse_one_submission(root: Entry, source: Path) -> None:
+    inner = children(root)
+    if MARKERS & {entry.name for entry in inner}:
+        raise UsageError(f"{source} is a class's folder of results; expected submissions")
+    several = [entry for entry in inner if is_archive(entry.name) or _is_download(entry.name)]
+    if _is_submission(root) and not several:
+        raise UsageError(
+            f"{source} is a single submission; expected a class. To grade one submission, run "
+            f"python src/grader.py --submission {source}"
+        )
+
+
+# Downloads from Canvas and Moodle, and plain folders ----------------------------------------------
+
+
+@dataclass(frozen=True)
+class _Piece:
+    """A file or folder that belongs to a student on a platform.
+
+    Attributes:
+        id: what the ids of the student's submissions begin with.
+        name: the file's name when it was handed in; empty for a folder.
+        number: the platform's number of the upload, which grows; 0 if there is none.
+    """
+
+    id: str
+    student: Student
+    entry: Entry
+    name: str
+    number: int = 0
+    late: bool = False
+
+
+def _read_files(folder: Entry) -> tuple[list[Submission], list[str]]:
+    """Read what is in a folder or zip; return all attempts, and notes."""
+    submissions: list[Submission] = []
+    notes: list[str] = []
+    pieces: dict[str, list[_Piece]] = defaultdict(list)
+    for entry in children(folder):
+        piece = _canvas(entry) or _moodle(entry)
+        if piece is not None:
+            pieces[piece.id].append(piece)
+        elif entry.kind == "folder" and MARKERS & {inner.name for inner in children(entry)}:
+            notes.append(f"{printable.line(entry.name)} is left out: it is a class's folder")
+        elif entry.kind == "folder" or is_archive(entry.name):
+            submissions.append(_plain(entry))
+        else:
+            notes.append(
+                f"{printable.line(entry.name)} is left out: neither a folder nor an archive"
+            )
+    for owned in pieces.values():
+        submissions += _attempts(owned, notes)
+    students = {student for one in submissions for student in one.students}
+    for name, count in sorted(Counter(s.name for s in students if s.name).items()):
+        if count > 1:
+            notes.append(
+                f"{count} entries are called {printable.line(name, 200)}: each counts as a "
+                "different student"
+            )
+    return submissions, notes
+
+
+def _is_download(name: str) -> bool:
+    """Return whether a name is one that Canvas or Moodle gives to what a student handed in."""
+    return bool(CANVAS.fullmatch(name) or MOODLE.fullmatch(name))
+
+
+def _canvas(entry: Entry) -> _Piece | None:
+    match = CANVAS.fullmatch(entry.name)
+    if not match or entry.kind == "folder":
+        return None
+    user = match["user"] or match["anonymous"].lower()
+    student = Student(f"canvas:{user}", match["name"] or "", canvas_id=user)
+    file = CANVAS_AGAIN.sub("", match["file"]) or match["file"]
+    return _Piece(f"canvas_{user}", student, entry, file, int(match["upload"]), bool(match["late"]))
+
+
+def _moodle(entry: Entry) -> _Piece | None:
+    match = MOODLE.fullmatch(entry.name)
+    if not match:
+        return None
+    file = "" if entry.kind == "folder" else match["file"] or entry.name
+    if match["kind"] == TEXT and not file.endswith(".html"):
+        file = f"{TEXT}.html" if file else ""
+    user = match["user"]
+    student = Student(f"moodle:{user}", match["name"], moodle_id=user)
+    return _Piece(f"moodle_{user}", student, entry, file)
+
+
+def _plain(entry: Entry) -> Submission:
+    name = entry.name
+    stem = name[: len(name) - len(archive_suffix(name))]
+    upload = Upload((("" if entry.kind == "folder" else name, entry),))
+    # The key includes the ending: `ada.zip` and `ada/` may be one student or two.
+    return Submission(id_of("upload", name), (Student(name, stem),), upload=upload)
+
+
+def _attempts(pieces: list[_Piece], notes: list[str]) -> list[Submission]:
+    """Return a student's attempts: each archive or folder is one, and all loose files are one."""
+    whole = [piece for piece in pieces if not piece.name or is_supported(piece.name)]
+    whole = [piece for piece in whole if not (TEXT in piece.entry.name and len(pieces) > 1)]
+    whole.sort(key=lambda piece: (piece.number, piece.entry.name))
+    loose = [piece for piece in pieces if piece not in whole]
+    if not whole:
+        return [_loose(loose, notes)]
+    for piece in loose:
+        shown = printable.line(piece.entry.name)
+        notes.append(f"{shown} is left out: the same student has an archive or folder")
+    if len({piece.name for piece in whole}) > 1:
+        names = ", ".join(printable.line(piece.entry.name, 200) for piece in whole)
+        notes.append(
+            f"{names}: each of a student's several archives or folders counts as an attempt"
+        )
+    submissions = []
+    for attempt, piece in enumerate(whole, 1):
+        submission_id = f"{piece.id}_{piece.number}" if piece.number else piece.id
+        if not piece.number and len(whole) > 1:
+            submission_id = id_of(piece.id, piece.entry.name)
+        made = Submission(submission_id, (piece.student,), late=piece.late, attempt=attempt)
+        upload = Upload(((piece.name, piece.entry),))
+        submissions.append(replace(made, number=piece.number, upload=upload))
+    return submissions
+
+
+def _loose(pieces: list[_Piece], notes: list[str]) -> Submission:
+    """Return the submission that consists of these files; of two with one name, the later."""
+    newest: dict[str, _Piece] = {}
+    for piece in sorted(pieces, key=lambda piece: (piece.number, piece.entry.name)):
+        if piece.name in newest:
+            old = printable.line(newest[piece.name].entry.name)
+            notes.append(f"{old} is left out: it was handed in again later")
+        newest[piece.name] = piece
+    number = max(piece.number for piece in pieces)
+    upload = Upload(tuple((piece.name, piece.entry) for piece in newest.values()))
+    return Submission(
+        f"{pieces[0].id}_{number}" if number else pieces[0].id,
+        (pieces[0].student,),
+        late=any(piece.late for piece in newest.values()),
+        number=number,
+        upload=upload,
+    )
+
+
+# Several attempts ---------------------------------------------------------------------------------
+
+
+def choose(submissions: list[Submission], attempts: Attempts) -> tuple[list[Submission], list[str]]:
+    """Return the submissions that count, and a line about each that doesn't.
+
+    A member of a group may hand in again alone. Each submission then counts for those students for
+    whom it was chosen. The best attempt is the one with the most points on the platform; if some of
+    a student's points are unknown, all of the student's attempts are kept.
+    """
+    if attempts == "all":
+        return submissions, []
+    theirs: dict[str, list[Submission]] = defaultdict(list)
+    for submission in submissions:
+        for student in submission.students:
+            theirs[student.key].append(submission)
+    chosen: dict[str, set[str]] = defaultdict(set)
+    notes = []
+    for key, several in theirs.items():
+        several.sort(key=_order)
+        kept = several[-1:]
+        if attempts == "best":
+            kept = _best(several)
+            if len(kept) > 1:
+                ids = ", ".join(one.id for one in kept)
+                notes.append(f"{ids}: all are kept, as their points are not all recorded")
+        for one in kept:
+            chosen[one.id].add(key)
+    why = "a later one" if attempts == "latest" else "a better one"
+    counting = []
+    for submission in submissions:
+        students = tuple(s for s in submission.students if s.key in chosen[submission.id])
+        others = len(submission.students) - len(students)
+        if students:
+            counting.append(replace(submission, students=students))
+        if not students:
+            notes.append(f"{submission.id} is left out: its students have {why}")
+        elif others:
+            has = "has" if others == 1 else "have"
+            notes.append(f"{submission.id}: {others} of the group {has} {why}")
+    return counting, notes
+
+
+def _best(several: list[Submission]) -> list[Submission]:
+    if len(several) > 1 and any(one.points is None for one in several):
+        return several
+    return [max(several, key=lambda one: (one.points or 0.0, _order(one)))]
+
+
+def _order(submission: Submission) -> tuple[float, int, int, str]:
+    submitted = submission.submitted
+    time = submitted.timestamp() if submitted else float("-inf")
+    return time, submission.number, submission.attempt, submission.id

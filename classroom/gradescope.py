@@ -1,0 +1,354 @@
+"""Reads what Gradescope calls "Export Submissions": a folder for each submission, and metadata.
+
+    assignment_ID_export/
+        submission_metadata.yml     whose each submission is, and its results
+        submission_ID/              its files, unpacked
+
+The format is not documented. What we assume agrees with what independent programs read. Zucchini
+(Georgia Tech) uses `:submitters` and `:name` below the top-level key, which is the folder's name.
+Provenance (Berkeley) uses `:name`, `:sid` and `:email` of each member of a group, where `:sid` may
+be absent. Both find the metadata in the zip's only folder. Others use `:created_at`, `:score` and
+`:history`. An export contains the files of active attempts only.
+
+The metadata are written by a Ruby program: keys are symbols, such as `:submitters`. Because they
+contain all results of all attempts, they may have hundreds of megabytes, and the objects that
+PyYAML would make from them take twenty times as much memory. We read the parser's events instead,
+each of which contains at most one text. Tags are ignored: all values are texts.
+"""
+
+from __future__ import annotations
+
+import math
+import re
+import zlib
+from collections import Counter
+from collections.abc import Iterator
+from dataclasses import dataclass, replace
+from datetime import UTC, datetime
+from typing import IO, TypeAlias
+from zipfile import BadZipFile
+
+import yaml
+
+from grading import printable
+from grading.errors import UsageError
+from grading.upload import Entry
+
+from .submissions import ID, Student, Submission, Upload, children, id_of
+
+METADATA = "submission_metadata.yml"
+RESULTS = ":results"  # the autograder's output, which is nearly all of the file
+MAX_DEPTH = 6  # in a submission; the texts in :history are at depth 3
+MAX_TEXT = 1_000  # how many characters of a text are kept
+MAX_RESULT = 4 << 20  # the same in results: the end of the staff output is needed
+MAX_ANCHORS = 200_000
+NULL = ("", "~", "null", "Null", "NULL")
+LOADER = getattr(yaml, "CSafeLoader", yaml.SafeLoader)  # the C version is twenty times as fast
+Node: TypeAlias = "str | None | list[Node] | dict[str, Node]"
+
+
+# The metadata -------------------------------------------------------------------------------------
+
+
+def entries(stream: IO[bytes], name: str, results: bool = False) -> Iterator[tuple[str, Node, int]]:
+    """Yield each entry of the metadata: its key, its value, and its line.
+
+    Texts are as in the file, including leading zeros; nulls are None.
+
+    Args:
+        name: the file's name in messages.
+        results: whether to include the results of each active attempt.
+
+    Raises:
+        UsageError: it isn't YAML, or isn't a table.
+    """
+    try:
+        yield from _Reader(yaml.parse(stream, Loader=LOADER), results).entries()
+    except yaml.YAMLError as error:
+        mark = getattr(error, "problem_mark", None)
+        line = f":{mark.line + 1}" if mark else ""
+        problem = getattr(error, "problem", None) or getattr(error, "reason", None) or error
+        raise UsageError(
+            f"{name}{line}: not valid YAML: {problem!s:.200}; was the download complete?"
+        ) from None
+    except _Malformed as error:
+        raise UsageError(f"{name}{error}") from None
+    except (OSError, EOFError, BadZipFile, zlib.error) as error:
+        raise UsageError(
+            f"{name} can't be read: {error!s:.200}; download the export again"
+        ) from None
+
+
+def moment(text: str) -> datetime:
+    """Read a time as Ruby writes it: `2026-11-02 14:22:32.365935000 -08:00`, `... Z`, `... UTC`.
+
+    One without a zone is taken as UTC.
+
+    Raises:
+        ValueError: it isn't a time.
+    """
+    text = re.sub(r"\s*(?:UTC|Z)$", "+00:00", text.strip())
+    time = datetime.fromisoformat(re.sub(r"\s+(?=[+-]\d\d:?\d\d$)", "", text))
+    return (time if time.tzinfo else time.replace(tzinfo=UTC)).astimezone(UTC)
+
+
+class _Malformed(Exception):
+    """The file is YAML, but not what Gradescope writes; `str()` follows the file's name."""
+
+
+class _Reader:
+    """Builds values from events, only as deep and as long as needed."""
+
+    def __init__(self, events: Iterator[yaml.Event], results: bool) -> None:
+        self._events, self._results = events, results
+        self._most = MAX_TEXT
+        # If an object occurs twice, Ruby writes it once, and then refers to it.
+        self._anchors: dict[str, Node] = {}
+
+    def entries(self) -> Iterator[tuple[str, Node, int]]:
+        for event in self._events:
+            if isinstance(event, yaml.MappingStartEvent):
+                break
+            if isinstance(event, (yaml.ScalarEvent, yaml.SequenceStartEvent)):
+                raise _Malformed(f":{_line(event)}: expected `submission_1234:`")
+        else:
+            raise _Malformed(": it is empty; was the download complete?")
+        for event in self._events:
+            if isinstance(event, yaml.MappingEndEvent):
+                return
+            key = self._value(event, 1)
+            if not isinstance(key, str):
+                raise _Malformed(f":{_line(event)}: expected `submission_1234:`")
+            yield key, self._value(next(self._events), 1), _line(event)
+
+    def _value(self, event: yaml.Event, depth: int) -> Node:
+        """Build the value that begins with this event; skip it if deeper than `MAX_DEPTH`."""
+        value: Node = None
+        if isinstance(event, yaml.AliasEvent):
+            return self._anchors.get(event.anchor or "")
+        if isinstance(event, yaml.ScalarEvent):
+            is_null = event.implicit[0] and event.value in NULL
+            value = None if is_null else event.value[: self._most]
+        elif depth > MAX_DEPTH:
+            self._skip(event)
+        elif isinstance(event, yaml.SequenceStartEvent):
+            value = []
+            while not isinstance(inner := next(self._events), yaml.SequenceEndEvent):
+                value.append(self._value(inner, depth + 1))
+        elif isinstance(event, yaml.MappingStartEvent):
+            value = self._table(depth)
+        if isinstance(event, yaml.NodeEvent):
+            self._remember(event, value)
+        return value
+
+    def _table(self, depth: int) -> Node:
+        table: dict[str, Node] = {}
+        while not isinstance(event := next(self._events), yaml.MappingEndEvent):
+            key = self._value(event, depth + 1)
+            if key == RESULTS and not (self._results and depth == 1):
+                self._skip(next(self._events))
+                continue
+            self._most = MAX_RESULT if key == RESULTS else self._most
+            value = self._value(next(self._events), depth + 1)
+            self._most = MAX_TEXT if key == RESULTS else self._most
+            if isinstance(key, str):
+                table[key] = value
+        return table
+
+    def _skip(self, event: yaml.Event) -> None:
+        """Skip the value that begins with this event; keep short texts with anchors."""
+        depth = 0
+        while True:
+            if isinstance(event, yaml.CollectionStartEvent):
+                depth += 1
+            elif isinstance(event, yaml.CollectionEndEvent):
+                depth -= 1
+            elif isinstance(event, yaml.ScalarEvent):
+                self._remember(event, event.value[:MAX_TEXT])
+            if depth == 0:
+                return
+            event = next(self._events)
+
+    def _remember(self, event: yaml.NodeEvent, value: Node) -> None:
+        if event.anchor is None:
+            return
+        if len(self._anchors) >= MAX_ANCHORS:
+            raise _Malformed(f":{_line(event)}: more than {MAX_ANCHORS} anchors")
+        self._anchors[event.anchor] = value
+
+
+def _line(event: yaml.Event) -> int:
+    """Return the line on which an event begins, which the parser always marks."""
+    return event.start_mark.line + 1 if event.start_mark else 0
+
+
+# The export ---------------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True)
+class _Attempt:
+    """An attempt in the metadata; `folder` is the name that its folder would have."""
+
+    folder: str
+    submitted: datetime | None
+    points: float | None
+
+    @property
+    def order(self) -> float:
+        return self.submitted.timestamp() if self.submitted else float("-inf")
+
+
+def metadata_of(folder: Entry) -> Entry | None:
+    """Return the metadata in an export's folder, or None if it isn't one."""
+    files = (entry for entry in children(folder) if entry.kind == "file")
+    return next((entry for entry in files if entry.name == METADATA), None)
+
+
+def read(metadata: Entry, export: Entry, attempts: str) -> tuple[list[Submission], list[str]]:
+    """Read an export; return all attempts whose files it contains, and notes.
+
+    Raises:
+        UsageError: the metadata can't be read.
+    """
+    folders = {entry.name: entry for entry in children(export) if entry.name != METADATA}
+    reader = _Export(folders, attempts)
+    with metadata.open() as stream:
+        for key, entry, line in entries(stream, METADATA):
+            reader.take(key, entry, f"{METADATA}:{line}")
+    reader.take_strangers()
+    reader.compare_names()
+    if attempts != "latest" and reader.without_files:
+        reader.notes.append(
+            f"{reader.without_files} earlier attempts are left out: Gradescope only exports the "
+            "files of active attempts"
+        )
+    return reader.submissions, reader.notes
+
+
+class _Export:
+    """Collects submissions from the entries of the metadata."""
+
+    def __init__(self, folders: dict[str, Entry], attempts: str) -> None:
+        self._folders, self._attempts = folders, attempts
+        self._taken: set[str] = set()
+        self.submissions: list[Submission] = []
+        self.notes: list[str] = []
+        self.without_files = 0
+
+    def take(self, key: str, entry: Node, where: str) -> None:
+        """Take a submission with its earlier attempts."""
+        if key in self._taken:
+            self.notes.append(f"{where}: there are two entries {key}: the second is left out")
+            return
+        if not isinstance(entry, dict):
+            self.notes.append(f"{where}: {key} has no table, so it is unknown whose it is")
+            entry = {}
+        students = self._students(key, entry, where)
+        active = self._attempt(key, entry, where)
+        earlier = [
+            self._attempt(f"submission_{old.get(':id')}", old, where)
+            for old in _tables(entry.get(":history"))
+            if old.get(":id")
+        ]
+        known = [*(old for old in earlier if old.folder != key), active]
+        known.sort(key=lambda attempt: attempt.order)
+        for number, attempt in enumerate(known, 1):
+            place = self._folders.get(attempt.folder)
+            if attempt is not active and (place is None or attempt.folder in self._taken):
+                self.without_files += place is None
+                continue
+            self._add(attempt, students, number)
+        self._compare(active, known)
+
+    def _compare(self, active: _Attempt, known: list[_Attempt]) -> None:
+        """Add notes if another attempt is newer, or better and its files are missing."""
+        lost = [old for old in known if old.folder not in self._folders and old is not active]
+        best = max(lost, key=lambda attempt: attempt.points or 0.0, default=active)
+        if self._attempts == "best" and (best.points or 0.0) > (active.points or 0.0):
+            self.notes.append(
+                f"{best.folder} has more points than {active.folder}, but its files are missing"
+            )
+        newest = max(known, key=lambda attempt: (attempt.order, attempt is active))
+        if newest is not active and active.submitted is not None:
+            self.notes.append(
+                f"{active.folder} is active on Gradescope, although {newest.folder} is newer"
+                + ("" if newest.folder in self._folders else "; the newer one's files are missing")
+            )
+
+    def take_strangers(self) -> None:
+        """Take the folders that the metadata don't mention."""
+        for name in sorted(self._folders.keys() - self._taken):
+            self.notes.append(
+                f"{printable.line(name)} is not in {METADATA}, so it is unknown whose it is"
+            )
+            self._add(_Attempt(name, None, None), (Student(_id(name), ""),), 1)
+
+    def compare_names(self) -> None:
+        """Add notes about students who share an e-mail address or a name."""
+        students = {student for one in self.submissions for student in one.students}
+        keys = Counter(student.key for student in students)
+        for key in sorted(key for key, number in keys.items() if number > 1):
+            ids = [one.id for one in self.submissions if key in {s.key for s in one.students}]
+            self.notes.append(
+                f"{', '.join(ids)}: {key} has more than one name, or more than one ID"
+            )
+        names = Counter(name for _, name in {(s.key, s.name) for s in students} if name)
+        for name, number in sorted(names.items()):
+            if number > 1:
+                shown = printable.line(name, 200)
+                self.notes.append(
+                    f"{number} students are called {shown}; their e-mail addresses or IDs differ"
+                )
+
+    def _add(self, attempt: _Attempt, students: tuple[Student, ...], number: int) -> None:
+        self._taken.add(attempt.folder)
+        place = self._folders.get(attempt.folder)
+        upload = Upload()
+        if place is not None:
+            upload = Upload((("" if place.kind == "folder" else place.name, place),))
+        made = Submission(_id(attempt.folder), students, attempt.submitted, attempt=number)
+        self.submissions.append(replace(made, points=attempt.points, upload=upload))
+
+    def _students(self, key: str, entry: dict[str, Node], where: str) -> tuple[Student, ...]:
+        students: dict[str, Student] = {}
+        for submitter in _tables(entry.get(":submitters")):
+            name, sid, email = (_text(submitter.get(k)) for k in (":name", ":sid", ":email"))
+            # Two members of a group with neither are different people.
+            other = _id(key) + (f":{len(students) + 1}" if students else "")
+            own = email.casefold() if email else sid or other
+            if own in students:
+                self.notes.append(f"{where}: {key} names a student twice")
+            students[own] = Student(own, name or "", email, sid)
+            if not (email or sid):
+                self.notes.append(f"{where}: {key} has a student without :email and :sid")
+        if not students:
+            self.notes.append(f"{where}: {key} has no :submitters, so it is unknown whose it is")
+            students[""] = Student(_id(key), "")
+        return tuple(students.values())
+
+    def _attempt(self, folder: str, entry: dict[str, Node], where: str) -> _Attempt:
+        created, score = _text(entry.get(":created_at")), _text(entry.get(":score"))
+        time = points = None
+        try:
+            time = moment(created) if created else None
+        except (ValueError, OverflowError):
+            self.notes.append(f"{where}: {folder}: :created_at is not a time: {created!r:.60}")
+        try:
+            points = float(score) if score else None
+        except ValueError:
+            self.notes.append(f"{where}: {folder}: :score is not a number: {score!r:.60}")
+        if points is not None and not math.isfinite(points):
+            points = None
+        return _Attempt(folder, time, points)
+
+
+def _id(folder: str) -> str:
+    return folder if ID.fullmatch(folder) else id_of("gradescope", folder)
+
+
+def _tables(value: Node) -> list[dict[str, Node]]:
+    return [v for v in value if isinstance(v, dict)] if isinstance(value, list) else []
+
+
+def _text(value: Node) -> str | None:
+    return value.strip() or None if isinstance(value, str) else None
