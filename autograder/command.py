@@ -60,6 +60,8 @@ class StaffCommand(Command):
                 runner, asked, seed, observer, pool, jobs=jobs, counts=asked.authoritative
             )
         observer.finish()
+        if asked.hint:
+            self.show_hints(runner, results, asked.hint)
         is_judged = runner.judging is not None
         for path, page in pages.of_run(results, self._pages(asked), is_judged).items():
             self.write_page(path, page)

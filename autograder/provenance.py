@@ -35,7 +35,7 @@ def files(provided: Provided) -> Iterator[Path]:
     """Yield all files that decide a verdict."""
     yield paths.SRC / "grader.py"
     for folder in (paths.SRC / "grading", paths.QUESTIONS, paths.ROOT / "autograder"):
-        found = (p for p in folder.rglob("*") if p.suffix in (".py", ".json"))
+        found = (p for p in folder.rglob("*") if p.suffix in (".py", ".json", ".toml"))
         yield from (p for p in found if p != paths.DESCRIPTION)
     yield from (p for p in paths.DATA.glob("*") if p.is_file())
     for name in provided.packages:

@@ -55,6 +55,7 @@ TAKEN = (
     "src/grading/**/*.py",
     "src/grading/templates/*",
     "src/questions/**/*.py",
+    "src/questions/*/hints.toml",
     "src/data/*",
     "src/pretraining/*.py",
     *(f"src/submission/{name}" for name in GIVEN),

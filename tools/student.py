@@ -47,6 +47,7 @@ TAKEN = (
     "src/grading/**/*.py",
     "src/grading/templates/*",
     "src/questions/**/*.py",
+    "src/questions/*/hints.toml",
     "src/data/*",
 )
 SOURCES = tuple(dict.fromkeys((*TAKEN, ASSIGNMENT, *build.SHEET, "mingpt-demo/*")))

@@ -27,12 +27,14 @@ import inspect
 import math
 import re
 import time
+import tomllib
 import traceback
 from collections import Counter
 from collections.abc import Callable
 from concurrent.futures import Future
 from dataclasses import dataclass, field, replace
 from fractions import Fraction
+from functools import cache
 from pathlib import Path
 from types import ModuleType
 from typing import Any, NoReturn, Protocol, Self, TypeVar
@@ -61,6 +63,7 @@ NO_TORCH = (
 NOT_GRADED = (
     "ran without crashing; it is graded when you submit (the answers are not on this computer)"
 )
+HINTS = ("question", "pointer", "formula")  # of a failure; each says more than the one before
 
 Method = TypeVar("Method", bound=Callable[..., None])
 Made = TypeVar("Made")
@@ -272,8 +275,8 @@ class GradedTestCase:
             sentence: what is wrong, in the student's words. For a hidden test it is all that a
                 student reads, so it is a fixed sentence without values.
             id: the name of this failure, which stays when its sentence is reworded.
-            detail: got, expected, cause, look_at: shown below it for basic tests, and only to
-                staff for hidden ones.
+            detail: got, expected, cause, look_at: shown below it for basic tests, with the
+                question that hints.toml has for the id, and only to staff for hidden ones.
         """
         if not condition:
             self.fail(sentence, id=id, **detail)
@@ -293,14 +296,25 @@ class GradedTestCase:
             credit: the share of points that is still earned.
             private: whether the details are for staff only, as for hidden tests.
         """
+        is_private = self.spec.is_hidden or private
+        look_at = detail.pop("look_at", "")
+        question = "" if is_private else self.hints(id).get("question")
+        detail |= {
+            key: text for key, text in (("question", question), ("look_at", look_at)) if text
+        }
         lines = [f"{key.replace('_', ' ')}: {value}" for key, value in detail.items()]
         staff = ""
-        if self.spec.is_hidden or private:
+        if is_private:
             staff = "\n".join([*lines, f"seed: {self.seed}"])
         else:
             sentence = "\n".join([sentence, *(f"  {line}" for line in lines)])
-        look_at = detail.get("look_at", "")
         raise TestEnd(Verdict(Outcome.FAILED, sentence, staff, credit, id, look_at=look_at))
+
+    @classmethod
+    def hints(cls, id: str) -> dict[str, str]:
+        """Return the hints on a failure, by their kind: those of its topic, and those of its id."""
+        known = _hints(Path(inspect.getfile(cls)).with_name("hints.toml"))
+        return known.get(cls.topic, {}) | known.get(id, {})
 
     def observe(self, name: str, role: str, args: dict[str, Any], seed: int) -> Any:
         """Run a probe in a worker and return what it saw, unchecked.
@@ -405,6 +419,11 @@ def _reference_value(finished: Finished) -> Any:
     if verdicts.outcome_of(envelope["error"]) is Outcome.OUT_OF_MEMORY:
         raise GradingError(problem)  # ours, because its inputs' sizes are known
     raise TestEnd(malformed(problem, is_doubtful=True))
+
+
+@cache
+def _hints(file: Path) -> dict[str, dict[str, str]]:
+    return tomllib.loads(file.read_text(encoding="utf-8")) if file.is_file() else {}
 
 
 @dataclass(frozen=True)

@@ -23,7 +23,7 @@ from pathlib import Path
 from typing import Any
 
 from . import history, paths, printable, report, terminal, watch
-from .cases import BoundTest, QuestionSet, derive_seed, select
+from .cases import HINTS, BoundTest, QuestionSet, derive_seed, select
 from .edition import Edition, load_assignment
 from .errors import GradingError, UsageError
 from .local_pool import LocalPool
@@ -38,6 +38,7 @@ METHOD = re.compile(r"\b(?:self|case|apart)\.(\w+)")  # of the topic, with which
 PROBE = re.compile(r'"(\w+\.\w+)"')
 STAFFS = re.compile(r"\bhidden\.(\w+)")  # a function of staff's that a basic test calls
 PATIENCE = 2  # time-outs in a question, on a student's computer
+MORE_HINTS = "Hints: --hint 2 prints where to look, and in practice --hint 3 prints the formula"
 MAX_TRACEBACK = 20_000  # characters
 CLEARED = "\033[2J\033[H"  # a terminal's screen
 LIBRARIES = (
@@ -189,6 +190,7 @@ class Command:
                 if asked.watch and terminal.detect(sys.stdout).colours:
                     print(CLEARED, end="")
                 console.finish()
+        self.show_hints(runner, results, asked.hint)
         if asked.html:
             shown = report.Report.of(results, staff=False, is_judged=False)
             self.write_page(asked.html, report.page(results, shown))
@@ -217,6 +219,21 @@ class Command:
             **more,
         )
         return runner.run(options, seed, observer, pool)
+
+    def show_hints(self, runner: Runner, results: Results, level: int | None) -> None:
+        """Print hints on what failed, or without a level, how to get those that there are."""
+        hints = _hints(runner, results, level or 2)
+        lines = [f"Hint on {test_id} ({kind}): {text}" for test_id, (kind, text) in hints.items()]
+        if level is None:
+            lines = [MORE_HINTS] if any(kind != HINTS[0] for kind, _ in hints.values()) else []
+        elif not hints:
+            failed = any(not test.is_fine for test in results.selected_tests)
+            lines = [
+                "There are no hints on what failed." if failed else "No hints: nothing failed."
+            ]
+        shown = terminal.detect(sys.stdout)
+        for line in lines:
+            print("\n".join(shown.fitted(line, hanging="  ")))
 
     def write_page(self, path: Path, page: str) -> None:
         with refusing_to_write(path):
@@ -274,6 +291,13 @@ def _parser() -> argparse.ArgumentParser:
     parser.add_argument(
         "--html", type=Path, metavar="FILE", help="also write a report as a web page"
     )
+    parser.add_argument(
+        "--hint",
+        type=int,
+        choices=(1, 2, 3),
+        help="where a test of the practice part fails: print a question that leads to the cause "
+        "(1), where to look (2), or the formula (3)",
+    )
     parser.add_argument("--doctor", action="store_true", help="print what works on this computer")
     parser.add_argument("--edition", help="use a different edition of assignment.toml")
     parser.add_argument(
@@ -308,6 +332,27 @@ def print_machine() -> None:
         last = (ran.stderr.strip().splitlines() or ["?"])[-1]
         found = f"CAN'T BE IMPORTED ({last}): is everything in requirements.txt installed?"
     print(f"Libraries    {found}")
+
+
+def _hints(runner: Runner, results: Results, level: int) -> dict[str, tuple[str, str]]:
+    """Return the kind and text of a hint on each cause of failures, by the test that shows it.
+
+    It is the plainest one up to the level, or else the next one. Formulas are for practice, and
+    there are none on parts that aren't written yet.
+    """
+    cases = {test.spec.test_id: test.case for test in runner.tests(results.edition)}
+    scored = {q.number for q in results.edition.questions if q.coding or q.written}
+    chosen = {}
+    for cause in report.Report.of(results, staff=False).causes:
+        if cause.is_unwritten:
+            continue
+        spec = cause.shown_by.spec
+        known = cases[spec.test_id].hints(cause.shown_by.cause.partition(".")[2])
+        kinds = [kind for kind in HINTS[: 2 if spec.number in scored else 3] if kind in known]
+        upto = [kind for kind in kinds if kind in HINTS[:level]]
+        for kind in upto[-1:] or kinds[:1]:
+            chosen[spec.test_id] = kind, known[kind]
+    return chosen
 
 
 def _list(runner: Runner, edition: Edition) -> None:

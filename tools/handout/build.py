@@ -35,6 +35,7 @@ SHEET = (
     "course.toml",
     "handout/**/*",
     "src/data/dataset.json",
+    "src/questions/*/hints.toml",
     "src/submission/*.py",
 )
 ORIGINS = {

@@ -1,5 +1,6 @@
 """Render an edition's sheet as LaTeX: for print, for the web, or with the staff's solutions."""
 
+import re
 from collections.abc import Callable
 from dataclasses import dataclass
 from decimal import Decimal
@@ -104,9 +105,9 @@ class Sheet:
         functions: dict[str, Callable] = {
             name: getattr(self, name)
             for name in (
-                "answer", "begin_document", "collaborators", "graded", "has", "marker", "pads",
-                "points", "points_of", "practice", "practice_answers", "render_question", "ref",
-                "refs", "shell", "subpart", "training_time", "worked_answer",
+                "answer", "begin_document", "collaborators", "graded", "has", "hint", "marker",
+                "pads", "points", "points_of", "practice", "practice_answers", "render_question",
+                "ref", "refs", "shell", "subpart", "training_time", "worked_answer",
             )
         }  # fmt: skip
         return (
@@ -311,6 +312,14 @@ class Sheet:
         """Return the comment that marks a topic's code (by default, this question's)."""
         words = (topic or self._question.topic).replace("_", " ")
         return rf"\mbox{{\code{{\# [{words}]}}}}"
+
+    def hint(self) -> str:
+        """Return the question's hint, which the grader prints, too; `code` in it is marked."""
+        topic = self._question.topic
+        for file in self._repo.glob("src/questions/*/hints.toml"):
+            if words := description.read_toml(file).get(topic, {}).get("pointer"):
+                return re.sub("`(.+?)`", r"\\code{\1}", tex(words))
+        raise HandoutError(f"no src/questions/*/hints.toml has a pointer for {topic}")
 
     def practice(self, *functions: str) -> str:
         """Return a sentence that says which functions answer the question in code."""

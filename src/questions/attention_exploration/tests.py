@@ -98,7 +98,6 @@ class AttentionCase(FunctionCase):
                 id=f"{answer.subject}.weights",
                 got=f"the weights {shown(alpha)} for {len(alpha)} keys",
                 expected=f"{1 / len(places):g} for {which}, 0 for the others",
-                cause="print the scores k_i . q and their softmax: which keys get the weight?",
                 look_at=answer.look_at,
             )
 
@@ -226,7 +225,6 @@ class HeadsCase(AttentionCase):
                     id=f"{answer.subject}.weights",
                     got=f"the weights {shown(alpha)} for {len(alpha)} keys",
                     expected=f"0.5 for each of the keys {places}, 0 for the others",
-                    cause="print the scores k_i . q and their softmax: which keys get the weight?",
                     look_at=answer.look_at,
                 )
 
@@ -453,7 +451,6 @@ class AttentionKeyQueryValue(AttentionCase):
                 f"{', '.join(f'{d:.2g} beta' for d in distances)} away at beta = "
                 f"{', '.join(f'{beta:g}' for beta in BETAS)}",
                 expected="a distance that tends to 0 as beta grows",
-                cause="which score x_2 . x_j is the largest?",
                 look_at=answers[-1].look_at,
             )
 
@@ -486,8 +483,6 @@ class AttentionKeyQueryValue(AttentionCase):
                     got=f"c_{i + 1} is {output}; the weights of x_{i + 1} on x_1, x_2, x_3 are "
                     f"{shown(alpha[i])}",
                     expected=f"c_{i + 1} is {wanted}, within {NEAR:g} beta",
-                    cause="a value v_1 or v_3 is wrong, or the wrong score k_j . q_i is the "
-                    "largest",
                     look_at=answer.look_at,
                 )
 

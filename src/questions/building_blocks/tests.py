@@ -19,7 +19,6 @@ PARTS = {"span_corruption": 2, "bert_mask": 2}  # all others return one value
 # results by .01 or more.
 CLOSE = 2e-3
 KINDS = {"f": "numbers", "i": "integers", "b": "booleans"}
-HALVES = "each layer z -> z/2 halves a gradient, and z -> z + z/2 multiplies it by 1.5"
 
 
 class BlocksCase(FunctionCase):
@@ -97,7 +96,6 @@ class BlocksCase(FunctionCase):
         sentence: str,
         *,
         id: str,
-        cause: str = "",
     ) -> None:
         """Fail unless an answer is an array of these values, exact if boolean or integer."""
         wanted = np.asarray(wanted)
@@ -108,14 +106,12 @@ class BlocksCase(FunctionCase):
         else:
             wrong = np.abs(got - wanted) > CLOSE * np.maximum(1, np.abs(wanted))
         first = tuple(int(i) for i in np.argwhere(wrong)[0]) if wrong.any() else ()
-        detail = {"cause": cause} if cause else {}
         self.expect(
             not wrong.any(),
             sentence,
             id=id,
             got=f"{_shown(got[first], kind)}{_at(first)}" if wrong.any() else "",
             expected=_shown(wanted[first], kind) if wrong.any() else "",
-            **detail,
             look_at=answer.look_at,
         )
 
@@ -126,7 +122,6 @@ class BlocksCase(FunctionCase):
         sentence: str,
         *,
         id: str,
-        cause: str = "",
     ) -> None:
         """Fail unless the function gives each list of arguments its answer.
 
@@ -137,7 +132,7 @@ class BlocksCase(FunctionCase):
         answers = self.ask(function, [arguments for arguments, _ in examples])
         for answer, (arguments, right) in zip(answers, examples, strict=True):
             shown = sentence.format(*arguments, arguments=tuple(arguments))
-            self.expect_close(answer, right, shown, id=id, cause=cause)
+            self.expect_close(answer, right, shown, id=id)
 
     def words(self, answer: Answer, part: int) -> list[str]:
         """Return a part of an answer; fail unless it is a list of words."""
@@ -167,7 +162,6 @@ class BlocksAttention(BlocksCase):
             [([q, k, np.eye(2), None], [[weight, 1 - weight]])],
             "scores of 112 and 96 at d = 64 should give the weights .88 and .12",
             id="scaled-dot-product-attention.weights",
-            cause="scores are not divided by sqrt(d) = 8, or the softmax is not over the keys",
         )
 
     @graded()
@@ -181,7 +175,6 @@ class BlocksAttention(BlocksCase):
             "with equal scores, a query should average the values at which it may look, and get "
             "zeros if it may not look at any",
             id="scaled-dot-product-attention.mask",
-            cause="the mask is True where a query may look, not where it may not",
         )
 
     @graded(is_hidden=True)
@@ -203,8 +196,6 @@ class BlocksHeads(BlocksCase):
             [([x, 4], right)],
             "head h should hold channels 2h and 2h + 1 of each position, for C = 8 and 4 heads",
             id="split-heads.channels",
-            cause="a view directly to (B, n_head, T, hs) mixes positions and channels; or n_head "
-            "and C / n_head are swapped",
         )
 
     @graded()
@@ -247,8 +238,6 @@ class BlocksMasks(BlocksCase):
             [(asked, np.array(square[asked[0]]) == 1) for asked in arguments],
             'attention_mask("{0}", ...) lets a query look at the wrong keys',
             id="attention-mask.keys",
-            cause="True means that a query may look; keys from lengths[b] on are padding; all "
-            "queries may look at the prefix",
         )
 
     @graded()
@@ -268,14 +257,12 @@ class BlocksMasks(BlocksCase):
             [[3.0, 0.0]],
             "a query that points along the first encoder output should get that output's value",
             id="cross-attention.value",
-            cause="keys and values come from H, queries from Z; the softmax is over the keys",
         )
         self.expect_close(
             between,
             [[3.0, 1.0]],
             "with the scores ln 3, 0 and 0, the values should have the weights 3/5, 1/5 and 1/5",
             id="cross-attention.weights",
-            cause="Q multiplies Z, and K multiplies H; the scores are not scaled",
         )
 
     @graded(is_hidden=True)
@@ -302,7 +289,6 @@ class BlocksLateMask(BlocksCase):
             [([np.zeros((1, 3)), mask, when], right) for when, right in wanted.items()],
             'masked_softmax(..., "{2}") is wrong for three equal scores, the last one hidden',
             id="masked-softmax.equal-scores",
-            cause='"before": hidden scores become -inf; "after": hidden weights become 0',
         )
 
     @graded()
@@ -346,7 +332,6 @@ class BlocksLayers(BlocksCase):
             [([x], plain), ([x, gain, bias], with_both)],
             "layer_norm is wrong for the vectors (1, 2, 3, 4) and (0, 0, 10, 10)",
             id="layer-norm.values",
-            cause="the variance is divided by d, not by d - 1; each vector has its own mean",
         )
 
     @graded()
@@ -361,7 +346,6 @@ class BlocksLayers(BlocksCase):
             'block is wrong for norm="{3}", x = (3, 1), an attention that halves and an MLP that '
             "swaps the two channels",
             id="block.norm-order",
-            cause='"pre": x + part(norm(x)); "post": norm(x + part(x)); attention comes first',
         )
 
     @graded(is_hidden=True)
@@ -395,7 +379,6 @@ class BlocksResiduals(BlocksCase):
                 factor * gradient,
                 f"the gradient is wrong for {words}",
                 id=f"gradient-at-input.{kind}-residuals",
-                cause=HALVES,
             )
 
     @graded()
@@ -432,7 +415,6 @@ class BlocksReceptiveField(BlocksCase):
             [([1, 1], 2), ([1, 3], 8), ([2, 2], 9)],
             "receptive_field{arguments} is wrong",
             id="receptive-field.count",
-            cause="at each level a position sees itself and the targets of its heads",
         )
 
     @graded()
@@ -472,7 +454,6 @@ class BlocksReceptiveField(BlocksCase):
             id="looks-back.too-few-positions",
             got=f"{len(reached)} positions for {heads} heads, {levels} levels",
             expected=(heads + 1) ** levels,
-            cause="two ways of looking back arrive at the same position",
             look_at=answers[0].look_at,
         )
 
@@ -489,7 +470,6 @@ class BlocksCost(BlocksCase):
             [([kind, 3, 5, 10], count) for kind, count in wanted.items()],
             'attention_multiply_adds("{0}", 3, 5, 10) is wrong',
             id="attention-multiply-adds.count",
-            cause="scores take queries * keys * k multiply-adds, and so do weighted sums",
         )
 
     @graded(is_hidden=True)
@@ -517,8 +497,6 @@ class BlocksParameters(BlocksCase):
                 f"count_parameters is wrong for {answer.arguments[0]['config']}",
                 id="count-parameters.count"
                 + "-with-rope" * ("rope" in answer.arguments[0]["config"]),
-                cause="each Linear in model.py except the head has a bias; a LayerNorm has a gain "
-                "and a bias; with rope there is no position embedding",
             )
 
     @graded(is_hidden=True)
@@ -545,7 +523,6 @@ class BlocksSinusoids(PositionsCase):
             [([2, 4], right)],
             "the first two positions are wrong for d = 4, where omega is 1 and 1/100",
             id="sinusoidal-positions.first-rows",
-            cause="sines and cosines alternate; omega_k = 10000^(-2k/d) with k = 0 .. d/2 - 1",
         )
 
     @graded(is_hidden=True)
@@ -584,8 +561,6 @@ class BlocksOffsets(PositionsCase):
                 id="offset-matrix.product",
                 got=f"a difference in channel {int(np.argmax(wrong.any(axis=0)))}"
                 f" for offset {offset}, d = {d}",
-                cause="each pair (sin, cos) is rotated by omega_k * offset: mind the sign, and "
-                "that p(t) is a column",
                 look_at=answer.look_at,
             )
 
@@ -603,7 +578,6 @@ class BlocksAddOrConcatenate(PositionsCase):
             [([x, p, how], right) for how, right in wanted.items()],
             f'position_scores is wrong for "{{2}}", x = {x.tolist()} and p = {p.tolist()}',
             id="position-scores.values",
-            cause="the score of i and j is z_i . z_j",
         )
 
     @graded()
@@ -638,7 +612,6 @@ class BlocksRelativeBias(PositionsCase):
             [([4, 1], 7), ([4, 3], 21), ([4, 3, 2], 15), ([4, 3, 0], 3), ([1, 5], 5)],
             "relative_bias_parameters{arguments} is wrong",
             id="relative-bias-parameters.count",
-            cause="4 positions are -3 .. 3 apart, 7 distances; each head has its own biases",
         )
 
     @graded()
@@ -650,7 +623,6 @@ class BlocksRelativeBias(PositionsCase):
             [(asked, [[[20, 30, 30], [10, 20, 30], [10, 10, 20]]])],
             "relative_bias_matrix is wrong for three biases and three positions",
             id="relative-bias-matrix.places",
-            cause="row i, column j has the bias of j - i; distances longer than k have that of k",
         )
 
     @graded(is_hidden=True)
@@ -717,8 +689,6 @@ class BlocksBuckets(PositionsCase):
             got=f"{got[first]} for j - i = {given[first]}, {n_buckets} buckets up to {reach}, "
             f"causal = {causal}",
             expected=int(right[first]),
-            cause="unless causal, keys after the query have the upper half of the buckets; the "
-            "second half of each direction's buckets is logarithmic",
             look_at=answer.look_at,
         )
 
@@ -736,7 +706,6 @@ class BlocksRotation(PositionsCase):
             [([x, positions, pairing], wanted) for pairing in ("adjacent", "half")],
             "in two dimensions, (1, 0) at position i should become (cos i, sin i)",
             id="rotate.plane",
-            cause="theta_0 is 1, and positive angles are anticlockwise",
         )
         pairs = np.array([1.0, 0.0])
         cos, sin = np.cos([1, 0.01]), np.sin([1, 0.01])
@@ -754,7 +723,6 @@ class BlocksRotation(PositionsCase):
             'in four dimensions, with pairing "{2}", two pairs (1, 0) at position 1 should become '
             "(cos 1, sin 1) and (cos .01, sin .01)",
             id="rotate.pairs",
-            cause="the channels of the other pairing are used, or theta_k lacks the 2 in -2k/d",
         )
 
     @graded()
@@ -773,8 +741,6 @@ class BlocksRotation(PositionsCase):
                 f'with pairing "{pairing}", scores of one vector at positions i and j should '
                 "depend only on i - j, and lengths should not change",
                 id="rotate.distances",
-                cause="sine and cosine of different angles in one pair, or a pair of the wrong "
-                "channels",
                 look_at=answer.look_at,
             )
             # The probability that all of x is near 0 is far below 1e-6.
@@ -845,14 +811,12 @@ class BlocksBertMask(PretrainingCase):
                 bool((inputs == tokens)[~chosen].all()),
                 "an input differs from its token although the target is IGNORED",
                 id="bert-mask.unchosen-input",
-                cause="only chosen tokens may be replaced, and no token may move",
                 look_at=answer.look_at,
             )
             self.expect(
                 bool((targets == tokens)[chosen].all()),
                 "a target is not the original token at its position",
                 id="bert-mask.target",
-                cause="targets are the original tokens; inputs are returned first, then targets",
                 look_at=answer.look_at,
             )
 
@@ -891,7 +855,6 @@ class BlocksPerplexity(PretrainingCase):
             "20 words with probability 1/8 each, or with three tokens of probability 1/2 each, "
             "should have a perplexity of 8",
             id="perplexity.uniform",
-            cause="the mean is over words, not tokens; log_probs are natural logarithms",
         )
 
     @graded(is_hidden=True)
@@ -907,7 +870,6 @@ class BlocksPerplexity(PretrainingCase):
             [([math.log(2), 10, 10], 1.0), ([math.log(16), 25, 100], 1.0), ([3.0, 7, 35], 0.8656)],
             "bits_per_character{arguments} is wrong",
             id="bits-per-character.values",
-            cause="the text's loss in nats is loss * tokens; a bit is ln 2 = 0.693 nats",
         )
 
     @graded(is_hidden=True)
