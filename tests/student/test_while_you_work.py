@@ -80,3 +80,32 @@ def test_where_results_can_not_be_kept_nothing_is_compared(desk, content):
     if content is not None:
         last = json.loads((folder / "last.json").read_text(encoding="utf-8"))
         assert last["fine"] == {"3a-0-basic": False}
+
+
+def hints(desk: Desk, *words: str) -> str:
+    """Return what follows the last line of a run's report, which names the seed."""
+    return grade(desk, *words)[1].partition("\nseed ")[2].partition("\n")[2]
+
+
+def test_a_failing_practice_test_asks_and_tells_its_formula_only_to_those_who_ask(desk):
+    desk.replace("building_blocks.py", " / math.sqrt(q.size(-1))", "")
+    code, out = grade(desk, "4a-0-basic")
+    assert code == 1 and "\n        question: weights of .88" in out and "sqrt" not in out
+    assert out.endswith("and in practice --hint 3 prints the formula\n")
+    asked = [hints(desk, "4a-0-basic", "--hint", level) for level in "123"]
+    kinds = ("question): weights of .88", "pointer): equation 1", "formula): softmax(q k^T / sqrt")
+    for said, kind in zip(asked, kinds, strict=True):
+        assert said.startswith(f"Hint on 4a-0-basic ({kind}") and said.count("\n") == 1
+
+
+def test_graded_questions_have_the_hints_of_the_sheet(desk):
+    desk.replace(QUERIES, "def average_query(", "def average_query(*_):\n    return 0\ndef other(")
+    said = [hints(desk, "3b", "--hint", level) for level in "123"]
+    assert said[1] == said[2]
+    assert said[0].startswith("Hint on 3b-0-basic (pointer): a softmax never averages two values")
+
+
+def test_where_there_is_no_hint_one_sentence_says_so(desk):
+    assert hints(desk, "3a", "--hint", "2") == "No hints: nothing failed.\n"
+    desk.replace(QUERIES, *BROKEN)
+    assert hints(desk, "3a", "--hint", "2") == "There are no hints on what failed.\n"
