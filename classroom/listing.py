@@ -14,6 +14,7 @@ from grading.verdicts import ExitCode
 from . import times
 from .arguments import Commands, add_command, count
 from .exports import Attempts, Export, read_export
+from .moodle import with_worksheet
 from .store import Store
 from .submissions import Student, Submission
 
@@ -45,6 +46,12 @@ def add_source(command: argparse.ArgumentParser) -> None:
         default="latest",
         help="which attempts of each student to use; default: latest",
     )
+    command.add_argument(
+        "--worksheet",
+        type=Path,
+        metavar="FILE",
+        help="Moodle's grading worksheet, which has names, addresses and times",
+    )
 
 
 def run(asked: argparse.Namespace) -> int:
@@ -57,8 +64,15 @@ def run(asked: argparse.Namespace) -> int:
 
 
 def read_source(asked: argparse.Namespace) -> Export:
-    """Read the source that was named in a command."""
-    return read_export(asked.source, asked.attempts)
+    """Read the source that was named in a command.
+
+    Raises:
+        UsageError: it can't be read.
+    """
+    export = read_export(asked.source, asked.attempts)
+    if asked.worksheet is None:
+        return export
+    return with_worksheet(export, asked.worksheet, times.course_zone())
 
 
 def show_notes(export: Export) -> None:

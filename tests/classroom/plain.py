@@ -33,8 +33,8 @@ def pack(source):
     return target
 
 
-def in_order(roll, *names):
+def in_order(export, *names):
     """Return the submissions of a plain folder, in the order of these names."""
-    found = {one.students[0].name: one for one in roll.submissions}
+    found = {one.students[0].name: one for one in export.submissions}
     assert found.keys() == set(names)
     return [found[name] for name in names]

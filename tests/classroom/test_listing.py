@@ -1,21 +1,28 @@
-"""The command `python -m tools.classroom list`."""
+"""The command `python -m classroom list`, and what every command has in common."""
+
+import os
+import signal
+import subprocess
+import sys
 
 import pytest
 
+from classroom.__main__ import COMMANDS, main
+from grading.errors import GradingError
+from tests.classroom.plain import RIGHT, lay_out
 from tests.project import ROOT
-from tools.classroom.__main__ import main
 
 
 def test_ids_are_shown_and_names_on_request(made, capsys):
-    source = str(made("gradescope").source)
+    source, submissions = str(made("gradescope").source), made("gradescope").submissions
     assert main(["list", source]) == 0
     plain = capsys.readouterr().out
     assert main(["list", source, "--names"]) == 0
     named = capsys.readouterr().out
-    submissions = made("gradescope").submissions
     for each in submissions:
         (line,) = [x for x in named.splitlines() if x.startswith(f"submission_{each.number} ")]
         assert all(person.email in line for person in each.people)
+        assert each.at.strftime("  %Y-%m-%d %H:%M-08:00") in line
     shown = [line for line in plain.splitlines() if line.startswith("submission_")]
     assert len(shown) == len(submissions) == 40
     everybody = [person for each in submissions for person in each.people]
@@ -31,10 +38,112 @@ def test_late_ones_and_attempts_are_marked(made, capsys):
     assert any("  late" in line for line in lines) and any("  attempt 3" in line for line in lines)
 
 
+# -- Moodle's worksheet ----------------------------------------------------------------------------
+
+WORKSHEET = """\
+\ufeffIdentifier,Full name,ID number,Email address,Status,Last modified (submission),Grade
+Participant 7,"Byron, Ada",007,ada@x.edu,Submitted,"Monday, 2 November 2026, 2:22 PM",
+Participant 8,Bob,,bob@x.edu,Submitted,"Monday, November 2, 2026, 11:05 AM",
+Participant 9,Cy,,cy@x.edu,Submitted,"Monday, 2 November 2026, 09:00",
+Participant 10,Dee,,dee@x.edu,Submitted,vor 3 Stunden,
+Participant 11,Eve,,eve@x.edu,No submission,-,
+Participant 12,Fay,,fay@x.edu,Submitted,"Monday, 2 November 2026, 2:22 PM",
+"""
+
+
+@pytest.fixture
+def moodle(tmp_path, capsys):
+    """Return moodle(text), which lists a download with this worksheet."""
+    for number in (7, 8, 9, 10, 13):
+        lay_out(tmp_path / "class" / f"P{number}_{number}_assignsubmission_file", RIGHT)
+
+    def run(text):
+        path = tmp_path / "worksheet.csv"
+        path.write_text(text, encoding="utf-8")
+        words = ["list", str(tmp_path / "class"), "--names", "--worksheet", str(path)]
+        return main(words), *capsys.readouterr()
+
+    return run
+
+
+def test_a_worksheet_adds_names_addresses_and_times(moodle):
+    code, out, _ = moodle(WORKSHEET)
+    assert code == 0
+    assert out.splitlines() == [
+        "moodle_10  Dee <dee@x.edu>",
+        "moodle_13  P13 <moodle:13>",
+        "moodle_7  2026-11-02 14:22-08:00  Byron, Ada <ada@x.edu>",
+        "moodle_8  2026-11-02 11:05-08:00  Bob <bob@x.edu>",
+        "moodle_9  2026-11-02 09:00-08:00  Cy <cy@x.edu>",
+        "note: moodle_10: not a time: 'vor 3 Stunden'",
+        "note: moodle_13 is not in the worksheet",
+        "note: Fay has a time in worksheet.csv, but no files in the download",
+        "download: 5 submissions, 5 students, 0 groups, 3 notes",
+    ]
+
+
+@pytest.mark.parametrize(
+    "text, fault",
+    [
+        ("name,mark\nAda,1\n", "worksheet.csv:1: not Moodle's grading worksheet: got the columns"),
+        ("", "worksheet.csv:1: not Moodle's grading worksheet"),
+        ("Identifier\nParticipant 99\n", "has nobody who is in the download"),
+    ],
+)
+def test_what_is_not_this_worksheet_is_refused(moodle, text, fault):
+    code, out, err = moodle(text)
+    assert code == 2 and out == "" and fault in err and len(err.splitlines()) == 1
+
+
+# -- every command ---------------------------------------------------------------------------------
+
+
 def test_the_command_ends_as_it_says(run_python, tmp_path):
-    ended = run_python("-m", "tools.classroom", "list", tmp_path / "missing")
+    ended = run_python("-m", "classroom", "list", tmp_path / "missing", cwd=ROOT)
     assert ended.returncode == 2 and "Traceback" not in ended.stderr
     assert ended.stderr.startswith("classroom: ") and "No such file" in ended.stderr
+    ended = run_python("-m", "classroom", "list", cwd=ROOT)
+    assert ended.returncode == 2 and len(ended.stderr.splitlines()) == 1
+
+
+@pytest.mark.parametrize(
+    "error, code, said",
+    [
+        (GradingError("no worker is left"), 3, "classroom: no worker is left"),
+        (OSError(28, "No space left on device"), 3, "No space left on device"),
+        (KeyboardInterrupt(), 130, "classroom: interrupted"),
+    ],
+)
+def test_what_ends_a_command_is_one_line_and_an_exit_code(monkeypatch, capsys, error, code, said):
+    def fail(asked):
+        raise error
+
+    monkeypatch.setattr("classroom.listing.run", fail)
+    assert main(["list", "x"]) == code
+    err = capsys.readouterr().err
+    assert said in err and len(err.splitlines()) == 1
+
+
+@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM, signal.SIGHUP])
+def test_a_signal_interrupts_a_command(number):
+    code = (
+        "import runpy, sys, time; from classroom import listing\n"
+        "def run(asked): print('begun', flush=True); time.sleep(60)\n"
+        "listing.run = run; sys.argv[1:] = ['list', 'x']\n"
+        "runpy.run_module('classroom', run_name='__main__', alter_sys=True)"
+    )
+    process = subprocess.Popen(
+        [sys.executable, "-c", code],
+        cwd=ROOT,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        encoding="utf-8",
+        preexec_fn=lambda: signal.signal(number, signal.SIG_DFL),
+    )
+    assert process.stdout.readline() == "begun\n"
+    os.kill(process.pid, number)
+    assert process.communicate(timeout=60) == ("", "classroom: interrupted\n")
+    assert process.returncode == 130
 
 
 def test_help_names_every_command_and_the_exit_codes(capsys):
@@ -42,13 +151,9 @@ def test_help_names_every_command_and_the_exit_codes(capsys):
         main(["--help"])
     said = capsys.readouterr().out
     assert ended.value.code == 0 and "exit codes: 0 done, 2 wrong usage" in said
-    for command in ("list", "forget", "purge"):
-        assert f"\n    {command} " in said
-        with pytest.raises(SystemExit) as ended:
-            main([command, "--help"])
-        assert ended.value.code == 0 and "usage: " in capsys.readouterr().out
+    assert said.count("\n    ") >= len(COMMANDS)
 
 
 def test_no_module_of_it_needs_torch(run_python):
-    code = "import sys, tools.classroom.__main__; assert 'torch' not in sys.modules"
+    code = "import sys, classroom.__main__; assert 'torch' not in sys.modules"
     assert run_python("-c", code, cwd=ROOT).returncode == 0

@@ -1,0 +1,470 @@
+"""Whatever a class hands in, and however it is exported, nobody is lost without a note."""
+
+import os
+import warnings
+import zipfile
+from collections import Counter
+from contextlib import contextmanager
+
+import pytest
+
+from classroom import submissions
+from classroom.exports import read_export
+from classroom.store import Store
+from classroom.submissions import ID, Student, Submission
+from grading import paths, printable
+from grading.errors import SubmissionError, UsageError
+from grading.staging import MAX_OUTPUT_BYTES, stage
+from tests.classroom.contents import UPLOADS, Content, Link, uploaded, zipped
+from tests.classroom.make_class import PLATFORMS, Made, MadeClass
+from tests.classroom.plain import RIGHT, in_order, lay_out, pack
+
+EXPORTS = [(platform, packed) for platform in PLATFORMS for packed in (False, True)]
+CODE = zipped({"submission/a.py": b"x = 1\n"})
+
+
+def taken(one, work):
+    """Return what the grader takes of a submission, by name, or why it refuses it."""
+    work.mkdir(parents=True)
+    try:
+        with one.upload.tree(work) as top:
+            return contents_of(stage(top, work / "staged"))
+    except SubmissionError as error:
+        assert str(error) and "\n" not in str(error)
+        return str(error)
+
+
+def contents_of(staged):
+    files = {name: staged.path(name).read_bytes() for name in staged.taken}
+    return files | {str(omission): None for omission in staged.omissions}
+
+
+# -- classes of every platform ---------------------------------------------------------------------
+
+
+def number(one: Submission, platform: str) -> str:
+    """Return the number that the platform gives a submission or its student."""
+    if platform == "gradescope":
+        return one.id
+    return one.students[0].name.split()[-1] if platform == "plain" else one.id.split("_")[1]
+
+
+def by_number(made: MadeClass, platform: str) -> dict[str, Made]:
+    """Return what should have each of the platform's numbers."""
+    if platform == "gradescope":
+        return {f"submission_{each.number}": each for each in made.submissions}
+    pairs = [
+        (each.people[: None if platform == "moodle" else 1], each) for each in made.submissions
+    ]
+    return {str(person.number): each for people, each in pairs for person in people}
+
+
+@pytest.mark.parametrize("platform, packed", EXPORTS)
+def test_everybody_of_every_platform_comes_out_once_as_it_was_handed_in(
+    made, platform, packed, tmp_path
+):
+    cls = made(platform, packed)
+    read, expected = read_export(cls.source).submissions, by_number(cls, platform)
+    assert all(ID.fullmatch(one.id) for one in read) and len({one.id for one in read}) == len(read)
+    assert Counter(number(one, platform) for one in read) == Counter([*expected])
+    for one in read:
+        content = expected[number(one, platform)].content
+        found = taken(one, tmp_path / one.id)
+        assert isinstance(found, str) == content.refused, content.name
+        if not content.refused:
+            modules = {n.split("/")[-1]: text for n, text in code_of(content)}
+            staged = {n.split("/")[-1]: found[n] for n in found if n.endswith(".py")}
+            assert staged == modules, content.name
+
+
+def code_of(content):
+    files = content.files.items()
+    return [(n, text) for n, text in files if n.endswith(".py") and "__MACOSX" not in n]
+
+
+def test_the_grader_finds_in_what_is_sent_what_it_finds_in_the_folder(made, tmp_path):
+    """Also what it says about the rest: links, other names, files that it leaves out."""
+    cls, compared = made(), Counter()
+    for one in read_export(cls.source).submissions:
+        (folder,) = [path for path in cls.source.iterdir() if path.name == one.id]
+        (tmp_path / one.id).mkdir()
+        try:
+            direct = contents_of(stage(folder, tmp_path / one.id / "staged", alias="the upload"))
+        except SubmissionError as error:
+            direct = str(error).replace("upload.zip: ", "upload: ")
+        sole = list(folder.rglob("*"))
+        if [path.name for path in sole] == ["upload.zip"] and isinstance(direct, str):
+            continue  # opened at once by one, and inside the folder by the other
+        compared[type(direct)] += 1
+        assert taken(one, tmp_path / f"{one.id}-sent") == direct
+    assert compared[dict] > 30 and compared[str] >= 1
+
+
+@pytest.mark.parametrize("platform", PLATFORMS)
+def test_a_zip_of_the_class_is_read_as_its_folder_is(made, platform):
+    packs = [
+        {
+            one.id: one.upload.pack()
+            for one in read_export(made(platform, packed).source).submissions
+        }
+        for packed in (False, True)
+    ]
+    assert packs[0] == packs[1] and len(packs[0]) >= 40
+
+
+@pytest.mark.parametrize("name", UPLOADS)
+@pytest.mark.parametrize("packed", [False, True])
+def test_hostile_uploads_are_kept_and_refused_in_one_line(tmp_path, name, packed):
+    content = uploaded(name)
+    source = tmp_path / "class"
+    for each in ("bad", "good"):
+        lay_out(source / each, content if each == "bad" else RIGHT)
+    bad, good = in_order(read_export(pack(source) if packed else source), "bad", "good")
+    assert isinstance(taken(bad, tmp_path / "1"), str)
+    assert taken(good, tmp_path / "2") == {"submission/a.py": b"x = 1\n"}
+
+
+# -- names -----------------------------------------------------------------------------------------
+
+ENTRIES = (
+    *("ada.zip", "ada", "ada.rar", "byronada_1_2_work.zip", "byronada_late_3_4_work.zip"),
+    *("anon_x7Yz1_5_work.zip", "Ada Byron_6_assignsubmission_file_work.zip"),
+    *("Ada Byron_7_assignsubmission_file", "notes.txt", "_", "a_1_2_", "=1+1.zip"),
+    "Ada Byron_8_assignsubmission_onlinetext_onlinetext.html",
+    *("\u202egnp.zip", "\U0001f469\u200d\U0001f52c", "e\u0301.zip", "\u00e9.zip"),
+    *("x" * 200 + ".zip", "line\nend.zip"),
+    b"not utf-8 \xff.zip".decode("utf-8", "surrogateescape"),
+)
+
+
+@pytest.mark.parametrize("packed", [False, True])
+def test_every_entry_is_a_submission_or_in_a_note(tmp_path, packed):
+    source, entries = tmp_path / "class", ENTRIES[: -1 if packed else None]  # zips: names are text
+    source.mkdir()
+    for name in entries:
+        if "." in name[-5:]:
+            (source / name).write_bytes(CODE)
+        else:
+            lay_out(source / name, RIGHT)
+    export = read_export(pack(source) if packed else source)
+    kept = [entry.name for one in export.submissions for _, entry in one.upload.parts]
+    assert len(kept) == len(set(kept))
+    assert [name for name in entries if name not in kept] == ["notes.txt"]
+    shown = printable.line("notes.txt is left out: neither a folder nor an archive")
+    assert export.notes.count(shown) == 1
+
+
+def test_an_id_stays_the_same_and_tells_no_name(tmp_path):
+    source = tmp_path / "class"
+    for name in ("ada byron", "grace hopper"):
+        lay_out(source / name, RIGHT)
+    before = {one.id for one in read_export(source).submissions}
+    lay_out(source / "aaa", RIGHT)
+    after = {one.id for one in read_export(source).submissions}
+    assert before < after and len(after) == 3
+    assert not any(part in "".join(after) for part in ("ada", "byron", "grace", "hopper"))
+
+
+def test_what_the_grader_says_tells_no_name(tmp_path):
+    source = tmp_path / "class"
+    twice = {f"{name}/submission/a.py": b"x = 1\n" for name in ("old", "new")}
+    lay_out(source / "ada byron", Content("", "", twice))
+    (source / "grace hopper.zip").write_bytes(zipped({"report.pdf": b"%PDF"}))
+    (source / "alan turing.zip").write_bytes(zipped(twice) + b"PK")
+    (source / "kay mcnulty.tar").write_bytes(b"no tar")
+    read = read_export(source).submissions
+    said = [taken(one, tmp_path / str(index)) for index, one in enumerate(read)]
+    assert [*map(type, said)] == [str] * 4
+    assert not any(name in "".join(said) for name in ("byron", "hopper", "turing", "mcn")), said
+
+
+NAMES = [
+    ("byronada_340934_208490284_work.zip", "canvas_340934_208490284", "byronada", False),
+    ("byronada_LATE_340934_208_work.zip", "canvas_340934_208", "byronada", True),
+    ("o-brien-bob_late_1_2_a_b_3_4.zip", "canvas_1_2", "o-brien-bob", True),
+    ("李小龙_1_2_work.zip", "canvas_1_2", "李小龙", False),
+    ("Team 7_1_2_work.ZIP", "canvas_1_2", "Team 7", False),
+    ("anon_x7Yz1_2_work.zip", "canvas_anon_x7yz1_2", "", False),
+    ("anon_x7Yz1_LATE_2_work.zip", "canvas_anon_x7yz1_2", "", True),
+    ("Ada Byron_657737_assignsubmission_file_work.zip", "moodle_657737", "Ada Byron", False),
+    ("Ada_Byron_657737_assignsubmission_file_", "moodle_657737", "Ada_Byron", False),
+    ("Team 7-Ada_657737_assignsubmission_file", "moodle_657737", "Team 7-Ada", False),
+    ("عمر_1_assignsubmission_file_عمل.zip", "moodle_1", "عمر", False),
+]
+
+
+@pytest.fixture
+def download(tmp_path):
+    """Return download({name: bytes}), which reads such a download; None makes a folder."""
+
+    def read(names, attempts="latest"):
+        source = tmp_path / "submissions"
+        source.mkdir()
+        for name, content in names.items():
+            if content is None:
+                lay_out(source / name, RIGHT)
+            else:
+                (source / name).write_bytes(content)
+        return read_export(source, attempts)
+
+    return read
+
+
+@pytest.mark.parametrize("name, submission_id, student, late", NAMES)
+def test_a_files_name_says_whose_it_is(download, name, submission_id, student, late):
+    export = download({name: CODE if "." in name else None, "other.zip": CODE})
+    (one,) = [one for one in export.submissions if one.id == submission_id]
+    platform, user = submission_id.split("_", 1)
+    user = user.rpartition("_")[0] if platform == "canvas" else user
+    assert one.students == (Student(f"{platform}:{user}", student, **{f"{platform}_id": user}),)
+    assert one.late == late and export.notes == () and len(export.submissions) == 2
+
+
+def test_two_of_one_name_are_told_apart(download):
+    export = download({f"silvamaria_{n}_{n}_work.zip": CODE for n in (1, 2)})
+    assert len({one.students[0].key for one in export.submissions}) == 2
+    assert any("silvamaria" in note for note in export.notes)
+
+
+# -- several attempts, several files ---------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    "attempts, expected", [("latest", [3]), ("all", [1, 2, 3]), ("best", [1, 2, 3])]
+)
+def test_uploads_of_canvas_are_attempts_in_the_order_of_their_numbers(download, attempts, expected):
+    names = ("ada_1_9_work.zip", "ada_1_10_work-1.zip", "ada_LATE_1_100_work-2.zip")
+    export = download(dict.fromkeys(names, CODE), attempts)
+    assert sorted(one.attempt for one in export.submissions) == expected
+    last = max(export.submissions, key=lambda one: one.attempt)
+    assert (last.id, last.number, last.late) == ("canvas_1_100", 100, True)
+    said = " ".join(export.notes)
+    assert "several archives" not in said
+    assert ("points are not all recorded" in said) == (attempts == "best")
+
+
+def test_zips_of_different_names_are_noted(download):
+    export = download({"ada_1_9_code.zip": CODE, "ada_1_10_params.zip": CODE})
+    assert [one.id for one in export.submissions] == ["canvas_1_10"]
+    assert any("several archives" in note for note in export.notes)
+
+
+def test_loose_files_make_one_submission_with_their_own_names(download, tmp_path):
+    files = {
+        "ada_1_9_dataset.py": b"x = 1\n",
+        "ada_LATE_1_12_dataset-1.py": b"x = 2\n",
+        "ada_1_10_vanilla.model-1.params": b"weights",
+        "ada_1_11_notes": b"",
+    }
+    export = download(files)
+    (one,) = export.submissions
+    assert one.id == "canvas_1_12" and one.late
+    with one.upload.tree(tmp_path) as top:
+        assert {name: top.file(name).read() for name in top.names} == {
+            "dataset.py": b"x = 2\n",
+            "vanilla.model.params": b"weights",
+            "notes": b"",
+        }
+    assert [*map(str.split, export.notes)][0][0] == "ada_1_9_dataset.py" and len(export.notes) == 1
+
+
+def test_files_beside_a_zip_are_noted(download):
+    export = download({"ada_1_9_work.zip": CODE, "ada_1_10_report.pdf": b"%PDF"})
+    assert [one.id for one in export.submissions] == ["canvas_1_9"]
+    (note,) = export.notes
+    assert note.startswith("ada_1_10_report.pdf is left out")
+
+
+def test_a_text_that_was_typed_into_moodle_hides_no_file(download):
+    typed = {
+        "Ada_1_assignsubmission_onlinetext": None,
+        "Bob_2_assignsubmission_onlinetext_onlinetext.html": b"<p>hello</p>",
+    }
+    export = download(typed | {"Ada_1_assignsubmission_file": None})
+    assert [one.id for one in export.submissions] == ["moodle_1", "moodle_2"]
+    assert export.submissions[0].upload.location == "Ada_1_assignsubmission_file"
+    assert [note.split()[0] for note in export.notes] == ["Ada_1_assignsubmission_onlinetext"]
+
+
+def test_several_zips_of_moodle_are_noted(download):
+    names = [f"Ada_1_assignsubmission_file_{n}.zip" for n in ("a", "b")]
+    export = download(dict.fromkeys(names, CODE), "all")
+    assert len({one.id for one in export.submissions}) == 2
+    assert any("several archives" in note for note in export.notes)
+
+
+# -- what is sent ----------------------------------------------------------------------------------
+
+
+def test_equal_uploads_are_sent_as_equal_bytes_and_others_are_not(tmp_path):
+    source, same = tmp_path / "class", {"submission/a.py": b"x = 1\n"}
+    files = {
+        "one": same,
+        "two": same | {".venv/lib/torch.py": b"never searched"},
+        "three": {"submission/a.py": b"x = 2\n"},
+        "four": {"submission/b.py": b"x = 1\n"},
+        "five": {"submission/a.py": Link("x = 1\n")},
+    }
+    for name, content in files.items():
+        lay_out(source / name, Content("", "", content))
+    packs = [one.upload.pack() for one in in_order(read_export(source), *files)]
+    assert packs[0] == packs[1] and len(set(packs)) == 4
+
+
+def test_an_upload_that_is_only_an_archive_is_sent_as_it_is(download):
+    export = download({"ada_1_9_work.zip": CODE + b"", "bob.tar.gz": b"\x1f\x8b damaged"})
+    sent = {one.id.split("_")[0]: one.upload.pack() for one in export.submissions}
+    assert sent == {"canvas": CODE, "upload": b"\x1f\x8b damaged"}
+
+
+def test_a_file_that_is_too_large_to_be_graded_takes_no_space(tmp_path):
+    source, files = tmp_path / "class", dict(RIGHT.files)
+    lay_out(source / "ada", Content("", "", files | {"x.params": b""}))
+    os.truncate(source / "ada" / "x.params", MAX_OUTPUT_BYTES + 1)
+    (one,) = read_export(source).submissions
+    assert len(one.upload.pack()) < 1 << 20
+    omission = f"x.params ({MAX_OUTPUT_BYTES + 1} bytes, more than {MAX_OUTPUT_BYTES})"
+    assert taken(one, tmp_path / "work") == files | {omission: None}
+
+
+def test_a_name_that_is_no_text_is_refused_by_the_grader(tmp_path):
+    source, name = tmp_path / "class", os.fsdecode(b"submission/\xff.py")
+    lay_out(source / "ada", Content("", "", RIGHT.files | {name: b""}))
+    (one,) = read_export(source).submissions
+    found = taken(one, tmp_path / "work")
+    assert found.pop("submission/a.py") and [*found][0].endswith(".py' (its name is not text)")
+
+
+def test_a_flood_is_refused_in_one_line(tmp_path, monkeypatch):
+    monkeypatch.setattr(submissions, "MAX_BYTES", 1000)
+    source = tmp_path / "class"
+    lay_out(source / "many", Content("", "", {f"submission/{n}.py": b"" for n in range(2_001)}))
+    lay_out(source / "large", Content("", "", {"a.py": bytes(600), "b.py": bytes(401)}))
+    lay_out(source / "most", Content("", "", {"a.py": bytes(600), "b.py": bytes(400)}))
+    many, large, most = in_order(read_export(source), "many", "large", "most")
+    assert "too many files, more than 2000" in taken(many, tmp_path / "1")
+    assert "too large" in taken(large, tmp_path / "2")
+    assert len(taken(most, tmp_path / "3")) == 2
+
+
+# -- links -----------------------------------------------------------------------------------------
+
+
+def test_a_link_is_refused_in_a_folder_and_in_a_zip(tmp_path):
+    source = tmp_path / "class"
+    lay_out(source / "ada", Content("", "", {"submission": Link("/etc"), "b.py": b"x = 1\n"}))
+    lay_out(source / "bob", RIGHT)
+    for each in (source, pack(source)):
+        ada, bob = in_order(read_export(each), "ada", "bob")
+        assert "submission is a link" in taken(ada, tmp_path / each.suffix / "ada")
+        assert "submission/a.py" in taken(bob, tmp_path / each.suffix / "bob")
+
+
+def test_no_link_is_followed_that_took_a_folders_place_meanwhile(tmp_path):
+    source = tmp_path / "class"
+    lay_out(source / "ada", RIGHT)
+    (one,) = read_export(source).submissions
+    folders = [folder for folder, _ in one.upload.files()]
+    assert folders[0].file("a.py").read() == b"x = 1\n"
+    (source / "ada" / "submission").rename(tmp_path / "elsewhere")
+    (source / "ada" / "submission").symlink_to(tmp_path / "elsewhere")
+    with pytest.raises(OSError):
+        folders[0].file("a.py")
+
+
+def test_a_hard_link_to_the_reference_is_refused(tmp_path, monkeypatch):
+    monkeypatch.setattr(paths, "SOLUTIONS", tmp_path / "solutions")
+    (tmp_path / "solutions").mkdir()
+    (tmp_path / "solutions" / "secret.py").write_text("x = 1\n", encoding="utf-8")
+    (tmp_path / "own.py").write_text("x = 1\n", encoding="utf-8")
+    source = tmp_path / "class"
+    for name, linked in (("ada", "solutions/secret.py"), ("bob", "own.py")):
+        lay_out(source / name, RIGHT)
+        os.link(tmp_path / linked, source / name / "submission" / "b.py")
+    ada, bob = in_order(read_export(source), "ada", "bob")
+    assert "submission/b.py is a hard link to a file outside" in taken(ada, tmp_path / "1")
+    assert "submission/b.py" in taken(bob, tmp_path / "2")
+
+
+# -- the source ------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    "name, expected",
+    [
+        ("../../ada/x.py", "leads outside"),
+        ("a/" * 101 + "x.py", "nested too deeply"),
+        ("ada/submission/a.py", "twice"),
+    ],
+)
+def test_an_odd_entry_of_a_zip_is_noted(tmp_path, name, expected):
+    with zip_of_a_class(tmp_path / "class.zip") as writer, warnings.catch_warnings():
+        warnings.simplefilter("ignore")  # zipfile warns of the duplicated name
+        writer.writestr(name, "x = 2\n")
+    export = read_export(tmp_path / "class.zip")
+    assert len(export.submissions) == 2
+    assert sum(expected in note for note in export.notes) == 1
+
+
+@contextmanager
+def zip_of_a_class(path, first="ada"):
+    with zipfile.ZipFile(path, "w") as writer:
+        writer.writestr(f"{first}/submission/a.py", "x = 1\n")
+        writer.writestr("grace/submission/a.py", "x = 1\n")
+        yield writer
+
+
+def test_names_of_a_zip_are_read_as_macs_write_them(tmp_path):
+    source, name = tmp_path / "class.zip", "Zoë!"  # five bytes of UTF-8, not marked as such
+    with zip_of_a_class(source, "#####"):
+        pass
+    source.write_bytes(source.read_bytes().replace(b"#####", name.encode()))
+    in_order(read_export(source), name, "grace")
+
+
+@pytest.mark.parametrize(
+    "make, message",
+    [
+        (lambda path: None, "can't be read: No such file"),
+        (lambda path: path.mkdir(), "contains no submissions"),
+        (lambda path: path.write_bytes(b"%PDF-1.7"), "can't be read as a zip"),
+        (lambda path: path.write_bytes(zipped({})), "contains no submissions"),
+        (lambda path: path.write_bytes(zipped({"x.txt": b""})), "contains no submissions"),
+        (lambda path: lay_out(path, RIGHT), "is a single submission; expected a class"),
+        (lambda path: path.write_bytes(zipped(RIGHT.files)), "is a single submission"),
+        (lambda path: lay_out(path, Content("", "", {"a.py": b""})), "is a single submission"),
+        (lambda path: Store.create(path).close(), "is a class's folder of results"),
+    ],
+)
+def test_what_is_no_class_is_refused(tmp_path, make, message):
+    make(tmp_path / "source")
+    with pytest.raises(UsageError, match=message):
+        read_export(tmp_path / "source")
+
+
+def test_a_zip_that_was_cut_short_is_refused(made, tmp_path):
+    packed, short = made("gradescope", True).source.read_bytes(), tmp_path / "short.zip"
+    for length in (0, 100, len(packed) // 2, len(packed) - 1):
+        short.write_bytes(packed[:length])
+        with pytest.raises(UsageError, match="was the download complete"):
+            read_export(short)
+
+
+def test_a_class_of_one_and_wrapping_folders(tmp_path):
+    for depth, top in enumerate(("", "outer/", "outer/inner/")):
+        source = tmp_path / f"class{depth}"
+        lay_out(source / f"{top}ada", RIGHT)
+        in_order(read_export(source), "ada")
+
+
+def test_results_beside_the_class_are_left_out(tmp_path):
+    lay_out(tmp_path / "class" / "ada", RIGHT)
+    Store.create(tmp_path / "class" / "results").close()
+    export = read_export(tmp_path / "class")
+    assert len(export.submissions) == 1
+    assert export.notes == ("results is left out: it is a class's folder",)
+
+
+def test_a_class_in_the_repository_is_noted(root):
+    notes = read_export(root / "tests" / "golden").notes
+    assert any("is inside the repository" in note for note in notes)
