@@ -8,18 +8,15 @@ import os
 import re
 import shutil
 import zipfile
-from pathlib import Path
 
 import pytest
 
-from grading.edition import EDITION
 from grading.markers import fingerprints
 from tests.interpreter import python
 from tests.laid_out import TINY
 from tests.project import ROOT, copy_of_the_project, make
+from tests.student.folder import students_copy
 from tools.commands import PIPELINES
-from tools.starter import edition_file
-from tools.student import TAKEN
 
 ANSWERS = "solutions/data/birth_test.tsv"
 SMOKE = ("--recipe", "smoke", "--threads", "1", "--dtype", "float32")
@@ -55,18 +52,6 @@ def test_the_starter_earns_nothing_and_reads_no_traceback(tree):
     for test in result["tests"]:
         assert "Traceback" not in test["message"]
         assert test["outcome"] in ("failed", "missing file", "passed"), test
-
-
-def students_copy(tree, target):
-    """Copy the files that students get unchanged, and the starter."""
-    for pattern in (*TAKEN, "src/submission/*"):
-        for path in filter(Path.is_file, tree.glob(pattern)):
-            copied = target / path.relative_to(tree)
-            copied.parent.mkdir(parents=True, exist_ok=True)
-            shutil.copy2(path, copied)
-    (target / EDITION).write_bytes(edition_file(tree, "xcs224n"))
-    assert not (target / "autograder").exists() and not (target / "solutions").exists()
-    return target
 
 
 def test_a_students_copy_grades_basic_tests_and_runs_hidden_ones(tree, demo, tmp_path):

@@ -98,7 +98,8 @@ def contents(repo: Path, edition: str, made: build.Made, paper: str) -> dict[str
     files["colab.ipynb"] = notebooks.to_bytes(colab)
     files["README.md"] = readme(repo, edition, paper).encode()
     files["AGENTS.md"] = agents(repo, edition, paper).encode()
-    files[".vscode/launch.json"] = settings(repo, edition, paper).encode()
+    files[".vscode/launch.json"] = launch(repo, edition, paper).encode()
+    files[".vscode/settings.json"] = (repo / STUDENT / "settings.json").read_bytes()
     return files
 
 
@@ -141,7 +142,7 @@ def agents(repo: Path, edition: str, paper: str) -> str:
     return sheet.page("student/AGENTS.md.j2", **words)
 
 
-def settings(repo: Path, edition: str, paper: str) -> str:
+def launch(repo: Path, edition: str, paper: str) -> str:
     """Render .vscode/launch.json, which debugs one test."""
     return Sheet(repo, describe(repo, edition), paper).page("student/launch.json.j2")
 

@@ -8,6 +8,7 @@ a judge that is handed in, and only run without one. docs/architecture.md follow
 through all of it. Each line here uses only what is below it:
 
     cli.py, watch.py      the command, once and after each save
+    pytest_plugin.py      pytest in a student's copy
     runner.py             a submission is staged, its tests are judged
     cases.py              what a test is and observes by its probes; an assignment's tests
     history.py            what changed since the last run

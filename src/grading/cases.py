@@ -648,7 +648,9 @@ def select(bound: list[BoundTest], words: tuple[str, ...]) -> list[BoundTest]:
             close = difflib.get_close_matches(word, [t.spec.test_id for t in bound], 1)
             meant = f"did you mean {close[0]!r}?" if close else ""
             advice = meant or f"questions with tests are {', '.join(known)}"
-            raise UsageError(f"no test or question {word!r}; {advice}; --list prints all tests")
+            raise UsageError(
+                f"no test or question {word!r}; {advice}; src/grader.py --list prints all tests"
+            )
         chosen.extend(matching)
     return [t for t in bound if t in chosen]
 

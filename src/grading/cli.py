@@ -27,7 +27,7 @@ from .cases import HINTS, BoundTest, QuestionSet, derive_seed, select
 from .edition import Edition, load_assignment
 from .errors import GradingError, UsageError
 from .local_pool import LocalPool
-from .pool import InProcessPool, Pool, clean_environment, command
+from .pool import InProcessPool, Pool, clean_environment, command, in_process_line, is_debugged
 from .results import Results, TestResult, write_atomically
 from .runner import Observer, Options, Runner
 from .staging import Staged
@@ -160,7 +160,7 @@ class Command:
 
     def open_pool(self, asked: argparse.Namespace, seed: int) -> Pool:
         if asked.in_process:
-            print("In-process: no isolation and no limits; this result does not count.\n")
+            print(f"{in_process_line()}\n")
             return InProcessPool()
         return LocalPool(derive_seed(seed, "hash"), always_fresh=asked.fresh)
 
@@ -170,6 +170,12 @@ class Command:
 
     def grade(self, runner: Runner, asked: argparse.Namespace) -> int:
         """Grade once, or after each save; return an ExitCode."""
+        if is_debugged() and not asked.in_process:
+            flags = [flag for flag, path in self.outputs(asked).items() if path]
+            if flags or asked.watch:
+                flag = "--watch" if asked.watch else flags[0]
+                raise UsageError(f"{flag} can't be used under a debugger: tests run in process")
+            asked.in_process = True
         seed = secrets.randbits(63) if asked.seed is None else asked.seed
         with contextlib.closing(self.open_pool(asked, seed)) as pool:
             if not asked.watch:

@@ -179,6 +179,17 @@ def scratch_folder(work: Path) -> Iterator[Path]:
         shutil.rmtree(scratch, ignore_errors=True)
 
 
+def is_debugged() -> bool:
+    """Return whether an editor's debugger is attached, which stops only in this process."""
+    return not {"debugpy", "pydevd"}.isdisjoint(sys.modules)
+
+
+def in_process_line() -> str:
+    """Return the line that says that tests run in this process, and what that means."""
+    why = "A debugger is attached. " if is_debugged() else ""
+    return f"{why}In-process: no isolation and no limits; this result does not count."
+
+
 class InProcessPool:
     """Runs probes in the grader's own process, only for debugging (`--in-process`).
 

@@ -88,6 +88,7 @@ def test_students_get_what_they_need_and_nothing_else(files):
         "constraints.txt",
         "pyproject.toml",
         ".vscode/launch.json",
+        ".vscode/settings.json",
         "src/environment.py",
         "LICENSE",
         "NOTICE",

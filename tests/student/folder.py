@@ -1,10 +1,15 @@
 """A student's folder, and a command in it."""
 
+import shutil
 from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
 
 import pytest
+
+from grading.edition import EDITION
+from tools.starter import edition_file
+from tools.student import TAKEN, project
 
 
 @dataclass
@@ -23,3 +28,16 @@ class Folder:
         out, err = self.capture.readouterr()
         assert "Traceback" not in err
         return code, out, err
+
+
+def students_copy(tree: Path, target: Path) -> Path:
+    """Copy the starter and what students get besides it, except for the sheet and the demo."""
+    for pattern in (*TAKEN, "src/submission/*"):
+        for path in filter(Path.is_file, tree.glob(pattern)):
+            copied = target / path.relative_to(tree)
+            copied.parent.mkdir(parents=True, exist_ok=True)
+            shutil.copy2(path, copied)
+    (target / EDITION).write_bytes(edition_file(tree, "xcs224n"))
+    (target / "pyproject.toml").write_text(project(tree), encoding="utf-8")
+    assert not (target / "autograder").exists() and not (target / "solutions").exists()
+    return target
