@@ -30,7 +30,6 @@ from typing import Any
 import pytest
 
 from . import history, paths, runner
-from .attempt import Run
 from .cases import BoundTest, QuestionSet, derive_seed, select
 from .cli import PATIENCE, STAFF
 from .edition import load_assignment
@@ -91,7 +90,7 @@ class Grading:
         for test in self._tests:
             self._files[_file(test.case).resolve()].append(test)
         self._stack = contextlib.ExitStack()
-        self._run: Run
+        self._run: runner.Run
         self._results: Results | None = None
 
     def nodes(self, word: str) -> list[str]:
