@@ -12,35 +12,35 @@ import os
 import secrets
 import socket
 import subprocess
-import sys
 import tempfile
 import threading
 import time
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import AbstractContextManager
-from dataclasses import replace
+from dataclasses import asdict, replace
 from pathlib import Path
 from typing import Any
 
 from grading import wire
 from grading.errors import GradingError
 from grading.pool import (
-    FLAGS,
     MAX_FRAME_BYTES,
     START_S,
     Ending,
     Finished,
     Job,
     clean_environment,
+    command,
     read_answer,
     text_of,
 )
 from grading.worker import MAX_OUTPUT_BYTES, READY
 
-from ..paths import ROOT, SRC
-from . import authority, leftovers, sandbox
+from ..paths import ROOT
+from . import authority, leftovers, sandbox, users
 from .sandbox import Layers
 
+UNKNOWN = "unknown"  # the reason of a worker whose guardian was killed
 GRACE_S = 10.0  # for the guardian, after the wall-clock limit
 
 
@@ -51,23 +51,11 @@ def read_report(report: bytes) -> tuple[Ending, bool]:
         GradingError: the guardian failed.
     """
     if not report:
-        return Ending(0, 9, "unknown", 0.0, 0.0, 0), False
+        return Ending(0, 9, UNKNOWN, 0.0, 0.0, 0), False
     content = json.loads(report)
     if "failed" in content:
         raise GradingError(f"the guardian failed: {content['failed']}")
     return Ending(**content["ending"]), content["is_clean"]
-
-
-def _command(call: str) -> list[str]:
-    """Return the command that runs a zygote, which can import our code and nothing of the user's.
-
-    The root, in which `autograder` is, contains more than workers may import.
-    """
-    code = (
-        f"import sys; sys.path[:0] = [{str(SRC)!r}, {str(ROOT)!r}]; "
-        f"from autograder.isolation.zygote import main; del sys.path[1]; {call}"
-    )
-    return [sys.executable, *FLAGS, "-c", code]
 
 
 class ConfinedPool:
@@ -91,6 +79,7 @@ class ConfinedPool:
         self._uids = itertools.count(secrets.randbelow(1 << 20))  # see users.claim
         self._zygotes: dict[bool, Zygote] = {}
         self._guardians: set[socket.socket] = set()  # of the running jobs
+        self._lost = contextlib.ExitStack()  # closes the claims of killed guardians' uids
         self._is_abandoned = False
         self._lock = threading.Lock()
 
@@ -103,20 +92,31 @@ class ConfinedPool:
         memory_bytes = min(job.limits.memory_bytes, sandbox.memory_of_a_test())
         job = replace(job, limits=replace(job.limits, memory_bytes=memory_bytes))
         scratch = Path(tempfile.mkdtemp(prefix="scratch-", dir=job.work))
-        uid = next(self._uids) if self.layers.root and job.role == "submission" else None
-        staged = Path(job.request["submission"])
-        message = {
-            "probe": job.request["probe"],
-            "limits": job.limits.as_dict(),
-            "scratch": str(scratch),
-            "confinement": sandbox.for_worker(self.layers, uid, staged, scratch).as_dict(),
-        }
+        uid, claims = None, contextlib.ExitStack()
         try:
+            if self.layers.root and job.role == "submission":
+                uid, claim = users.claim(next(self._uids))
+                claims.callback(os.close, claim)
+                os.chown(scratch, uid, uid)
+            confinement = sandbox.for_worker(
+                self.layers, uid, Path(job.request["submission"]), scratch
+            )
+            message = {
+                "probe": job.request["probe"],
+                "limits": job.limits.as_dict(),
+                "scratch": str(scratch),
+                "confinement": asdict(confinement),
+            }
+            fds = [] if uid is None else [claim]
             try:
-                return self._zygote(job.torch).run(job, message, self._running)
+                finished = self._zygote(job.torch).run(job, message, fds, self._running)
             except ZygoteKilled:
-                return self._zygote(job.torch).run(job, message, self._running)
+                finished = self._zygote(job.torch).run(job, message, fds, self._running)
+            if finished.ending.reason == UNKNOWN:
+                self._lost.enter_context(claims.pop_all())  # no other test of this run gets it
+            return finished
         finally:
+            claims.close()
             leftovers.remove_tree(scratch)
 
     def warm(self, with_torch: bool) -> None:
@@ -143,6 +143,7 @@ class ConfinedPool:
         for zygote in self._zygotes.values():
             zygote.close()
         self._zygotes.clear()
+        self._lost.close()
 
     def _zygote(self, with_torch: bool) -> Zygote:
         with self._lock:
@@ -166,8 +167,10 @@ class Zygote:
         self._control, theirs = socket.socketpair(socket.AF_UNIX, socket.SOCK_SEQPACKET)
         with theirs:
             fd = theirs.fileno()
+            # The root, in which `autograder` is, contains more than workers may import.
+            load = f"sys.path.insert(1, {str(ROOT)!r}); from autograder.isolation import zygote"
             self._process = subprocess.Popen(
-                _command(f"main({fd}, {with_torch})"),
+                command(f"{load}; del sys.path[1]; zygote.main({fd}, {with_torch})"),
                 env=environment,
                 pass_fds=[fd],
                 stdin=subprocess.DEVNULL,
@@ -185,12 +188,14 @@ class Zygote:
         self,
         job: Job,
         message: dict[str, Any],
+        claims: list[int],
         running: Callable[[socket.socket], AbstractContextManager[None]],
     ) -> Finished:
         """Let a worker do a job.
 
         Args:
             message: for the guardian.
+            claims: the descriptor that holds the claim of its uid, if it has one.
             running: what the job runs in, given its guardian.
 
         Raises:
@@ -206,7 +211,7 @@ class Zygote:
         sender.start()
         theirs = [request_r, frame_w, output_w]
         try:
-            guardian = self._send(json.dumps(message).encode("utf-8"), theirs)
+            guardian = self._send(json.dumps(message).encode("utf-8"), [*theirs, *claims])
         finally:
             for fd in theirs:
                 os.close(fd)

@@ -14,7 +14,7 @@ import os
 import sys
 import time
 from contextlib import suppress
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
 from pathlib import Path
 
 from grading.limits import MEMORY_BYTES, Limits
@@ -41,8 +41,7 @@ class Confinement:
     """Which layers a worker takes besides limits, and which files it may access.
 
     Attributes:
-        uid: the user to become, or None to remain the same user. A guardian is told where to begin
-            its search for a free one, and puts that here (`users.claim`).
+        uid: the user to become, or None to remain the same user.
         landlock, seccomp: whether to use them.
         readable: files, and folders below which the worker may read.
         writable: files and folders where it may also write: its scratch folder and /dev/null.
@@ -55,9 +54,6 @@ class Confinement:
     readable: tuple[str, ...] = ()
     writable: tuple[str, ...] = ()
     most_tasks: int | None = None
-
-    def as_dict(self) -> dict:
-        return asdict(self)
 
 
 @dataclass(frozen=True)

@@ -16,17 +16,16 @@ FIRST_UID, UIDS = 61_000, 4_000  # beyond adduser's; systemd's dynamic users lie
 CLAIMS = Path("/run/grading-uids")  # which of these are in use; root's alone
 
 
-@contextlib.contextmanager
-def claim(first: int) -> Iterator[int]:
-    """Claim a uid that nothing else uses.
+def claim(first: int) -> tuple[int, int]:
+    """Claim a uid that nothing else uses; return it, and the descriptor that holds the claim.
 
     At the end of a test, everything that runs as its uid is killed, so two tests must never share
     one. A claim is a lock on a byte of CLAIMS: the kernel grants it to one open file, and frees it
-    when the guardian that has this file open ends, however it ends. It is a file because a name
-    (such as an abstract socket) belongs to a namespace: a grader on the machine itself reaches the
-    processes of one in a container, so both must see the same claims (`tools/container.py`). Users
-    that make no claims are recognized by their processes: services, and code whose guardian was
-    killed.
+    when the last process that has this file open has closed it or ended: the grader, or a guardian
+    that outlives it. It is a file because a name (such as an abstract socket) belongs to a
+    namespace: a grader on the machine itself reaches the processes of one in a container, so both
+    must see the same claims (`tools/container.py`). Users that make no claims, such as services,
+    are recognized by their processes.
 
     Args:
         first: where to begin; uids follow each other in a circle.
@@ -35,14 +34,12 @@ def claim(first: int) -> Iterator[int]:
         OSError: all are in use, or claims can't be recorded.
     """
     claims = os.open(CLAIMS, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600)
-    try:
-        uids = (FIRST_UID + (first + number) % UIDS for number in range(UIDS))
-        free = next((u for u in uids if _lock_byte(claims, u) and not processes_of(u)), None)
-        if free is None:
-            raise OSError(f"all {UIDS} uids for tests are in use")
-        yield free
-    finally:
-        os.close(claims)
+    uids = (FIRST_UID + (first + number) % UIDS for number in range(UIDS))
+    for uid in uids:
+        if _lock_byte(claims, uid) and not processes_of(uid):
+            return uid, claims
+    os.close(claims)
+    raise OSError(f"all {UIDS} uids for tests are in use")
 
 
 def _lock_byte(claims: int, uid: int) -> bool:

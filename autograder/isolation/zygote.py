@@ -20,7 +20,7 @@ import signal
 import socket
 import sys
 import traceback
-from dataclasses import asdict, replace
+from dataclasses import asdict
 from typing import Any
 
 from grading import importing, wire, worker
@@ -28,9 +28,9 @@ from grading.limits import Limits
 from grading.pool import Ending
 
 from . import guardian, leftovers, sandbox, users
-from .import_clock import Clock
+from .guardian import Clock
 
-DESCRIPTORS = 3  # request, frame, output
+DESCRIPTORS = 4  # request, frame, output; the claim of a uid, if it has one
 ZYGOTES_SCORE = 500  # see sandbox.offer
 REQUEST_FD, FRAME_FD = 3, 4  # where the worker finds its own
 
@@ -107,20 +107,18 @@ def _do(job: dict[str, Any], fds: list[int], parent: int) -> Ending:
     guardian.become_subreaper()
     _import_probe(job["probe"])
     confinement = sandbox.Confinement(**job["confinement"])
-    with contextlib.ExitStack() as claims:
-        if confinement.uid is not None:
-            uid = claims.enter_context(users.claim(confinement.uid))
-            confinement = replace(confinement, uid=uid)
-            os.chown(job["scratch"], uid, uid)
-        limits, clock = Limits(**job["limits"]), Clock()
-        pid = os.fork()
-        if pid == 0:
-            _work(job, limits, confinement, fds, clock)
-        for fd in fds:
-            os.close(fd)
-        ending = guardian.watch(pid, limits, parent, job["scratch"], clock)
-        _clean_up(confinement)
-        return ending
+    pipes, claims = fds[:3], fds[3:]
+    limits, clock = Limits(**job["limits"]), Clock()
+    pid = os.fork()
+    if pid == 0:
+        _work(job, limits, confinement, pipes, clock)
+    for fd in pipes:
+        os.close(fd)
+    ending = guardian.watch(pid, limits, parent, job["scratch"], clock)
+    _clean_up(confinement)
+    for fd in claims:
+        os.close(fd)
+    return ending
 
 
 def _clean_up(confinement: sandbox.Confinement) -> None:

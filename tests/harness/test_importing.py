@@ -111,10 +111,10 @@ def test_a_worker_that_lies_about_its_imports_gets_their_limit_and_no_more(
     body = f"""
 def copying_query(keys, j):
     import gc, math, time
-    from autograder.isolation import import_clock
-    clock = next(o for o in gc.get_objects() if isinstance(o, import_clock.Clock))
-    import_clock.NOTE.pack_into(clock._shared, 1, {FORGERIES[says]})
-    import_clock.NOTE.pack_into(clock._shared, 1 + import_clock.NOTE.size, {FORGERIES[says]})
+    from autograder.isolation import guardian
+    clock = next(o for o in gc.get_objects() if isinstance(o, guardian.Clock))
+    guardian.NOTE.pack_into(clock._shared, 1, {FORGERIES[says]})
+    guardian.NOTE.pack_into(clock._shared, 1 + guardian.NOTE.size, {FORGERIES[says]})
     while True: pass
 """
     result = grade_hastily(append(submission, body), *ASKED[:1])[ASKED[0]]

@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from autograder.isolation import confined_pool
+from autograder.isolation import confined_pool, users
 from grading.verdicts import Outcome
 
 ID = "3a-0-basic"
@@ -129,3 +129,33 @@ def test_the_kernel_is_offered_workers_first_then_the_zygote(write_query, grade,
     usual = int(Path("/proc/self/oom_score_adj").read_text(encoding="ascii"))
     score = Path(f"/proc/{zygote_of()}/oom_score_adj").read_text(encoding="ascii")
     assert int(score) == max(500, usual)
+
+
+@pytest.mark.skipif(os.geteuid() != 0, reason="needs root")
+def test_no_other_test_of_the_run_gets_the_uid_of_a_killed_guardian(
+    write_query, grade, pools, zygote_of, monkeypatch
+):
+    slow = write_query("import time\ntime.sleep(3)\n" + RIGHT)
+    uids = []
+    claim = users.claim
+
+    def claim_from_the_same(_: int) -> tuple[int, int]:
+        uid, claims = claim(0)
+        uids.append(uid)
+        return uid, claims
+
+    monkeypatch.setattr(users, "claim", claim_from_the_same)
+    grade(write_query(RIGHT), ID)
+    grade(write_query(RIGHT), ID)
+    assert uids[0] == uids[1]  # a test that ended frees its uid
+
+    def kill_both(guardian: int) -> None:
+        os.kill(guardian, signal.SIGSTOP)
+        for each in (*children(guardian), guardian):
+            kill(each)
+
+    killer = when_code_runs(zygote_of(), kill_both)
+    assert grade(slow, ID)[ID].outcome is Outcome.KILLED
+    killer.join()
+    grade(write_query(RIGHT), ID)
+    assert uids[-1] != uids[-2]

@@ -7,7 +7,7 @@ from dataclasses import replace
 import pytest
 
 from autograder.isolation import guardian, kernel, leftovers, sandbox
-from autograder.isolation.import_clock import Imports
+from autograder.isolation.guardian import Imports
 from grading import verdicts
 from grading.limits import Limits
 from grading.verdicts import Outcome

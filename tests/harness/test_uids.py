@@ -25,7 +25,7 @@ UID, UIDS = 65_100, 200  # a range that no other tests use
 FORCED = f"""from autograder.isolation import users
 users.FIRST_UID, users.UIDS = {UID}, {UIDS}
 """
-SLEEPER = """import subprocess; uid = users.claim(0).__enter__(); print("took", uid, flush=True)
+SLEEPER = """import subprocess; uid, _ = users.claim(0); print("took", uid, flush=True)
 process = subprocess.Popen(["sleep", "3"], user=uid, group=uid, extra_groups=[])
 print("ended with", process.wait())
 """
@@ -42,7 +42,7 @@ def claim() -> Iterator[Callable[[int], tuple[int, subprocess.Popen]]]:
 
     def start(first: int = UID) -> tuple[int, subprocess.Popen]:
         code = f"import sys; sys.path[:0] = [{str(paths.SRC)!r}, {str(paths.ROOT)!r}]\n{FORCED}"
-        code += f"with users.claim({first - UID}) as uid: print(uid, flush=True); sys.stdin.read()"
+        code += f"uid, _ = users.claim({first - UID}); print(uid, flush=True); sys.stdin.read()"
         process = subprocess.Popen(
             [sys.executable, "-c", code], stdin=subprocess.PIPE, stdout=subprocess.PIPE
         )

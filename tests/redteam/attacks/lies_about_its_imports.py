@@ -4,12 +4,12 @@ def attack(keys, j):
     import gc
     import time
 
-    from autograder.isolation import import_clock
+    from autograder.isolation import guardian
 
-    clocks = [o for o in gc.get_objects() if isinstance(o, import_clock.Clock)]
+    clocks = [o for o in gc.get_objects() if isinstance(o, guardian.Clock)]
     while True:
         for clock in clocks:
-            for place in (1, 1 + import_clock.NOTE.size):
+            for place in (1, 1 + guardian.NOTE.size):
                 now = time.process_time(), time.monotonic()
-                import_clock.NOTE.pack_into(clock._shared, place, True, 0.0, 0.0, *now)
+                guardian.NOTE.pack_into(clock._shared, place, True, 0.0, 0.0, *now)
             clock._shared[0] = (clock._shared[0] + 1) % 256
