@@ -1,22 +1,55 @@
-"""What a run whose score counts requires of its pool and its seed.
+"""A run whose score counts: what it requires of its pool and its seed.
+
+    results = grade(runner, Options(submission, edition=..., selection=...), seed)
 
 See `isolation/authority.py` for how the confinement is verified.
 """
 
 from __future__ import annotations
 
+import contextlib
 import hashlib
 import hmac
+from dataclasses import replace
 
 from grading.cases import derive_seed
 from grading.errors import GradingError, UsageError
 from grading.local_pool import LocalPool
 from grading.pool import Pool
+from grading.results import Results
+from grading.runner import Observer, Options, Runner
 
 from . import isolation, paths
 
 SECRET = "grading_secret"  # in solutions/data
 GUESSABLE = 1 << 40  # all smaller seeds can be tried out while a test runs
+
+
+def grade(
+    runner: Runner,
+    options: Options,
+    seed: int,
+    pool: Pool | None = None,
+    observer: Observer | None = None,
+) -> Results:
+    """Grade one submission so that its score counts, and return the results.
+
+    Args:
+        runner: of the course, with its judges: `judging.course_runner`.
+        options: the submission's path, the edition and the selected tests, at least.
+        seed: see `large_seed`.
+        pool: one that is kept between submissions; None: one that is opened for this run.
+
+    Raises:
+        SubmissionError: there is nothing to grade.
+        UsageError: options are wrong, or the description is.
+        GradingError: the run can't be authoritative, or the grader failed.
+    """
+    options, seed = replace(options, counts=True), large_seed(seed)
+    if pool is not None:
+        return runner.run(options, seed, observer or Observer(), pool)
+    with contextlib.closing(open_pool(seed, counts=True)) as pool:
+        return runner.run(options, seed, observer or Observer(), pool)
 
 
 def seed_from_secret(name: str) -> int:

@@ -26,7 +26,7 @@ from grading.runner import Observer, Options, Runner, require_judging
 from grading.staging import Staged
 from grading.verdicts import ExitCode, Outcome, exit_code
 
-from .. import console, pages, paths, replay
+from .. import authoritative, console, pages, paths, replay
 from ..authoritative import SECRET, open_pool, seed_from_secret
 from . import document, leaderboard, metadata
 from .feedback import shortened
@@ -101,7 +101,6 @@ class Session(Observer):
             alias="your upload",
             name=self._name,
             edition=self._edition.name,
-            counts=True,  # a preview, too
             private=(self._root / METADATA, self._root / RESULTS, *paths.ANSWERS.glob(SECRET)),
         )
         seed = seed_of(self._about)
@@ -109,7 +108,7 @@ class Session(Observer):
         self._write()  # from the beginning, so that the canary can try to read it
         try:
             with contextlib.closing(open_pool(seed, self._authoritative)) as pool:
-                self._runner.run(options, seed, self, pool)
+                authoritative.grade(self._runner, options, seed, pool, self)
         except SubmissionError as error:
             self._refuse(str(error))
         console.show_summary(self.results)

@@ -45,18 +45,21 @@ def confined_pool(
     return ConfinedPool(hash_seed, layers or detect(), authoritative)
 
 
-def obstacles(layers: Layers) -> list[str]:
-    """Try what student code must not do; return why no run here can be authoritative, if so."""
-    with (
-        tempfile.TemporaryDirectory(prefix="grading-", ignore_cleanup_errors=True) as folder,
-        contextlib.closing(confined_pool(0, layers)) as pool,
-    ):
+def obstacles(layers: Layers, pool: ConfinedPool | None = None) -> list[str]:
+    """Try what student code must not do; return why no run here can be authoritative, if so.
+
+    Args:
+        pool: its workers; None: one that is opened for this.
+    """
+    if pool is None:
+        with contextlib.closing(confined_pool(0, layers)) as pool:
+            return obstacles(layers, pool)
+    with tempfile.TemporaryDirectory(prefix="grading-", ignore_cleanup_errors=True) as folder:
         work, staged = Path(folder), Path(folder) / "staged"
         work.chmod(0o711)
         (staged / "submission").mkdir(parents=True)
+        staged.chmod(0o755)
         try:
-            canary = authority.send_canary(pool, work, staged)
-            faults = authority.faults(layers, canary)
-            return faults + authority.exposed(layers, authority.secrets())
+            return authority.obstacles(pool, layers, work, staged, ())
         except GradingError as error:
             return [str(error)]

@@ -73,19 +73,23 @@ def require(
         UsageError: the submission's code could read secrets among the libraries.
         GradingError: the run was to be authoritative, and can't be.
     """
-    open_to_code = []
-    if paths.HIDDEN.exists():  # without judges, there are no secrets
-        open_to_code = exposed(layers, [*secrets(), *private])
-    if open_to_code and not authoritative:
-        raise UsageError(f"{open_to_code[0]}; move it elsewhere before grading")
     facts = {"authoritative": authoritative, "layers": layers.names()}
-    if not authoritative:
-        return facts
-    canary = send_canary(pool, work, staged, private)
-    obstacles = faults(layers, canary) + open_to_code
-    if obstacles:
-        raise GradingError("this run can't be authoritative: " + "; ".join(obstacles))
-    return facts | {"missing": layers.missing()}
+    if authoritative:
+        if found := obstacles(pool, layers, work, staged, private):
+            raise GradingError("this run can't be authoritative: " + "; ".join(found))
+        return facts | {"missing": layers.missing()}
+    if paths.HIDDEN.exists():  # without judges, there are no secrets
+        for open_to_code in exposed(layers, [*secrets(), *private]):
+            raise UsageError(f"{open_to_code}; move it elsewhere before grading")
+    return facts
+
+
+def obstacles(
+    pool: Pool, layers: sandbox.Layers, work: Path, staged: Path, private: Sequence[Path]
+) -> list[str]:
+    """Send a canary, and return why a run can't be authoritative, if so."""
+    found = faults(layers, send_canary(pool, work, staged, private))
+    return found + exposed(layers, [*secrets(), *private])
 
 
 def send_canary(

@@ -184,8 +184,8 @@ def _by_number(column: int, processes: bool) -> list[Instruction]:
     actions: dict[int | None, int] = dict.fromkeys(range(calls.NEWEST + 1), calls.REFUSED)
     for action in calls.LISTED:
         actions |= {numbers[column]: action for numbers in calls.calls(action).values()}
-    for number in (calls.FORK, calls.VFORK):
-        actions[number[column]] = calls.ALLOWED if processes else NO_MORE
+    for numbers in (calls.FORK, calls.VFORK):
+        actions[numbers[column]] = calls.ALLOWED if processes else NO_MORE
     # From the last number down, since a comparison finds all numbers from one on; also those of
     # x86-64's second table, x32, which are far beyond.
     program = [(JGE, 0, 1, calls.NEWEST + 1), _return(calls.ABSENT)]

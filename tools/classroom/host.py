@@ -33,7 +33,7 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any, TextIO
 
-from autograder import paths
+from autograder import isolation, paths
 from autograder.isolation import authority, confined_pool, hide_memory, leftovers, sandbox
 from autograder.isolation.guardian import resident_bytes
 from autograder.isolation.pool import ConfinedPool
@@ -175,20 +175,12 @@ class Host:
         if not self._layers.root:
             return authority.faults(self._layers, NOT_SENT)
         questions, assignment = self._runner.questions, self._runner.assignment
-        secrets: list[str | Path] = [*authority.secrets(), paths.ANSWERS]
-        with tempfile.TemporaryDirectory(prefix="canary-") as folder:
-            work, staged = Path(folder), Path(folder) / "staged"
-            work.chmod(0o711)
-            (staged / "submission").mkdir(parents=True)
-            staged.chmod(0o755)
-            try:
-                require_judging(self._runner.judging)
-                require_data(questions.open_data(assignment, paths.DATA, paths.ANSWERS))
-                canary = authority.send_canary(self._pool_of(seed), work, staged)
-            except GradingError as error:
-                return [str(error)]
-        faults = authority.faults(self._layers, canary)
-        return faults + authority.exposed(self._layers, secrets)
+        try:
+            require_judging(self._runner.judging)
+            require_data(questions.open_data(assignment, paths.DATA, paths.ANSWERS))
+        except GradingError as error:
+            return [str(error)]
+        return isolation.obstacles(self._layers, self._pool_of(seed))
 
     def _grade(self, request: dict[str, Any]) -> dict[str, Any]:
         started = time.monotonic()
