@@ -95,8 +95,7 @@ class Grading:
 
     def nodes(self, word: str) -> list[str]:
         """Return what pytest calls the tests that a word on its command line names."""
-        is_path = os.path.exists(word) or "::" in word or os.sep in word or word.endswith(".py")
-        if is_path or word.startswith("-"):
+        if os.path.exists(word) or any(part in word for part in ("::", "/", os.sep, ".py")):
             return [word]
         return [f"{_file(t.case)}::{t.spec.test_id}" for t in select(self._tests, (word,))]
 
@@ -142,6 +141,7 @@ class Grading:
             self._stack.callback(pool.close)
             begun = self._runner.begin(options, seed, runner.Observer(), pool)
             self._run, self._results = self._stack.enter_context(begun)
+            self._stack.callback(pool.abandon)  # before its folder is removed
 
     def pytest_sessionfinish(self, session: pytest.Session) -> None:
         """End the worker and remove the copy."""
