@@ -16,9 +16,11 @@ import random
 import sys
 import textwrap
 import tomllib
-from collections.abc import Iterable
+from collections.abc import Collection, Iterable
 from concurrent.futures import Executor, Future
+from fractions import Fraction
 from pathlib import Path
+from typing import NamedTuple
 
 from .benches import here, open_executor
 from .variants import GOLDEN, Variant, all_variants
@@ -32,38 +34,58 @@ HEADING = """\
 """
 
 Outcomes = dict[str, str]  # test -> outcome's word
-Ending = tuple[str, str, str]  # a test's outcome, message and cause
+
+
+class Ending(NamedTuple):
+    """How a test ended."""
+
+    outcome: str
+    message: str
+    cause: str
+    detail: str  # for staff
+    credit: Fraction  # the share of the points
 
 
 def endings(
-    variant: Variant, seed: int, order: int | None = None, confined: bool = False
+    variant: Variant,
+    seed: int,
+    order: int | None = None,
+    confined: bool = False,
+    only: Collection[str] | None = None,
 ) -> dict[str, Ending]:
     """Return how each test of a variant ended. Call it in a process of `open_executor`.
 
     Args:
         order: the seed of a random order of tests; by default it is the edition's.
         confined: whether workers are staff's.
+        only: the tests to run, by their names in the table; by default all.
     """
     bench = here(confined)
-    tests = variant.tests(bench.tests)
+    tests = [t for t in variant.tests(bench.tests) if only is None or variant.key(t) in only]
     shuffled = list(tests)
     if order is not None:
         random.Random(order).shuffle(shuffled)
     results = bench.verdicts(variant, shuffled, seed)
     ended = [(variant.key(t), results[t.spec.topic, t.spec.name]) for t in tests]
-    return {key: (r.outcome.value, r.message, r.cause) for key, r in ended}
+    return {
+        key: Ending(r.outcome.value, r.message, r.cause, r.detail, r.credit) for key, r in ended
+    }
 
 
 def outcomes(ended: dict[str, Ending]) -> Outcomes:
-    return {test: outcome for test, (outcome, _, _) in ended.items()}
+    return {test: ending.outcome for test, ending in ended.items()}
 
 
 def submit(
     executor: Executor, variants: Iterable[Variant], seed: int, order: int | None = None
 ) -> dict[Variant, Future]:
-    """Start all, beginning with the corruptions, which take longest; see `endings`."""
-    longest_first = sorted(variants, key=lambda v: v.topic != "span_corruption")
-    return {v: executor.submit(endings, v, seed, order) for v in longest_first}
+    """Start all; see `endings`."""
+    return {v: executor.submit(endings, v, seed, order) for v in longest_first(variants)}
+
+
+def longest_first(variants: Iterable[Variant]) -> list[Variant]:
+    """Begin with the corruptions, which take longest."""
+    return sorted(variants, key=lambda v: v.topic != "span_corruption")
 
 
 def grouped(found: Outcomes) -> dict[str, list[str]]:

@@ -38,15 +38,14 @@ def run_suite(tmp_path, root, run_python):
     return run
 
 
-@pytest.mark.parametrize("more", [(), ("-n", "1")], ids=["one process", "xdist"])
-def test_missing_tool_skips_and_is_named(run_suite, more):
-    result = run_suite("", *more)
+def test_missing_tool_skips_and_is_named(run_suite):
+    result = run_suite("", "-n", "1")
     assert result.returncode == 0, result.stdout
     assert "1 passed, 1 skipped" in result.stdout
     assert "missing tool: no-such-tool" in result.stdout
 
 
-@pytest.mark.parametrize("more", [(), ("-n", "1"), LONG], ids=["one process", "xdist", "long"])
+@pytest.mark.parametrize("more", [("-n", "1"), LONG], ids=["xdist", "long"])
 def test_missing_tool_fails_in_ci(run_suite, more):
     result = run_suite("true", *more)
     assert result.returncode == 1, result.stdout
@@ -54,38 +53,13 @@ def test_missing_tool_fails_in_ci(run_suite, more):
     assert "missing tool: no-such-tool" in result.stdout
 
 
-def test_an_inner_run_keeps_its_folders_in_ours(tmp_path, tmp_path_factory, run_python):
-    (tmp_path / "test_inner.py").write_text(
-        "def test_prints(tmp_path):\n    print(tmp_path)\n", encoding="utf-8"
-    )
-    words = ("-m", "pytest", "-p", "no:cacheprovider", "-s", tmp_path)
-    result = run_python(*words, cwd=tmp_path)
-    assert result.returncode == 0, result.stdout + result.stderr
-    assert f"{tmp_path_factory.getbasetemp()}{os.sep}pytest-of-" in result.stdout
-
-
-@pytest.mark.parametrize("is_there", [True, False], ids=["turned off", "not installed"])
-def test_the_suite_runs_without_xdist(is_there, tmp_path, root, run_python):
-    (tmp_path / "test_inner.py").write_text("def test_passes():\n    pass\n", encoding="utf-8")
-    paths = [root] if is_there else [tmp_path / "lacking", root]
-    (tmp_path / "lacking").mkdir()
-    (tmp_path / "lacking" / "xdist.py").write_text("raise ImportError\n", encoding="utf-8")
-    off = ("no:xdist", "no:xdist.looponfail", "no:cacheprovider")
-    plugins = (f"-p{plugin}" for plugin in (*off, "tests.scheduling"))
-    environment = {**os.environ, "PYTHONPATH": os.pathsep.join(map(str, paths))}
-    result = run_python("-m", "pytest", *plugins, tmp_path, env=environment, cwd=tmp_path)
-    assert result.returncode == 0, result.stdout + result.stderr
-    assert "1 passed" in result.stdout
-
-
-@pytest.mark.parametrize("more", [(), ("-n", "3")], ids=["one process", "xdist"])
-def test_what_is_made_once_is_made_by_one_of_all_processes(tmp_path, root, run_python, more):
+def test_what_is_made_once_is_made_by_one_of_all_processes(tmp_path, root, run_python):
     """The first attempt fails, and the next process that asks repeats it."""
     for name in "abcd":
         (tmp_path / f"test_{name}.py").write_text(ONCE, encoding="utf-8")
     log = tmp_path / "log"
     environment = {**os.environ, "PYTHONPATH": str(root), "LOG": str(log)}
-    words = ("-m", "pytest", "-p", "no:cacheprovider", *more, str(tmp_path))
+    words = ("-m", "pytest", "-p", "no:cacheprovider", "-n", "3", str(tmp_path))
     result = run_python(*words, env=environment, cwd=tmp_path)
     assert "1 failed, 3 passed" in result.stdout, result.stdout
     assert log.read_text(encoding="utf-8") == "begun\nbegun\nmade\n"

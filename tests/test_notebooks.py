@@ -206,6 +206,7 @@ def starter(tmp_path):
     return folder
 
 
+@pytest.mark.long  # a release runs it for one epoch
 def test_the_demo_learns_and_writes_with_the_starter(starter):
     short = with_setting(notebooks.read(PLAY), "MAX_EPOCHS", 2)
     text = printed(notebooks.run(short, PLAY.name, starter / "mingpt-demo"))

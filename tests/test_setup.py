@@ -320,6 +320,7 @@ def test_torch_comes_from_the_index_that_is_named(project, root, make, copied_ve
     assert other.returncode == 1, "with another index, .venv must be created again"
 
 
+@pytest.mark.long
 @pytest.mark.requires_tool("make")
 def test_other_users_can_read_what_is_installed(project, make, root):
     # uv's cache, whose files are private to somebody, is linked into .venv.

@@ -18,7 +18,6 @@ def test_of_a_package_of_others(monkeypatch):
     monkeypatch.syspath_prepend(Path(__file__).parent)
     importlib.import_module("NAME.opens")
 """
-WAYS = {"one process": (), "xdist": ("-n", "1")}
 
 
 @pytest.fixture
@@ -38,17 +37,15 @@ def run_inner(tmp_path, root, run_python):
     return run
 
 
-@pytest.mark.parametrize("way", WAYS)
-def test_an_encoding_that_is_not_named_fails_a_test(run_inner, way):
-    found = run_inner("ours", *WAYS[way])
+def test_an_encoding_that_is_not_named_fails_a_test(run_inner):
+    found = run_inner("ours", "-n", "1")
     assert "2 failed, 1 passed" in found.stdout, found.stdout + found.stderr
     assert found.stdout.count("EncodingWarning: 'encoding' argument not specified") >= 2
 
 
-@pytest.mark.parametrize("way", WAYS)
-def test_in_a_package_of_dasks_it_does_not(run_inner, way):
+def test_in_a_package_of_dasks_it_does_not(run_inner):
     # dask itself can't be replaced here, so this is a package whose name begins like one of its.
-    found = run_inner("distributed", *WAYS[way])
+    found = run_inner("distributed", "-n", "1")
     assert "1 failed, 2 passed" in found.stdout, found.stdout + found.stderr
     assert "test_of_ours -" in found.stdout
 

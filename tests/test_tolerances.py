@@ -11,6 +11,8 @@ from functools import cache
 
 import pytest
 
+pytestmark = pytest.mark.long
+
 # The instructions that torch and its library for matrix products may use.
 AVX2 = {"ONEDNN_MAX_CPU_ISA": "AVX2", "ATEN_CPU_CAPABILITY": "avx2"}
 # Waiting threads sleep: on a busy machine, this is ten times faster.
@@ -50,7 +52,7 @@ def deviations(run_python) -> Callable[[str, str, bool], list[dict]]:
 @pytest.mark.parametrize(
     "topic, machine",
     [
-        *(pytest.param("synthesizer", name, marks=pytest.mark.long) for name in MACHINES),
+        *(("synthesizer", name) for name in MACHINES),
         ("rope", "one thread"),
     ],
 )
@@ -60,7 +62,7 @@ def test_tolerances_are_ten_times_the_rounding_of_right_codes(topic, machine, de
     assert not [row for row in rows if 10 * row["difference"] > row["tolerance"]]
 
 
-@pytest.mark.parametrize("topic", [pytest.param("synthesizer", marks=pytest.mark.long), "rope"])
+@pytest.mark.parametrize("topic", ["synthesizer", "rope"])
 def test_tolerances_are_a_tenth_of_what_mistakes_change(topic, deviations):
     """Wrong code is off by far more, or not at all in what the test compares."""
     rows = deviations("one thread", topic, False)

@@ -347,6 +347,7 @@ def with_limit(tree: Path) -> str:
     return changed + text[len(before) :]
 
 
+@pytest.mark.long
 def test_the_leaderboard_ranks_what_was_accepted(tree, release, upload, tmp_path):
     ranked = without_practice(tree).replace("leaderboard = false", "leaderboard = true")
     board = damaged(release, tmp_path / "board.zip", edition_of(ranked))

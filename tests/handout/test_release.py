@@ -189,6 +189,7 @@ def test_every_command_of_the_students_readme_stands_on_one_line_and_is_the_shee
     assert all(known.match(line) for line in lines), lines
 
 
+@pytest.mark.long
 def test_a_reference_that_fails_a_test_as_a_student_is_not_released(tree, zipped, tmp_path):
     """The students' zip lacks a field of GPTConfig that only a question without points needs."""
     with zipfile.ZipFile(zipped) as opened:

@@ -209,17 +209,13 @@ def test_what_looks_poor_is_an_error(tmp_path, body, words):
         typeset.typeset(folder_of(tmp_path, body))
 
 
+@pytest.mark.long
 @needs_tex
 @pytest.mark.parametrize(
     ("file", "before", "place"),
     [
         ("course.toml", "the course's discussion forum", "course.toml:4: contact: "),
-        pytest.param(
-            "assignment.toml",
-            "Check out the demo",
-            r"assignment.toml:\d+: title: ",
-            marks=pytest.mark.long,
-        ),
+        ("assignment.toml", "Check out the demo", r"assignment.toml:\d+: title: "),
     ],
 )
 def test_a_value_that_is_too_wide_is_named(repo, change, file, before, place):

@@ -24,6 +24,7 @@ from tools import world
 
 FILE = "submission/attention_exploration.py"
 LOOP = "\n\nwhile True:\n    pass\n"
+SOON_S = 1.5  # of code that never ends; torch is imported before
 ASKED = ("3a-0-basic", "3a-1-hidden", "3b-0-basic", "3b-1-hidden")
 
 
@@ -34,7 +35,8 @@ def append(submission: Path, text: str, name: str = FILE) -> Path:
 
 
 @pytest.mark.parametrize("way", POOLS)
-def test_an_endless_import_is_run_once_and_named(way, submission, grade_hastily):
+def test_an_endless_import_is_run_once_and_named(way, submission, grade_hastily, monkeypatch):
+    monkeypatch.setattr("grading.limits.IMPORT_S", SOON_S)
     results = grade_hastily(append(submission, LOOP), *ASKED, "1g-2-basic", way=way)
     first, *others = (results[test_id] for test_id in ASKED)
     assert first.outcome is Outcome.TIMED_OUT
@@ -53,8 +55,11 @@ def test_an_import_that_waits_is_run_once(submission, grade, monkeypatch):
     assert all(results[i].outcome is Outcome.TIMED_OUT for i in ASKED[1:])
 
 
-def test_what_a_hidden_test_found_is_never_named_to_students(submission, grade_hastily):
+def test_what_a_hidden_test_found_is_never_named_to_students(
+    submission, grade_hastily, monkeypatch
+):
     """A submission could choose the file that hangs by what it sees in a hidden test."""
+    monkeypatch.setattr("grading.limits.IMPORT_S", SOON_S)
     results = grade_hastily(append(submission, LOOP), "3a-1-hidden", "3b-0-basic")
     for test_id in ("3a-1-hidden", "3b-0-basic"):
         assert "import" in results[test_id].message
@@ -75,8 +80,8 @@ def test_importing_has_a_limit_of_its_own(way, submission, grade_hastily):
     """The tests have half a CPU second each. Torch alone takes more on a slow computer."""
     seed = "import torch\ntorch.use_deterministic_algorithms(True)\n"
     work = "import time\nwhile time.process_time() < 1.5: pass\n"
-    results = grade_hastily(append(submission, f"\n{seed}{work}"), *ASKED, way=way)
-    for test_id in ASKED:
+    results = grade_hastily(append(submission, f"\n{seed}{work}"), *ASKED[:2], way=way)
+    for test_id in ASKED[:2]:
         assert results[test_id].outcome is Outcome.PASSED, results[test_id]
 
 

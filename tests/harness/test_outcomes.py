@@ -322,7 +322,8 @@ def test_nothing_outlives_a_test(write_query, grade, tmp_path):
     assert not mark.exists()
 
 
-def test_an_endless_import_is_timed_out(write_query, grade_hastily):
+def test_an_endless_import_is_timed_out(write_query, grade_hastily, monkeypatch):
+    monkeypatch.setattr("grading.limits.IMPORT_S", 1.5)
     result = grade_hastily(write_query(RIGHT, before="while True: pass\n"), ID)[ID]
     assert result.outcome is Outcome.TIMED_OUT
 

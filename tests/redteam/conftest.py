@@ -1,5 +1,6 @@
 """A copy of the repository that may be damaged, an ordinary user who attacks it, and the arena."""
 
+import functools
 import json
 import os
 import pwd
@@ -190,14 +191,15 @@ def grade(tree):
 def whole(path: Path, tree: Path) -> dict:
     """Return the results, whose file must be valid and contain every test of the edition."""
     results = json.loads(path.read_text(encoding="utf-8"))
-    listed = subprocess.run(
-        [sys.executable, *STRICT, tree / "src" / "grader.py", "--list"],
-        capture_output=True,
-        encoding="utf-8",
-        check=True,
-    ).stdout.splitlines()[1:]
-    assert [t["test_id"] for t in results["tests"]] == [line.split()[0] for line in listed]
+    assert [t["test_id"] for t in results["tests"]] == _listed(tree)
     return results
+
+
+@functools.cache
+def _listed(tree: Path) -> list[str]:
+    command = [sys.executable, *STRICT, tree / "src" / "grader.py", "--list"]
+    printed = subprocess.run(command, capture_output=True, encoding="utf-8", check=True).stdout
+    return [line.split()[0] for line in printed.splitlines()[1:]]
 
 
 @pytest.fixture(scope="session")

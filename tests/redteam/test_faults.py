@@ -388,7 +388,9 @@ STAGES = [  # file, and the function of ours that crashes there
 
 
 @pytest.mark.parametrize(("file", "function"), STAGES)
-def test_a_crash_of_our_own_is_a_grader_error(file, function, make_tree, upload, grade, tmp_path):
+def test_a_crash_of_our_own_is_a_grader_error(
+    file, function, make_tree, tree, upload, grade, tmp_path
+):
     broken = make_tree()
     planted = f"{function} = lambda *_, **__: 1 / 0\n"
     with open(broken / file, "a", encoding="utf-8") as writer:
@@ -398,5 +400,5 @@ def test_a_crash_of_our_own_is_a_grader_error(file, function, make_tree, upload,
     assert ran.returncode == 3, ran.stdout + ran.stderr
     assert "ZeroDivisionError" in ran.stdout + ran.stderr  # staff find it
     if results.exists():
-        assert whole(results, broken if "results" not in file else broken)["score"] == 0
+        assert whole(results, tree)["score"] == 0
     assert [p.name for p in tmp_path.glob("results.json?*")] == []
