@@ -17,50 +17,26 @@ import fcntl
 import json
 import os
 import sqlite3
+import sys
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager, suppress
-from dataclasses import astuple, dataclass
-from decimal import Decimal
+from dataclasses import astuple
 from pathlib import Path
-from typing import Any, Literal
+from typing import Any
 
 from grading import paths
 from grading.errors import GradingError, UsageError
 
-from . import times
+from . import old_folder, times
+from .records import PREVIEW, Record, points, test_rows
 from .submissions import Student, Submission
 
 DATABASE, LOCK = "class.db", "lock"
 FORMAT = 1  # PRAGMA user_version
 SCHEMA = Path(__file__).with_name("schema.sql")
 BUSY_S = 5.0
-PREVIEW = "preview"
-Outcome = Literal["graded", "nothing to grade", "staff fault"]
 # Which of a student's submissions counts. NULL, an unknown time, comes last.
 LATEST = "s.submitted DESC, s.number DESC, s.attempt DESC, s.id DESC"
-
-
-@dataclass(frozen=True)
-class Record:
-    """How a submission was graded, once.
-
-    Attributes:
-        kind: "grade", "preview", "regrade-N" or "gradescope".
-        upload: the digest of what was graded; "" if it is unknown.
-        results: the JSON that the autograder wrote for staff; None for a staff fault.
-        reason: why there was nothing to grade, or no result.
-    """
-
-    submission: str
-    release: str
-    kind: str
-    outcome: Outcome
-    seed: str
-    upload: str
-    results: str | None
-    reason: str = ""
-    took_s: float = 0.0
-    processor: str = ""
 
 
 class Store:
@@ -80,10 +56,15 @@ class Store:
         handle = os.open(path / LOCK, os.O_RDWR | os.O_CREAT | os.O_NOFOLLOW, 0o600)
         self._lock = os.fdopen(handle, "rb")
         try:
-            if writes:
+            is_old = (path / old_folder.MARKER).is_file()
+            if writes or is_old:
                 self._hold_lock()
             _make_private(path)
             self._connect()
+            if is_old:
+                self._import()
+            if not writes:
+                fcntl.flock(self._lock, fcntl.LOCK_UN)
         except BaseException:
             self._lock.close()
             raise
@@ -100,13 +81,12 @@ class Store:
         refuse_project(path)
         try:
             path.mkdir(mode=0o700, parents=True, exist_ok=True)
-            if not (path / DATABASE).exists():
+            if not _is_class(path):
                 if {inner.name for inner in path.iterdir()} - {LOCK}:
                     raise UsageError(
                         f"{path} contains something else; expected a new folder or a class's folder"
                     )
                 path.chmod(0o700)
-                os.close(os.open(path / DATABASE, os.O_WRONLY | os.O_CREAT, 0o600))
             return cls(path, writes=True)
         except OSError as error:
             raise UsageError(f"{path} can't be a class's folder: {error.strerror}") from None
@@ -124,7 +104,7 @@ class Store:
         """
         path = path.resolve()
         refuse_project(path)
-        if not (path / DATABASE).is_file():
+        if not _is_class(path):
             raise UsageError(f"{path} is not a class's folder: it has no {DATABASE}")
         try:
             return cls(path, writes)
@@ -263,13 +243,13 @@ class Store:
                 (
                     *(record.submission, record.release, record.kind, record.outcome, *scores),
                     *(_text(record.reason), record.seed, record.upload, record.took_s),
-                    *(record.processor, times.now(), record.results),
+                    *(record.processor, record.at or times.now(), record.results),
                 ),
             )
             self.db.execute("DELETE FROM tests WHERE record = ?", (number,))
             self.db.executemany(
                 f"INSERT INTO tests VALUES ({', '.join('?' * 14)})",
-                _tests(number, results["tests"] if results else []),
+                test_rows(number, results["tests"] if results else []),
             )
         return int(number)
 
@@ -326,6 +306,7 @@ class Store:
 
     def _connect(self) -> None:
         path = self.path / DATABASE
+        os.close(os.open(path, os.O_RDWR | os.O_CREAT | os.O_NOFOLLOW, 0o600))
         with self._errors():
             self.db = sqlite3.connect(path, timeout=BUSY_S, isolation_level=None)
             self.db.row_factory = sqlite3.Row
@@ -343,6 +324,46 @@ class Store:
             with self._errors():
                 schema = SCHEMA.read_text(encoding="utf-8")
                 self.db.executescript(f"BEGIN IMMEDIATE; {schema} COMMIT;")
+
+    def _import(self) -> None:
+        """Take over what is in a folder of the form before class.db, and move its files away."""
+        if self.setting("imported") is None:  # otherwise, only moving them was interrupted
+            old = old_folder.read(self.path)
+            with self.transaction():
+                self._fill(old)
+            said = [
+                f"{self.path} was imported into {DATABASE}: {len(old.submissions)} submissions, "
+                f"{len(old.records)} records; {len(old.counted)} of them count, of release "
+                f"{old.release or '(none)'}. The old files are in {old_folder.BEFORE}/",
+                *old.notes,
+            ]
+            print("\n".join(said), file=sys.stderr)
+        before = self.path / old_folder.BEFORE
+        before.mkdir(mode=0o700, exist_ok=True)
+        kept = {DATABASE, LOCK, old_folder.BEFORE, old_folder.MARKER}
+        names = {path.name for path in self.path.iterdir()} - kept
+        for name in (*names, old_folder.MARKER):  # last, so that an interruption is noticed
+            (self.path / name).rename(before / name)
+
+    def _fill(self, old: old_folder.OldFolder) -> None:
+        for source in reversed(old.sources or [self.path]):
+            self.add_submissions(source, "unknown", old.attempts, old.submissions)
+        numbers = [self.add_record(record) for record in old.records]
+        for place in old.counted:
+            self.count(numbers[place])
+        settings = {"release": old.release, "edition": old.edition, "imported": times.now()}
+        for key, value in settings.items():
+            if value:
+                self.set(key, value)
+        self.db.executemany(
+            "INSERT INTO history (at, what, release, reason, author) VALUES (?, ?, ?, ?, ?)",
+            old.history,
+        )
+        self.db.executemany(
+            "INSERT INTO decisions (kind, student, question, value, reason, author, date) "
+            "VALUES (?, ?, ?, ?, ?, ?, ?)",
+            old.decisions,
+        )
 
     @contextmanager
     def _errors(self) -> Iterator[None]:
@@ -383,29 +404,6 @@ REPLACED = (
 )
 
 
-def points(number: float | str) -> str:
-    """Return points as they are stored: exact hundredths."""
-    return f"{Decimal(str(number)):.2f}"
-
-
-def question_of(test_id: str) -> str:
-    """Return the question of a test: `1e` of `1e-0-basic`."""
-    return test_id.partition("-")[0]
-
-
-def _tests(record: int, tests: list[dict[str, Any]]) -> Iterator[tuple[Any, ...]]:
-    worth = {question_of(test["test_id"]) for test in tests if test["max_score"]}
-    for test in tests:
-        question = question_of(test["test_id"])
-        yield (
-            *(record, test["test_id"], question, test["kind"], _text(test["name"])),
-            *(test["outcome"], test.get("cause", "")),
-            *(points(test["score"]), points(test["max_score"])),
-            *(question not in worth, bool(test.get("is_extra_credit"))),
-            *(test.get("wall_s", 0.0), test.get("cpu_s", 0.0), test.get("peak_bytes", 0)),
-        )
-
-
 def _text(text: str) -> str:
     """Return a text that can be stored; a name may contain half a surrogate pair."""
     return text.encode("utf-8", "backslashreplace").decode("utf-8")
@@ -424,6 +422,10 @@ def refuse_project(path: Path) -> None:
                 f"{path} is inside the repository {folder}, where students' work might be "
                 "committed; choose a folder outside"
             )
+
+
+def _is_class(path: Path) -> bool:
+    return any((path / name).is_file() for name in (DATABASE, old_folder.MARKER))
 
 
 def _make_private(root: Path) -> None:
