@@ -14,8 +14,7 @@ from dataclasses import replace
 
 from grading.cases import derive_seed
 from grading.errors import GradingError, UsageError
-from grading.local_pool import LocalPool
-from grading.pool import Pool
+from grading.pool import LocalPool, Pool
 from grading.results import Results
 from grading.runner import Observer, Options, Runner
 

@@ -22,7 +22,7 @@ from .variants import ROOT, Variant, lay_out
 
 from grading.edition import Assignment, TestSpec, load_assignment  # isort: skip
 from grading.cases import BoundTest, Run, bind  # isort: skip
-from grading.local_pool import LocalPool  # isort: skip
+from grading.pool import LocalPool  # isort: skip
 from grading.pool import Pool  # isort: skip
 from tools.classroom.remembered import Remembered, RememberingPool  # isort: skip
 from grading.results import TestResult  # isort: skip

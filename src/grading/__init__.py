@@ -14,8 +14,8 @@ through all of it. Each line here uses only what is below it:
     history.py            what changed since the last run
     report.py, terminal.py, results.py: results, and how students read them
     verdicts.py           how a test ended, as a value and in words
-    local_pool.py, pool.py: who runs a probe in which process
-    worker.py, importing.py, traces.py, limits.py: what happens in it
+    pool.py               who runs a probe in which process
+    worker.py, importing.py, limits.py: what happens in it
     staging.py, layouts.py, upload.py: which files are graded
     edition.py            what is graded: editions, questions, points
     wire.py               frames, and what must be in them

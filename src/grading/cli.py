@@ -26,8 +26,15 @@ from . import history, paths, printable, report, terminal, watch
 from .cases import HINTS, BoundTest, QuestionSet, derive_seed, select
 from .edition import Edition, load_assignment
 from .errors import GradingError, UsageError
-from .local_pool import LocalPool
-from .pool import InProcessPool, Pool, clean_environment, command, in_process_line, is_debugged
+from .pool import (
+    InProcessPool,
+    LocalPool,
+    Pool,
+    clean_environment,
+    command,
+    in_process_line,
+    is_debugged,
+)
 from .results import Results, TestResult, write_atomically
 from .runner import Observer, Options, Runner
 from .staging import Staged

@@ -1,27 +1,33 @@
-"""Workers' pools: what a run hands to workers, how their work ended, and the plainest of pools.
+"""Workers' pools: what a run hands to workers, how their work ended, and the pools of students.
 
-A run gives each of its jobs to a `Pool`, which decides in which process the job's probe runs.
-`LocalPool` (`local_pool.py`) serves students' computers; staff have one whose workers are confined.
+A run gives each of its jobs to a `Pool`, which decides in which process the job's probe runs. Staff
+have another one, whose workers are confined. torch takes longer to import than most tests run, so a
+worker of the `LocalPool` does job after job. After each it undoes what the job changed
+(`worker.Traces`); if it can't, or if it ended, another takes its place.
 """
 
 from __future__ import annotations
 
 import contextlib
 import os
+import queue
 import shutil
+import signal
+import subprocess
 import sys
 import tempfile
-from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+import threading
+import time
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any, Protocol
 
 from . import importing, wire, worker
-from .errors import WireError
+from .errors import GradingError, WireError
 from .limits import Limits
 from .paths import SRC
-from .traces import forget
-from .worker import MAX_OUTPUT_BYTES, READY
+from .worker import MAX_OUTPUT_BYTES, READY, forget
 
 MAX_FRAME_BYTES = (
     wire.MAX_ANSWER_HEADER_BYTES
@@ -30,19 +36,10 @@ MAX_FRAME_BYTES = (
     + 1024  # READY and the frame's prefix
 )
 START_S = 120.0  # importing torch from a cold disk
+TICK_S = 0.05
+GRACE_S = 5.0  # for a worker that should have ended itself, or that undoes what a job changed
+CHUNKS = 64  # of an answer, which wait to be read
 FLAGS = ("-P", "-s", "-B", "-X", "utf8")
-REASONS = (
-    "",
-    "cpu",
-    "wall",
-    "import",
-    "import-wall",
-    "memory",
-    "processes",
-    "threads",
-    "files",
-    "abandoned",
-)
 
 
 @dataclass(frozen=True)
@@ -195,7 +192,7 @@ class InProcessPool:
 
     In a checkout, the files themselves are imported, so that a debugger's breakpoints work. There
     is no isolation and there are no limits, so the result doesn't count, and can't be written to a
-    file.
+    file. No process has to be started or ended.
     """
 
     def run(self, job: Job) -> Finished:
@@ -216,11 +213,201 @@ class InProcessPool:
     def admit(self, work: Path, staged: Path, private: Sequence[Path]) -> dict[str, Any]:
         return {"authoritative": False, "layers": ["none: in process"]}
 
-    def abandon(self) -> None:
-        """Do nothing: the job ran in the thread that was interrupted."""
+    def warm(self, with_torch: bool) -> None: ...
+
+    def abandon(self) -> None: ...
+
+    def close(self) -> None: ...
+
+
+class LocalPool:
+    """Workers for the submission, one with torch and one without, and others for the reference."""
+
+    def __init__(self, hash_seed: int, always_fresh: bool = False) -> None:
+        """
+        Args:
+            always_fresh: whether each job gets a worker of its own.
+        """
+        self._environment, self._always_fresh = clean_environment(hash_seed), always_fresh
+        self._crews: dict[tuple[str, bool], Crew] = {}
+        self._lock = threading.Lock()
+
+    def run(self, job: Job) -> Finished:
+        output, name = tempfile.mkstemp(prefix="output-", dir=job.work)
+        try:
+            with scratch_folder(job.work) as scratch:
+                places = {"scratch": str(scratch), "output": name}
+                request = {**job.request, **places, "limits": job.limits.as_dict()}
+                job = replace(job, request=request, fresh=job.fresh or self._always_fresh)
+                finished = self._crew(job.role, job.torch).run(job)
+            return replace(finished, output=_read_all(output) + finished.output)
+        finally:
+            os.close(output)
+            with contextlib.suppress(OSError):  # on Windows, while a process has it open
+                os.unlink(name)
 
     def warm(self, with_torch: bool) -> None:
-        """Do nothing: there is no process to start."""
+        self._crew("submission", with_torch).warm()
 
-    def close(self) -> None:
-        """Do nothing: there is no process to end."""
+    def admit(self, work: Path, staged: Path, private: Sequence[Path]) -> dict[str, Any]:
+        return {"authoritative": False, "layers": ["processes of their own"]}
+
+    def abandon(self) -> None:
+        for crew in list(self._crews.values()):
+            crew.end()
+
+    close = abandon
+
+    def _crew(self, role: str, with_torch: bool) -> Crew:
+        with self._lock:
+            crew = Crew(with_torch, self._environment)
+            return self._crews.setdefault((role, with_torch), crew)
+
+
+class Crew:
+    """The worker of one kind that does the jobs, and a spare one that has done none."""
+
+    def __init__(self, with_torch: bool, environment: dict[str, str]) -> None:
+        self._with_torch, self._environment = with_torch, environment
+        self._lock, self._is_ended = threading.Lock(), False
+        self._worker: Worker | None = None
+        self._spare: Worker | None = None
+
+    def warm(self) -> None:
+        """Start the worker, which imports its libraries while others work."""
+        with self._lock:
+            self._worker = self._worker or self._start()
+
+    def run(self, job: Job) -> Finished:
+        """Let a worker do a job."""
+        with self._lock:
+            if self._is_ended:
+                raise GradingError("the workers have been ended")
+            chosen = self._worker or self._start()
+            if chosen.is_used or chosen.has_ended:
+                if job.fresh or chosen.has_ended or not chosen.is_like_new():
+                    chosen.end()
+                    spare, self._spare = self._spare, None
+                    chosen = self._start() if spare is None or spare.has_ended else spare
+                # One test alone needs no spare; it would take the time of the first.
+                self._spare = self._spare or self._start()
+            self._worker = chosen
+            return chosen.run(job)
+
+    def end(self) -> None:
+        """End both, and begin no other job."""
+        self._is_ended = True
+        for each in filter(None, (self._worker, self._spare)):
+            each.end()
+
+    def _start(self) -> Worker:
+        return Worker(self._with_torch, self._environment)
+
+
+class Worker:
+    """The grader's end of one worker."""
+
+    def __init__(self, with_torch: bool, environment: dict[str, str]) -> None:
+        self._errors = tempfile.TemporaryFile()
+        self._process = subprocess.Popen(
+            command(f"from grading import worker; worker.serve({with_torch})"),
+            env=environment,
+            cwd=tempfile.gettempdir(),
+            stdin=subprocess.PIPE,
+            stdout=subprocess.PIPE,
+            stderr=self._errors,
+            start_new_session=sys.platform != "win32",
+        )
+        self.is_used = False
+        self._data = bytearray()
+        self._chunks: queue.Queue[bytes] = queue.Queue(maxsize=CHUNKS)
+        threading.Thread(target=self._read, daemon=True).start()
+
+    def run(self, job: Job) -> Finished:
+        """Do a job; a worker that doesn't answer in time is ended."""
+        used, self.is_used, self._data = self.is_used, True, bytearray()
+        self._send(wire.encode(job.request))
+        ready = self._receive(lambda: self._data.startswith(READY), START_S)
+        started, most_s = time.monotonic(), job.limits.total_wall_s + GRACE_S
+        answered = ready and self._receive(lambda: read_answer(self._data)[1] is not None, most_s)
+        wall_s = time.monotonic() - started
+        late = wall_s >= most_s
+        code = 0 if answered else self.end(0.0 if late else GRACE_S)
+        notes, frame, rest = read_answer(self._data)
+        stack = "" if answered else text_of(rest)
+        reason = "" if answered else _reason(notes, stack, late)
+        ending = Ending(max(code, 0), max(-code, 0), reason, notes.cpu_s, wall_s, 0, notes.import_s)
+        self._data = bytearray(rest)
+        said = "" if ready else _read_all(self._errors.fileno())
+        return Finished(ending, ready, frame, said, notes, stack, used)
+
+    @property
+    def has_ended(self) -> bool:
+        """Whether it is gone, as after a lack of memory while nothing ran."""
+        return self._process.poll() is not None
+
+    def is_like_new(self) -> bool:
+        """Return whether nothing of the last job is left in it."""
+        return self._receive(lambda: b"\n" in self._data, GRACE_S) and self._data == b"\n"
+
+    def end(self, most_s: float = 0.0) -> int:
+        """End the process and what it started; return its exit status, negative for a signal.
+
+        Args:
+            most_s: how long it may take to end by itself.
+        """
+        with contextlib.suppress(subprocess.TimeoutExpired):
+            self._process.wait(most_s)
+        if sys.platform == "win32":
+            self._process.kill()
+        else:
+            with contextlib.suppress(ProcessLookupError, PermissionError):
+                os.killpg(self._process.pid, signal.SIGKILL)
+        assert self._process.stdin
+        with contextlib.suppress(OSError):
+            self._process.stdin.close()
+        return self._process.wait()
+
+    def _send(self, request: bytes) -> None:
+        assert self._process.stdin
+        with contextlib.suppress(OSError):  # it has ended, which its answer tells
+            self._process.stdin.write(request)
+            self._process.stdin.flush()
+
+    def _read(self) -> None:
+        assert self._process.stdout
+        with self._process.stdout as answers:
+            while chunk := os.read(answers.fileno(), 1 << 16):
+                self._chunks.put(chunk)
+        self._chunks.put(b"")
+
+    def _receive(self, is_complete: Callable[[], bool], most_s: float) -> bool:
+        """Read until an answer is complete; return False if it ends, or time is over, before."""
+        until = time.monotonic() + most_s
+        while not is_complete():
+            ended = self._process.poll() is not None
+            try:
+                chunk = self._chunks.get(timeout=TICK_S)
+            except queue.Empty:
+                if ended or time.monotonic() > until:
+                    return False
+                continue
+            if not chunk or len(self._data) > MAX_FRAME_BYTES:
+                return False
+            self._data += chunk
+        return True
+
+
+def _read_all(file: int) -> str:
+    """Return what was printed to a file, from its beginning."""
+    os.lseek(file, 0, os.SEEK_SET)
+    return text_of(os.read(file, MAX_OUTPUT_BYTES))
+
+
+def _reason(notes: importing.Notes, stack: str, late: bool) -> str:
+    """Return the limit that a worker without an answer hit, as in `Ending`."""
+    if stack.startswith("Timeout ("):  # C code, or the worker's own thread would have stopped it
+        return "import" if notes.importing else "cpu"
+    if late:
+        return "import-wall" if notes.importing else "wall"
+    return notes.limit

@@ -34,8 +34,7 @@ from .cases import BoundTest, QuestionSet, derive_seed, select
 from .cli import PATIENCE, STAFF
 from .edition import load_assignment
 from .errors import GradingError, UsageError
-from .local_pool import LocalPool
-from .pool import InProcessPool, in_process_line, is_debugged
+from .pool import InProcessPool, LocalPool, in_process_line, is_debugged
 from .report import Cause, Report
 from .results import Results, State, TestResult
 from .verdicts import ExitCode, Outcome

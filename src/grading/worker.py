@@ -8,17 +8,23 @@ of plain data, and the parent trusts none of it unchecked.
 
 from __future__ import annotations
 
+import _thread
+import atexit
 import builtins
 import contextvars
 import errno
 import faulthandler
 import functools
+import gc
 import importlib
 import io
+import operator
 import os
 import random
 import re
+import signal
 import sys
+import tempfile
 import threading
 import time
 import traceback
@@ -27,13 +33,12 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from pathlib import Path
-from types import FrameType, ModuleType
+from types import BuiltinFunctionType, FrameType, FunctionType, ModuleType
 from typing import Any
 
 from . import importing, paths, wire
 from .errors import WireError
 from .limits import Limits
-from .traces import Traces, resident_bytes
 
 REFUSED = (errno.EACCES, errno.EPERM, errno.EROFS)
 READY = b"R"  # our setup is done and the clock starts: failures from here on are the student's
@@ -45,6 +50,13 @@ WARNING = "non-integer arguments to randrange"  # of an older one
 TICK_S = 0.05
 LATER_S = 1.0  # than the watchdog's thread, which can say more
 NAME_FROM = re.compile(r"cannot import name '(\w+)' from ")
+MORE_MEMORY_BYTES = 200 << 20
+OPEN_FILES = 256  # as many descriptors are looked at
+MUTABLE = 1 << 9  # Py_TPFLAGS_HEAPTYPE: Python's own classes can't be changed
+# Modules of which every attribute counts. Of others, only functions and classes do.
+STRICT = ("builtins", "sys", "random", "numpy", "torch", "torch.nn", "torch.nn.functional")
+FIXED = (FunctionType, BuiltinFunctionType, ModuleType, type)
+CACHED = ("__slotnames__", "__annotations__", "__abstractmethods__")  # in classes, by Python itself
 
 
 @dataclass(frozen=True)
@@ -93,7 +105,9 @@ def prepare(request: dict[str, Any], in_process: bool = False) -> Callable[[], b
     context = Context(scratch=Path.cwd(), files=root)
 
     def answer() -> bytes:
-        with noticing_float_ranges(lambda frame: _place_of(frame, code)) as places:
+        with noticing_float_ranges(
+            lambda f: _inside(f.f_code.co_filename, f.f_lineno, code)
+        ) as places:
             try:
                 found = {"ok": True, "value": probe(context, **arguments)}
                 return wire.encode(found | {"float_ranges": places[:1]})
@@ -186,7 +200,12 @@ def _lost_name(error: BaseException) -> str:
 
 
 def _refused(error: BaseException) -> str:
-    if _wants_processes(error):
+    """Return what confinement refused: "processes", also what several of them share, or "files"."""
+    shares = any(
+        f"{os.sep}multiprocessing{os.sep}" in frame.f_code.co_filename
+        for frame, _ in traceback.walk_tb(error.__traceback__)
+    )
+    if isinstance(error, BlockingIOError) or (shares and isinstance(error, PermissionError)):
         return "processes"
     return "files" if isinstance(error, OSError) and error.errno in REFUSED else ""
 
@@ -215,15 +234,6 @@ def _path(error: BaseException) -> str:
     return os.fsdecode(error.filename) if isinstance(error, OSError) else ""
 
 
-def _wants_processes(error: BaseException) -> bool:
-    """Return whether it was caused by starting a process, or by what several processes share."""
-    shares = any(
-        f"{os.sep}multiprocessing{os.sep}" in frame.f_code.co_filename
-        for frame, _ in traceback.walk_tb(error.__traceback__)
-    )
-    return isinstance(error, BlockingIOError) or (shares and isinstance(error, PermissionError))
-
-
 def _builtin_name(error: BaseException) -> str:
     for kind in type(error).__mro__:
         if getattr(builtins, kind.__name__, None) is kind:
@@ -244,10 +254,6 @@ def _where(error: BaseException, root: Path) -> str:
     return place
 
 
-def _place_of(frame: FrameType, root: Path) -> str:
-    return _inside(frame.f_code.co_filename, frame.f_lineno, root)
-
-
 def _inside(filename: str, line: int, root: Path) -> str:
     try:
         relative = os.path.relpath(os.path.realpath(filename), os.path.realpath(root))
@@ -259,11 +265,11 @@ def _inside(filename: str, line: int, root: Path) -> str:
 
 def refuse_breakpoints() -> None:
     """Make breakpoint() explain what to do, since nobody can type here."""
-    sys.breakpointhook = _refuse_breakpoint
 
+    def refuse(*_: Any, **__: Any) -> None:
+        raise NoDebugger("a debugger can't stop here, because nobody can type")
 
-def _refuse_breakpoint(*_: Any, **__: Any) -> None:
-    raise NoDebugger("a debugger can't stop here, because nobody can type")
+    sys.breakpointhook = refuse
 
 
 @contextmanager
@@ -292,18 +298,11 @@ def noticing_float_ranges(place_of: Callable[[FrameType], str]) -> Iterator[list
             if not (issubclass(category, DeprecationWarning) and WARNING in str(message)):
                 before(message, category, *more)
             elif not places:
-                places.extend(_innermost(sys._getframe(1), place_of))
+                stack = (place_of(frame) for frame, _ in traceback.walk_stack(sys._getframe(1)))
+                places.extend([*filter(None, stack)][:1])
 
         warnings.showwarning = show  # type: ignore[assignment]
         yield places
-
-
-def _innermost(frame: FrameType | None, place_of: Callable[[FrameType], str]) -> list[str]:
-    while frame is not None:
-        if place := place_of(frame):
-            return [place]
-        frame = frame.f_back
-    return []
 
 
 def float_range_advice(place: str, graded_with: str) -> str:
@@ -331,13 +330,12 @@ class Watchdog:
     thread run is ended by faulthandler, later.
     """
 
-    def __init__(self, fd: int, output_bytes: int) -> None:
+    def __init__(self, fd: int) -> None:
         """
         Args:
             fd: where it writes, before it ends the process, which limit was hit and the stack.
-            output_bytes: how much of a job's prints is kept on the disk.
         """
-        self._fd, self._output_bytes = fd, output_bytes
+        self._fd = fd
         self._lock, self._is_watching = threading.Lock(), False
         threading.Thread(target=self._watch, daemon=True).start()
 
@@ -396,14 +394,198 @@ class Watchdog:
         elif resident_bytes() > self._most_bytes:
             self._stop("memory")
         with suppress(OSError):  # closed by the student's code
-            if os.fstat(1).st_size > self._output_bytes:
-                os.ftruncate(1, self._output_bytes)
+            if os.fstat(1).st_size > MAX_OUTPUT_BYTES:
+                os.ftruncate(1, MAX_OUTPUT_BYTES)
 
     def _stop(self, reason: str) -> None:
         with suppress(OSError):
             os.write(self._fd, f"T {reason}\n".encode("ascii"))
             faulthandler.dump_traceback(self._fd)
         os._exit(1)
+
+
+class Traces:
+    """What jobs leave in a worker of the `LocalPool`: most is undone, the rest ends the worker.
+
+    Each job has to find the worker as the first one did. Code that deliberately hides what it
+    changes is not what this is for: nothing that counts is decided in a worker that ran another
+    test (see `runner.judge`).
+    """
+
+    def __init__(self) -> None:
+        gc.collect()
+        gc.freeze()  # from now on, only what jobs make is looked through
+        self._modules: dict[str, ModuleType] = {}
+        self._attributes: list[tuple[Any, dict[str, Any]]] = []  # of modules and classes
+        self._functions: list[tuple[FunctionType, Any, Any]] = []  # with code and defaults
+        self._restored = [(*setting, setting[0]()) for setting in _restored()]
+        self._state, self._memory = _state(), resident_bytes()
+        self._learn()
+
+    def erase(self, root: Path) -> str:
+        """Undo what the last job changed; name what can't be undone, or return "".
+
+        Args:
+            root: the staged submission, whose modules are forgotten.
+        """
+        forget(root)
+        ours = (importing.Finder, importing.BareNames)
+        sys.meta_path[:] = [finder for finder in sys.meta_path if not isinstance(finder, ours)]
+        tempfile.tempdir = None
+        gc.collect()
+        for get, restore, before in self._restored:
+            if get() != before:
+                restore(before)
+        changed = "; ".join(self._changes())
+        if not changed:
+            self._learn()
+        return changed
+
+    def _learn(self) -> None:
+        """Watch the modules that were imported since the last time, and their classes."""
+        for name, module in list(sys.modules.items()):
+            if name in self._modules or not isinstance(module, ModuleType):
+                continue
+            self._modules[name] = module
+            classes = [v for v in list(vars(module).values()) if isinstance(v, type)]
+            for owner in (module, *(c for c in classes if c.__flags__ & MUTABLE)):
+                content = dict(vars(owner))
+                self._attributes.append((owner, content))
+                functions = [v for v in content.values() if isinstance(v, FunctionType)]
+                self._functions += [(f, f.__code__, f.__defaults__) for f in functions]
+
+    def _changes(self) -> Iterator[str]:
+        now = _state()
+        yield from (name for name, before in self._state.items() if now[name] != before)
+        if resident_bytes() - self._memory > MORE_MEMORY_BYTES:
+            yield "memory"
+        for name, module in self._modules.items():
+            if sys.modules.get(name) is not module:
+                yield f"the module {name}"
+        for owner, before in self._attributes:
+            after = vars(owner)
+            if len(after) != len(before) or not all(
+                map(operator.is_, after.values(), before.values())
+            ):
+                yield from _changed_attributes(owner, before)
+        for function, code, defaults in self._functions:
+            if function.__code__ is not code or function.__defaults__ is not defaults:
+                yield f"the function {function.__qualname__}"
+
+
+def _changed_attributes(owner: Any, before: dict[str, Any]) -> Iterator[str]:
+    after, all_count = vars(owner), isinstance(owner, type) or owner.__name__ in STRICT
+    for name in after.keys() | before.keys():
+        value = before.get(name, after.get(name))
+        imported = name not in before and isinstance(value, ModuleType)
+        is_same = name in before and after.get(name) is value
+        if is_same or imported or name in CACHED:
+            continue
+        if all_count or isinstance(value, FIXED):
+            yield f"{owner.__name__}.{name}"
+
+
+def _restored() -> list[tuple[Callable[[], Any], Callable[[Any], Any]]]:
+    """List what is restored after each job: how it is read, and how it is set."""
+    settings: list[tuple[Callable[[], Any], Callable[[Any], Any]]] = [
+        (lambda: dict(os.environ), _restore_environment),
+        (lambda: list(sys.path), lambda before: sys.path.__setitem__(slice(None), before)),
+        (lambda: list(warnings.filters), _restore_warnings),
+        (sys.getrecursionlimit, sys.setrecursionlimit),
+        (_umask, os.umask),
+    ]
+    if torch := sys.modules.get("torch"):
+        tiny = torch.tensor(5e-324, dtype=torch.float64)
+        settings += [
+            (torch.get_default_dtype, torch.set_default_dtype),
+            (torch.is_grad_enabled, torch.set_grad_enabled),
+            (torch.get_num_threads, torch.set_num_threads),
+            (torch.is_anomaly_enabled, torch.autograd.set_detect_anomaly),
+            (lambda: (tiny * 1).item() > 0, lambda kept: torch.set_flush_denormal(not kept)),
+        ]
+    return settings
+
+
+def _state() -> dict[str, Any]:
+    """Return what can't be restored, and may not differ after a job, by its name."""
+    state: dict[str, Any] = {
+        "an import hook": [*map(id, (*sys.meta_path, *sys.path_hooks))],
+        "a trace": (sys.gettrace(), sys.getprofile(), threading.gettrace()),
+        "a stream": [stream.closed for stream in (sys.stdin, sys.stdout, sys.stderr)],
+        "garbage collection": (gc.isenabled(), len(gc.callbacks)),
+        "a thread": _thread._count(),
+        "a child process": _has_children(),
+        "a signal's handler": [*map(signal.getsignal, sorted(signal.valid_signals()))],
+        "an alarm": hasattr(signal, "setitimer") and signal.getitimer(signal.ITIMER_REAL),
+        "a function at exit": atexit._ncallbacks(),
+        "an open file": _open_files(),
+    }
+    if torch := sys.modules.get("torch"):
+        names = vars(torch.nn.modules.module).items()
+        state |= {
+            "a mode of torch": torch.overrides._get_current_function_mode_stack(),
+            "inference": (torch.is_inference_mode_enabled(), torch.is_autocast_enabled("cpu")),
+            "algorithms": torch.are_deterministic_algorithms_enabled(),
+            "hooks": [(name, repr(value)) for name, value in names if name.startswith("_global")],
+        }
+    return state
+
+
+def _restore_environment(before: dict[str, str]) -> None:
+    os.environ.clear()
+    os.environ.update(before)
+
+
+def _restore_warnings(before: list[Any]) -> None:
+    warnings.resetwarnings()  # which also makes those be shown again that were shown once
+    warnings.filters[:] = before  # type: ignore[index]
+
+
+def _umask() -> int:
+    mask = os.umask(0)
+    os.umask(mask)
+    return mask
+
+
+def _has_children() -> bool:
+    try:
+        return bool(os.waitpid(-1, os.WNOHANG))
+    except (ChildProcessError, AttributeError):  # the latter on Windows
+        return False
+
+
+def _open_files() -> dict[int, tuple[int, int]]:
+    found = {}
+    for fd in range(OPEN_FILES):
+        with suppress(OSError):
+            status = os.fstat(fd)
+            found[fd] = status.st_dev, status.st_ino
+    return found
+
+
+def resident_bytes() -> int:
+    """Return this process's memory; outside Linux, the most that it ever had; on Windows 0."""
+    try:
+        with open("/proc/self/statm", encoding="ascii") as statm:
+            return int(statm.read().split()[1]) * os.sysconf("SC_PAGE_SIZE")
+    except OSError:
+        pass
+    try:
+        import resource
+    except ImportError:
+        return 0
+    return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss  # in bytes on macOS
+
+
+def forget(root: Path) -> None:
+    """Forget a submission's modules, also under other names: the next job imports its own."""
+    packages = {path.name for path in root.iterdir() if path.is_dir()}
+    inside = f"{root}{os.sep}"
+    for name, module in list(sys.modules.items()):
+        names = (name, str(getattr(module, "__name__", name)))
+        file = str(getattr(module, "__file__", ""))
+        if file.startswith(inside) or any(n.partition(".")[0] in packages for n in names):
+            sys.modules.pop(name, None)
 
 
 def serve(with_torch: bool) -> None:
@@ -419,7 +601,7 @@ def serve(with_torch: bool) -> None:
     preload(with_torch)
     refuse_breakpoints()
     _redirect(null)
-    watchdog, traces = Watchdog(answers, MAX_OUTPUT_BYTES), Traces()
+    watchdog, traces = Watchdog(answers), Traces()
     home, pid, changed = os.getcwd(), os.getpid(), ""
     while not changed:
         try:

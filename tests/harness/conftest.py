@@ -13,7 +13,7 @@ from autograder.isolation.sandbox import Layers
 from autograder.judging import course_runner
 from grading import limits, paths
 from grading.edition import Edition, TestSpec
-from grading.local_pool import LocalPool
+from grading.pool import LocalPool
 from grading.results import TestResult
 from grading.runner import Observer, Options, Runner
 from questions.course import Course

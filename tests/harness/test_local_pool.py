@@ -11,8 +11,7 @@ import pytest
 from grading import wire
 from grading.errors import WireError
 from grading.limits import Limits
-from grading.local_pool import LocalPool
-from grading.pool import Finished, Job
+from grading.pool import Finished, Job, LocalPool
 from grading.results import Results
 from grading.runner import Observer, Options
 from grading.verdicts import Outcome

@@ -12,7 +12,8 @@ import numpy as np
 from hypothesis import strategies as st
 
 from grading import wire
-from grading.pool import REASONS, Ending
+from grading.pool import Ending
+from grading.verdicts import BY_REASON
 
 WELL = Ending(0, 0, "", 0.1, 0.2, 1 << 20)
 
@@ -273,6 +274,6 @@ def endings() -> st.SearchStrategy[Ending]:
         st.just(WELL),
         code=st.sampled_from([0, 1, 255]),
         signal=st.sampled_from([0, 0, 6, 9, 11, 25, 64]),
-        reason=st.sampled_from(["", "unknown", *REASONS]),
+        reason=st.sampled_from(["", *BY_REASON]),
         cpu_s=st.sampled_from([0.0, 0.1, 1e6]),
     )
