@@ -104,10 +104,11 @@ def prepare(request: dict[str, Any], in_process: bool = False) -> Callable[[], b
     _seed(request["seed"], with_torch="torch" in sys.modules)
     context = Context(scratch=Path.cwd(), files=root)
 
+    def place_of(frame: FrameType) -> str:
+        return _inside(frame.f_code.co_filename, frame.f_lineno, code)
+
     def answer() -> bytes:
-        with noticing_float_ranges(
-            lambda f: _inside(f.f_code.co_filename, f.f_lineno, code)
-        ) as places:
+        with noticing_float_ranges(place_of) as places:
             try:
                 found = {"ok": True, "value": probe(context, **arguments)}
                 return wire.encode(found | {"float_ranges": places[:1]})
