@@ -135,7 +135,6 @@ def test_the_kernel_is_offered_workers_first_then_the_zygote(write_query, grade,
 def test_no_other_test_of_the_run_gets_the_uid_of_a_killed_guardian(
     write_query, grade, pools, zygote_of, monkeypatch
 ):
-    slow = write_query("import time\ntime.sleep(3)\n" + RIGHT)
     uids = []
     claim = users.claim
 
@@ -155,6 +154,7 @@ def test_no_other_test_of_the_run_gets_the_uid_of_a_killed_guardian(
             kill(each)
 
     killer = when_code_runs(zygote_of(), kill_both)
+    slow = write_query("import time\ntime.sleep(3)\n" + RIGHT)
     assert grade(slow, ID)[ID].outcome is Outcome.KILLED
     killer.join()
     grade(write_query(RIGHT), ID)
