@@ -2,7 +2,7 @@
 
 authority.py          what a run whose score counts requires, and how that is verified (canary.py)
 pool.py               the pool; a zygote (zygote.py) forks guardians, and these fork workers
-guardian.py           watches a worker and ends it; import_clock.py times its imports
+guardian.py           watches a worker, times its imports, and ends it
 sandbox.py            what confines it: limits, Landlock and a filter (kernel.py,
                       system_calls.py), a user of its own (users.py)
 leftovers.py          removes what it leaves

@@ -7,8 +7,14 @@ from types import SimpleNamespace
 
 import pytest
 
+from autograder import authoritative
 from autograder.isolation import authority, sandbox
-from grading import upload
+from autograder.judging import course_runner
+from grading import paths, upload
+from grading.edition import load_assignment
+from grading.runner import Options
+from questions.course import Course
+from tools import world
 
 NOTHING = {"read": [], "written": [], "signalled": [], "sockets": [], "scratch": True, "linked": []}
 ROOT = sandbox.Layers(root=True, landlock_abi=0, seccomp=False)
@@ -52,3 +58,17 @@ def test_the_canary_comes_back_with_nothing(tmp_path, pools):
         shutil.rmtree(work)
     assert canary["scratch"] and not canary["linked"]
     assert str(secret) not in canary["read"]
+
+
+@pytest.mark.skipif(os.getuid() != 0, reason="needs root")
+def test_one_call_grades_a_submission_with_authority(tmp_path, monkeypatch):
+    if not (layers := sandbox.detect()).root:
+        pytest.skip(layers.obstacle)
+    world.main(["--dataset", "smoke", "--seed", "1", "--out", str(tmp_path)])
+    runner = course_runner(load_assignment(paths.ROOT), Course())
+    monkeypatch.setattr(runner.judging, "answers", tmp_path / "solutions" / "data")
+    data = tmp_path / "src" / "data"
+    options = Options(paths.SOLUTIONS, selection=("3a-0-basic", "3a-1-hidden"), data=data)
+    results = authoritative.grade(runner, options, seed=1 << 50)
+    assert results.facts["authoritative"] and results.seed == 1 << 50
+    assert [t.outcome.value for t in results.tests if t.is_selected] == ["passed", "passed"]
