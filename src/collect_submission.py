@@ -16,7 +16,6 @@ import environment
 if __name__ == "__main__":
     environment.check()
 
-import json
 import os
 import re
 import sys
@@ -27,16 +26,14 @@ from collections.abc import Collection
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from grading import importing, markers, paths, staging
+from grading import findings, importing, markers, paths, staging
 from grading.edition import Assignment, Edition, load_assignment
 from grading.errors import UsageError
 from pretraining.files import write_atomically
 from questions.provided import PROVIDED, QUESTION_FILES, CourseData
 
 NAME = "assignment5.zip"
-LINES = "submission_lines.json"  # in src/ of a student's copy: see markers.fingerprints()
 MAX_UPLOAD_BYTES = 100 * 10**6  # Gradescope's limit
-UNPACKING_S = 60  # files from a zip are dated when it was unpacked; trainings take longer
 DATE = (1980, 1, 1, 0, 0, 0)  # of each file in the zip, so that the same work gives the same bytes
 # These parts have no points of their own, but every training needs them.
 NEEDED = ("finetuning",)
@@ -84,10 +81,10 @@ def gather(scratch: Path) -> Work:
         sizes={name: (staged.root / name).stat().st_size for name in wanted},
         origins={name: Path(staged.taken[name]) for name in wanted},
     )
+    work.warnings += findings.of_files(staged, edition)
     check_code(work, edition)
     for name in edition.required_files:
         work.warnings += check_output(name, staged, assignment)
-    work.warnings += check_ages(work, edition)
     check_omissions(work, staged, edition)
     return work
 
@@ -100,20 +97,12 @@ def _is_code(name: str) -> bool:
 
 
 def check_code(work: Work, edition: Edition) -> None:
-    """Add a warning for everything in the modules that looks wrong or isn't written yet."""
-    given = _given_lines(work)
+    """Add a warning for each module that is missing, can't run or isn't written yet."""
+    given = findings.given_lines() or {}
     for name in sorted(given.keys() - work.files.keys()):
-        path = paths.SRC / name
-        if not os.path.lexists(path):  # check_omissions() reports files that were left out
+        if not os.path.lexists(paths.SRC / name):  # check_omissions() reports what was left out
             work.warnings.append(f"src/{name} is missing; take it from the course's zip")
-        elif not _is_code(name):
-            text = path.read_text(encoding="utf-8", errors="replace")
-            if markers.changed_outside(name, text, given[name]):
-                work.warnings.append(
-                    f"src/{name} was changed; the grader uses the course's version"
-                )
     work.warnings += _strangers(given)
-    own = [Path(name).stem for name in filter(_is_code, {*given, *work.files})]
     for name in sorted(filter(_is_code, work.files)):
         where, data = f"src/{name}", work.files[name].read_bytes()
         if not data.strip():
@@ -124,7 +113,6 @@ def check_code(work: Work, edition: Edition) -> None:
             continue
         text = data.decode("utf-8-sig", errors="replace")
         work.warnings += check_syntax(where, data)
-        work.warnings += importing.complaints(where, text, paths.ROOT / "requirements.txt", own)
         free = 0
         for number, said in markers.unwritten_parts(text):
             if _counts(text, number, edition):
@@ -134,10 +122,6 @@ def check_code(work: Work, edition: Edition) -> None:
         if free:
             parts = "1 ungraded part is" if free == 1 else f"{free} ungraded parts are"
             work.notes.append(f"{where}: {parts} not written")
-        faults = markers.find_regions(text)[1]
-        work.warnings += [f"{where}:{number}: {fault}" for number, fault in faults]
-        if not faults and name in given:
-            work.warnings += markers.changed_outside(where, text, given[name])
 
 
 def _strangers(given: Collection[str]) -> list[str]:
@@ -147,17 +131,6 @@ def _strangers(given: Collection[str]) -> list[str]:
     names = [path.relative_to(paths.SRC).as_posix() for path in found]
     advice = "is not packed, and the grader lacks it; move what you import to src/submission/"
     return [f"src/{name} {advice}" for name in names if name not in given]
-
-
-def _given_lines(work: Work) -> dict[str, list[str]]:
-    """Return the starter's markers.fingerprints(), which staff's checkout does not have."""
-    try:
-        return json.loads((paths.SRC / LINES).read_text(encoding="utf-8"))
-    except FileNotFoundError:
-        return {}
-    except ValueError:
-        work.warnings.append(f"src/{LINES} is damaged: lines outside the markers are not checked")
-        return {}
 
 
 def check_syntax(where: str, data: bytes) -> list[str]:
@@ -228,30 +201,6 @@ def check_parameters(name: str, path: Path) -> list[str]:
     except (errors.InputError, OSError) as error:
         return [str(error)]
     return []
-
-
-def check_ages(work: Work, edition: Edition) -> list[str]:
-    """Return a warning for each output that is older than the parameters it should come from."""
-    found = []
-    for question in edition.questions:
-        ages = {
-            n: work.origins[n].stat().st_mtime for n in question.required_files if n in work.files
-        }
-        for name, written in ages.items():
-            newer = [n for n in ages if _step(n) < _step(name) and ages[n] > written + UNPACKING_S]
-            if newer:
-                found.append(
-                    f"{name} is older than {newer[0]}: did you train again? run the command of "
-                    f"question {question.number} that writes it once more"
-                )
-    return found
-
-
-def _step(name: str) -> int:
-    """Return a file's place in the order in which a question's commands write their files."""
-    if name.endswith(".params"):
-        return 0 if ".pretrain." in name else 1
-    return 2
 
 
 def check_predictions(

@@ -18,8 +18,8 @@ import sys
 from pathlib import Path
 
 from autograder.description import ASSIGNMENT, REPO, UsageError, editions, load_assignment
-from collect_submission import LINES
 from grading.edition import EDITION
+from grading.findings import LINES
 from grading.markers import fingerprints
 from pretraining.files import write_atomically
 

@@ -12,6 +12,7 @@ through all of it. Each line here uses only what is below it:
     runner.py             a submission is staged, its tests are judged
     cases.py              what a test is and observes by its probes; an assignment's tests
     history.py            what changed since the last run
+    findings.py           what is wrong with a student's files before they run
     report.py, terminal.py, results.py: results, and how students read them
     verdicts.py           how a test ended, as a value and in words
     pool.py               who runs a probe in which process

@@ -22,7 +22,7 @@ from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
 
-from . import history, paths, printable, report, terminal, watch
+from . import findings, history, paths, printable, report, terminal, watch
 from .cases import HINTS, BoundTest, QuestionSet, derive_seed, select
 from .edition import Edition, load_assignment
 from .errors import GradingError, UsageError
@@ -46,6 +46,8 @@ PROBE = re.compile(r'"(\w+\.\w+)"')
 STAFFS = re.compile(r"\bhidden\.(\w+)")  # a function of staff's that a basic test calls
 PATIENCE = 2  # time-outs in a question, on a student's computer
 MORE_HINTS = "Hints: --hint 2 prints where to look, and in practice --hint 3 prints the formula"
+MOST_FINDINGS = 3
+MORE_FINDINGS = "Warning: and {} more; python src/collect_submission.py prints all"
 MAX_TRACEBACK = 20_000  # characters
 CLEARED = "\033[2J\033[H"  # a terminal's screen
 LIBRARIES = (
@@ -488,7 +490,8 @@ class StudentConsole(ResultsFile):
     """Prints a report at the end, which begins with a summary.
 
     Args:
-        counts: whether a run of the student's own folder is compared with the last one.
+        counts: whether a run of the student's own folder is compared with the last one, and what is
+            wrong with its files is shown.
     """
 
     def __init__(self, path: Path | None, counts: bool) -> None:
@@ -496,12 +499,18 @@ class StudentConsole(ResultsFile):
         self._counts = counts
 
     def staged(self, staged: Staged) -> None:
-        self._files, self._is_own = terminal.files_line(staged), staged.is_checkout
+        self._staged, self._counts = staged, self._counts and staged.is_checkout
         self.folders = {Path(origin).parent for origin in staged.taken.values()}
 
     def started(self, results: Results) -> None:
         super().started(results)
         self._progress = terminal.Progress(len(results.selected_tests))
+        self._notes = [terminal.files_line(self._staged)]
+        if self._counts:
+            lines = findings.of_files(self._staged, results.edition)
+            self._notes += [f"Warning: {line}" for line in lines[:MOST_FINDINGS]]
+            if len(lines) > MOST_FINDINGS:
+                self._notes.append(MORE_FINDINGS.format(len(lines) - MOST_FINDINGS))
 
     def ended(self, result: TestResult) -> None:
         super().ended(result)
@@ -510,6 +519,6 @@ class StudentConsole(ResultsFile):
     def finish(self) -> None:
         if self._results is not None:
             self._progress.show()
-            news = history.since_last(self._results) if self._counts and self._is_own else ""
-            notes, shown = filter(None, (news, self._files)), terminal.detect(sys.stdout)
+            news = [history.since_last(self._results)] if self._counts else []
+            notes, shown = filter(None, news + self._notes), terminal.detect(sys.stdout)
             print("\n".join(terminal.student_lines(self._results, notes, shown)))

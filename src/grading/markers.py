@@ -102,10 +102,10 @@ def changed_outside(where: str, text: str, given: list[str]) -> list[str]:
     """Return a sentence on the first place where a file differs from the given one, if any."""
     outside = outside_regions(text)
     got = [_short_hash(line) for _, line in outside]
+    if got == given:
+        return []
     matcher = difflib.SequenceMatcher(None, given, got, autojunk=False)
     changes = [change for change in matcher.get_opcodes() if change[0] != "equal"]
-    if not changes:
-        return []
     first = changes[0][3]
     number = outside[min(first, len(outside) - 1)][0] if outside else 1
     pairs, expected = got.count(_short_hash(START)), given.count(_short_hash(START))

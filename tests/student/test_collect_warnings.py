@@ -93,6 +93,15 @@ LINES: dict[str, list[Damage]] = {
     "damaged fingerprints": [put("src/submission_lines.json", "{")],
 }
 REGION = f'"""Mine."""\n\n\ndef f():\n    {START}\n%s    {END}\n    return 1\n'
+WAITING = """
+import pdb
+def f(x):
+    breakpoint()
+    return pdb.set_trace(), x.input(), "breakpoint()"
+print(input("now?"))
+if __name__ == "__main__":
+    breakpoint()
+"""
 
 
 def edition(name: str) -> Damage:
@@ -115,6 +124,7 @@ MODULES: dict[str, list[Damage]] = {
     "Python's own warnings": [put(f"{CODE}mine.py", 'x = "\\d" is "d"\n')],
     "UTF-16": [put(f"{CODE}mine.py", "x = 1\n".encode("utf-16"))],
     "an empty module": [put(f"{CODE}mine.py", b" \r\n")],
+    "calls that wait for somebody to type": [put(f"{CODE}mine.py", WAITING)],
     "nothing in a region": modules(
         "mine", *(REGION % body for body in ("", "    # later\n", "    pass\n"))
     ),

@@ -1,7 +1,8 @@
-"""What a student's run says besides its results: what changed since the last one."""
+"""What a student's run says besides its results: what changed, and what is wrong with the files."""
 
 import json
 import os
+import shutil
 import subprocess
 
 import pytest
@@ -9,6 +10,7 @@ import pytest
 from grading import paths
 from grading.cli import Command
 from questions.course import Course
+from tests.project import ROOT
 from tests.student.collecting import Desk
 
 QUERIES = "attention_exploration.py"
@@ -109,3 +111,27 @@ def test_where_there_is_no_hint_one_sentence_says_so(desk):
     assert hints(desk, "3a", "--hint", "2") == "No hints: nothing failed.\n"
     desk.replace(QUERIES, *BROKEN)
     assert hints(desk, "3a", "--hint", "2") == "There are no hints on what failed.\n"
+
+
+def warned(desk: Desk) -> list[str]:
+    """Return what a run, which passes, says of the files below their line."""
+    code, out = grade(desk, "3a")
+    head = out.partition("\n\n")[0].splitlines()
+    assert code == 0 and head[1].startswith("Files: ")
+    return [line.removeprefix("Warning: ") for line in head[2:]]
+
+
+def test_a_run_begins_with_what_the_collector_says_of_the_files(desk):
+    assert warned(desk) == []
+    shutil.copy2(ROOT / "requirements.txt", desk.root)
+    (desk.code / "mine.py").write_text("import pandas\nx = input()\n", encoding="utf-8")
+    (desk.code / "mine1.py").write_text("breakpoint(\n", encoding="utf-8")  # no valid Python
+    desk.replace("london_baseline.py", "### END CODE HERE ###", "")
+    assert warned(desk) == desk.warnings()[:3]
+    later = (desk.root / "vanilla.model.params").stat().st_mtime + 90
+    os.utime(desk.root / "vanilla.model.params", (later, later))
+    shown, said = warned(desk), desk.warnings()
+    assert shown[:3] == said[:3] and "vanilla.nopretrain.dev.predictions is older" in said[3]
+    assert shown[3:] == ["and 2 more; python src/collect_submission.py prints all"]
+    for words in (("--in-process",), ("--submission", str(desk.zip))):
+        assert "Warning: " not in grade(desk, "3a", *words)[1]
