@@ -90,6 +90,7 @@ def read_export(source: Path, attempts: Attempts = "latest") -> Export:
     for submission_id, count in Counter(one.id for one in submissions).items():
         if count > 1:
             raise UsageError(f"{count} submissions have the same id {submission_id}: rename one")
+    more += _compare_names(submissions)
     submissions, chosen = choose(submissions, attempts)
     submissions = [replace(one, note=one.upload.fault()) for one in submissions]
     notes += more + chosen + [f"{one.id}: {one.note}" for one in submissions if one.note]
@@ -100,6 +101,24 @@ def read_export(source: Path, attempts: Attempts = "latest") -> Export:
         )
     submissions.sort(key=lambda one: one.id)
     return Export(kind, tuple(submissions), tuple(map(printable.line, notes)))
+
+
+def _compare_names(submissions: list[Submission]) -> list[str]:
+    """Return notes about students who share an e-mail address, an ID or a name."""
+    notes = []
+    students = {student for one in submissions for student in one.students}
+    for key, count in sorted(Counter(student.key for student in students).items()):
+        if count > 1:
+            ids = [one.id for one in submissions if key in {s.key for s in one.students}]
+            notes.append(f"{', '.join(ids)}: {key} has more than one name, or more than one ID")
+    names = Counter(name for _, name in {(s.key, s.name) for s in students} if name)
+    for name, count in sorted(names.items()):
+        if count > 1:
+            notes.append(
+                f"{count} students are called {printable.line(name, 200)}: they differ in their "
+                "e-mail address, ID or file's name"
+            )
+    return notes
 
 
 # The source ---------------------------------------------------------------------------------------
@@ -208,13 +227,6 @@ def _read_files(folder: Entry) -> tuple[list[Submission], list[str]]:
             )
     for owned in pieces.values():
         submissions += _attempts(owned, notes)
-    students = {student for one in submissions for student in one.students}
-    for name, count in sorted(Counter(s.name for s in students if s.name).items()):
-        if count > 1:
-            notes.append(
-                f"{count} entries are called {printable.line(name, 200)}: each counts as a "
-                "different student"
-            )
     return submissions, notes
 
 

@@ -21,7 +21,6 @@ from __future__ import annotations
 import math
 import re
 import zlib
-from collections import Counter
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime
@@ -38,7 +37,6 @@ from .submissions import ID, Student, Submission, Upload, children, id_of
 
 METADATA = "submission_metadata.yml"
 RESULTS = ":results"  # the autograder's output, which is nearly all of the file
-MAX_DEPTH = 6  # in a submission; the texts in :history are at depth 3
 MAX_TEXT = 1_000  # how many characters of a text are kept
 MAX_RESULT = 4 << 20  # the same in results: the end of the staff output is needed
 MAX_ANCHORS = 200_000
@@ -97,11 +95,10 @@ class _Malformed(Exception):
 
 
 class _Reader:
-    """Builds values from events, only as deep and as long as needed."""
+    """Builds the value of each entry from events, with texts only as long as needed."""
 
     def __init__(self, events: Iterator[yaml.Event], results: bool) -> None:
         self._events, self._results = events, results
-        self._most = MAX_TEXT
         # If an object occurs twice, Ruby writes it once, and then refers to it.
         self._anchors: dict[str, Node] = {}
 
@@ -116,65 +113,40 @@ class _Reader:
         for event in self._events:
             if isinstance(event, yaml.MappingEndEvent):
                 return
-            key = self._value(event, 1)
+            key = self._value(event)
             if not isinstance(key, str):
                 raise _Malformed(f":{_line(event)}: expected `submission_1234:`")
-            yield key, self._value(next(self._events), 1), _line(event)
+            try:
+                entry = self._value(next(self._events), is_entry=True)
+            except RecursionError:
+                raise _Malformed(f":{_line(event)}: nested too deeply") from None
+            yield key, entry, _line(event)
 
-    def _value(self, event: yaml.Event, depth: int) -> Node:
-        """Build the value that begins with this event; skip it if deeper than `MAX_DEPTH`."""
+    def _value(self, event: yaml.Event, most: int = MAX_TEXT, is_entry: bool = False) -> Node:
+        """Build the value that begins with this event, with texts of at most `most` characters."""
         value: Node = None
         if isinstance(event, yaml.AliasEvent):
             return self._anchors.get(event.anchor or "")
         if isinstance(event, yaml.ScalarEvent):
             is_null = event.implicit[0] and event.value in NULL
-            value = None if is_null else event.value[: self._most]
-        elif depth > MAX_DEPTH:
-            self._skip(event)
+            value = None if is_null else event.value[:most]
         elif isinstance(event, yaml.SequenceStartEvent):
             value = []
             while not isinstance(inner := next(self._events), yaml.SequenceEndEvent):
-                value.append(self._value(inner, depth + 1))
+                value.append(self._value(inner, most))
         elif isinstance(event, yaml.MappingStartEvent):
-            value = self._table(depth)
-        if isinstance(event, yaml.NodeEvent):
-            self._remember(event, value)
+            value = {}
+            while not isinstance(inner := next(self._events), yaml.MappingEndEvent):
+                key = self._value(inner)
+                is_kept = is_entry and self._results and key == RESULTS
+                inner_value = self._value(next(self._events), MAX_RESULT if is_kept else most)
+                if isinstance(key, str) and (key != RESULTS or is_kept):
+                    value[key] = inner_value
+        if isinstance(event, yaml.NodeEvent) and event.anchor is not None:
+            if len(self._anchors) >= MAX_ANCHORS:
+                raise _Malformed(f":{_line(event)}: more than {MAX_ANCHORS} anchors")
+            self._anchors[event.anchor] = value
         return value
-
-    def _table(self, depth: int) -> Node:
-        table: dict[str, Node] = {}
-        while not isinstance(event := next(self._events), yaml.MappingEndEvent):
-            key = self._value(event, depth + 1)
-            if key == RESULTS and not (self._results and depth == 1):
-                self._skip(next(self._events))
-                continue
-            self._most = MAX_RESULT if key == RESULTS else self._most
-            value = self._value(next(self._events), depth + 1)
-            self._most = MAX_TEXT if key == RESULTS else self._most
-            if isinstance(key, str):
-                table[key] = value
-        return table
-
-    def _skip(self, event: yaml.Event) -> None:
-        """Skip the value that begins with this event; keep short texts with anchors."""
-        depth = 0
-        while True:
-            if isinstance(event, yaml.CollectionStartEvent):
-                depth += 1
-            elif isinstance(event, yaml.CollectionEndEvent):
-                depth -= 1
-            elif isinstance(event, yaml.ScalarEvent):
-                self._remember(event, event.value[:MAX_TEXT])
-            if depth == 0:
-                return
-            event = next(self._events)
-
-    def _remember(self, event: yaml.NodeEvent, value: Node) -> None:
-        if event.anchor is None:
-            return
-        if len(self._anchors) >= MAX_ANCHORS:
-            raise _Malformed(f":{_line(event)}: more than {MAX_ANCHORS} anchors")
-        self._anchors[event.anchor] = value
 
 
 def _line(event: yaml.Event) -> int:
@@ -216,7 +188,6 @@ def read(metadata: Entry, export: Entry, attempts: str) -> tuple[list[Submission
         for key, entry, line in entries(stream, METADATA):
             reader.take(key, entry, f"{METADATA}:{line}")
     reader.take_strangers()
-    reader.compare_names()
     if attempts != "latest" and reader.without_files:
         reader.notes.append(
             f"{reader.without_files} earlier attempts are left out: Gradescope only exports the "
@@ -282,23 +253,6 @@ class _Export:
                 f"{printable.line(name)} is not in {METADATA}, so it is unknown whose it is"
             )
             self._add(_Attempt(name, None, None), (Student(_id(name), ""),), 1)
-
-    def compare_names(self) -> None:
-        """Add notes about students who share an e-mail address or a name."""
-        students = {student for one in self.submissions for student in one.students}
-        keys = Counter(student.key for student in students)
-        for key in sorted(key for key, number in keys.items() if number > 1):
-            ids = [one.id for one in self.submissions if key in {s.key for s in one.students}]
-            self.notes.append(
-                f"{', '.join(ids)}: {key} has more than one name, or more than one ID"
-            )
-        names = Counter(name for _, name in {(s.key, s.name) for s in students} if name)
-        for name, number in sorted(names.items()):
-            if number > 1:
-                shown = printable.line(name, 200)
-                self.notes.append(
-                    f"{number} students are called {shown}; their e-mail addresses or IDs differ"
-                )
 
     def _add(self, attempt: _Attempt, students: tuple[Student, ...], number: int) -> None:
         self._taken.add(attempt.folder)
