@@ -431,6 +431,7 @@ def _is_class(path: Path) -> bool:
 def _make_private(root: Path) -> None:
     for folder, _, files in os.walk(root):
         for path in (Path(folder), *(Path(folder, name) for name in files)):
-            mode = path.lstat().st_mode
-            if mode & 0o077 and not path.is_symlink():
-                path.chmod(mode & 0o700)
+            with suppress(FileNotFoundError):  # another command's journal
+                mode = path.lstat().st_mode
+                if mode & 0o077 and not path.is_symlink():
+                    path.chmod(mode & 0o700)

@@ -5,11 +5,11 @@ from pathlib import Path
 import pytest
 
 from autograder import paths
+from classroom.gradescope import METADATA
 from tests.classroom.clusters import certificates, dask, expected, source, start  # noqa: F401
 from tests.classroom.make_class import MadeClass, make_class
 from tests.classroom.tiny import begin, classroom, course, grade, temporary  # noqa: F401
 from tools import world
-from tools.classroom.gradescope_export import METADATA
 
 
 @pytest.fixture(scope="session")
