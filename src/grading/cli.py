@@ -519,6 +519,11 @@ class StudentConsole(ResultsFile):
     def finish(self) -> None:
         if self._results is not None:
             self._progress.show()
-            news = [history.since_last(self._results)] if self._counts else []
-            notes, shown = filter(None, news + self._notes), terminal.detect(sys.stdout)
-            print("\n".join(terminal.student_lines(self._results, notes, shown)))
+            shown = terminal.detect(sys.stdout)
+            print("\n".join(terminal.student_lines(self._results, self.notes(), shown)))
+
+    def notes(self) -> list[str]:
+        """Return the lines below the headline, and keep the results for the next run."""
+        assert self._results is not None  # the run has started
+        news = [history.since_last(self._results)] if self._counts else []
+        return [*filter(None, news), *self._notes]

@@ -29,9 +29,9 @@ from typing import Any
 
 import pytest
 
-from . import history, paths, runner
+from . import paths, runner
 from .cases import BoundTest, QuestionSet, derive_seed, select
-from .cli import PATIENCE, STAFF
+from .cli import PATIENCE, STAFF, StudentConsole
 from .edition import load_assignment
 from .errors import GradingError, UsageError
 from .pool import InProcessPool, LocalPool, in_process_line, is_debugged
@@ -90,6 +90,7 @@ class Grading:
             self._files[_file(test.case).resolve()].append(test)
         self._stack = contextlib.ExitStack()
         self._run: runner.Run
+        self._console: StudentConsole
         self._results: Results | None = None
 
     def nodes(self, word: str) -> list[str]:
@@ -138,7 +139,8 @@ class Grading:
         with in_one_line():
             pool = InProcessPool() if in_process else LocalPool(derive_seed(seed, "hash"))
             self._stack.callback(pool.close)
-            begun = self._runner.begin(options, seed, runner.Observer(), pool)
+            self._console = StudentConsole(None, counts=not in_process)
+            begun = self._runner.begin(options, seed, self._console, pool)
             self._run, self._results = self._stack.enter_context(begun)
             self._stack.callback(pool.abandon)  # before its folder is removed
 
@@ -153,8 +155,7 @@ class Grading:
         if self._results is None:
             return
         lines = [Report.of(self._results, staff=False, is_judged=False).headline]
-        if not is_debugged():
-            lines += filter(None, [history.since_last(self._results)])
+        lines += self._console.notes()
         lines += [f"Warning: {text}" for text in self._results.facts.get("warnings", [])]
         for line in [*lines, f"seed {self._results.seed}"]:
             terminalreporter.write_line(line)
