@@ -49,7 +49,6 @@ MORE_HINTS = "Hints: --hint 2 prints where to look, and in practice --hint 3 pri
 MOST_FINDINGS = 3
 MORE_FINDINGS = "Warning: and {} more; python src/collect_submission.py prints all"
 MAX_TRACEBACK = 20_000  # characters
-CLEARED = "\033[2J\033[H"  # a terminal's screen
 LIBRARIES = (
     "import numpy; import torch; "
     "print('numpy', numpy.__version__ + ', torch', torch.__version__ + ',', "
@@ -199,11 +198,13 @@ class Command:
         """Grade, and show a report; return an ExitCode, and the folders of the files."""
         console = StudentConsole(asked.json, counts=not asked.in_process)
         try:
-            results = self.run_tests(runner, asked, seed, console, pool, patience=PATIENCE)
+            # In process, a debugger may be reading what somebody types.
+            with terminal.bar("tests", is_shown=not asked.in_process) as console.move:
+                results = self.run_tests(runner, asked, seed, console, pool, patience=PATIENCE)
         finally:
             if sys.exc_info()[0] in (None, KeyboardInterrupt):
-                if asked.watch and terminal.detect(sys.stdout).colours:
-                    print(CLEARED, end="")
+                if asked.watch and (screen := terminal.console_on(sys.stdout)):
+                    screen.clear()
                 console.finish()
         self.show_hints(runner, results, asked.hint)
         if asked.html:
@@ -246,9 +247,7 @@ class Command:
             lines = [
                 "There are no hints on what failed." if failed else "No hints: nothing failed."
             ]
-        shown = terminal.detect(sys.stdout)
-        for line in lines:
-            print("\n".join(shown.fitted(line, hanging="  ")))
+        terminal.show(map(terminal.Line, lines))
 
     def write_page(self, path: Path, page: str) -> None:
         with refusing_to_write(path):
@@ -492,7 +491,12 @@ class StudentConsole(ResultsFile):
     Args:
         counts: whether a run of the student's own folder is compared with the last one, and what is
             wrong with its files is shown.
+
+    Attributes:
+        move: moves a bar: terminal.bar.
     """
+
+    move: Callable[[int, int], None]
 
     def __init__(self, path: Path | None, counts: bool) -> None:
         super().__init__(path)
@@ -504,7 +508,7 @@ class StudentConsole(ResultsFile):
 
     def started(self, results: Results) -> None:
         super().started(results)
-        self._progress = terminal.Progress(len(results.selected_tests))
+        self._done, self._tests = 0, len(results.selected_tests)
         self._notes = [terminal.files_line(self._staged)]
         if self._counts:
             lines = findings.of_files(self._staged, results.edition)
@@ -514,13 +518,12 @@ class StudentConsole(ResultsFile):
 
     def ended(self, result: TestResult) -> None:
         super().ended(result)
-        self._progress.step()
+        self._done += 1
+        self.move(self._done, self._tests)
 
     def finish(self) -> None:
         if self._results is not None:
-            self._progress.show()
-            shown = terminal.detect(sys.stdout)
-            print("\n".join(terminal.student_lines(self._results, self.notes(), shown)))
+            terminal.show(terminal.student_lines(self._results, self.notes()))
 
     def notes(self) -> list[str]:
         """Return the lines below the headline, and keep the results for the next run."""

@@ -3,17 +3,21 @@
 from __future__ import annotations
 
 import os
-import shutil
 import sys
 import textwrap
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass
-from typing import TextIO
+from typing import TYPE_CHECKING, TextIO
 
 from . import printable
 from .report import Cause, Question, Report
 from .results import Results, State, TestResult
 from .staging import Staged
+
+if TYPE_CHECKING:
+    from rich.console import Console
+    from rich.text import Text
 
 PRINTED_LINES = 20
 NO_POINTS = "no points"
@@ -24,70 +28,78 @@ INDENT = " " * 6  # below a test
 COLOURS = {State.PASSED: "green"} | dict.fromkeys(
     (State.GRADED_LATER, State.NOT_RUN, State.NOT_REACHED), "yellow"
 )
-CODES = {"bold": "1", "red": "31", "green": "32", "yellow": "33"}
+HANGING = 2  # columns before what continues a line
 NARROWEST = 40  # columns; narrower text is no easier to read than text that is too wide
 
 
 @dataclass(frozen=True)
-class Terminal:
-    """Where text will be read.
+class Line:
+    """A line of text, which takes several in a terminal if it is too long.
 
     Attributes:
-        width: columns, or None if lines may have any length, as in a file or a pipe.
-        colours: whether it shows them.
+        head: what stands in the columns before the text: nothing, an indent, or names.
+        style: rich's style of the head, or of the text if the head is blank.
     """
 
-    width: int | None = None
-    colours: bool = False
+    text: str
+    head: str = ""
+    style: str = ""
 
-    def fitted(self, text: str, indent: str = "", hanging: str | None = None) -> list[str]:
-        """Return a line of text as lines that fit; no word is cut in two.
+    def parts(self, console: Console) -> Iterator[Text]:
+        """Yield lines that fit; no word is cut in two."""
+        from rich.text import Text
 
-        Args:
-            indent: prefix of the first line.
-            hanging: prefix of the others; None: the same as for the first.
-        """
-        if self.width is None or len(indent) + len(text) <= self.width:
-            return [indent + text]
-        return textwrap.wrap(
-            text,
-            max(self.width, NARROWEST),
-            initial_indent=indent,
-            subsequent_indent=indent if hanging is None else hanging,
+        is_blank, width = not self.head.strip(), max(console.width, NARROWEST)
+        parts = textwrap.wrap(
+            self.text,
+            width if len(self.head) + len(self.text) > width else sys.maxsize,
+            initial_indent=self.head,
+            subsequent_indent=" " * (len(self.head) + HANGING * is_blank),
             break_long_words=False,
             break_on_hyphens=False,
         )
-
-    def painted(self, text: str, colour: str) -> str:
-        """Return text in one of CODES, if colours show."""
-        return f"\033[{CODES[colour]}m{text}\033[0m" if self.colours and text else text
-
-
-def detect(stream: TextIO | None) -> Terminal:
-    """Return a stream's Terminal. NO_COLOR, set to anything, means no colours (no-color.org)."""
-    if stream is None or not stream.isatty():
-        return Terminal()
-    colours = not os.environ.get("NO_COLOR") and os.environ.get("TERM") != "dumb"
-    if sys.platform == "win32":  # older consoles would print the codes
-        colours = colours and any(name in os.environ for name in ("WT_SESSION", "TERM_PROGRAM"))
-    return Terminal(shutil.get_terminal_size().columns, colours)
+        for place, part in enumerate(parts or [self.head]):
+            text = Text(part)
+            if is_blank or not place:
+                text.stylize(self.style, 0, None if is_blank else len(self.head))
+            yield text
 
 
-class Progress:
-    """A line in the terminal that counts tests while they run, and is then removed."""
+def console_on(stream: TextIO | None) -> Console | None:
+    """Return rich's console where people see colours (no-color.org); None: text stays plain."""
+    if stream is None or not stream.isatty() or os.environ.get("NO_COLOR"):
+        return None
+    try:
+        from rich.console import Console  # only here: it takes a tenth of a second
+    except ImportError:  # an environment from before the course needed rich
+        return None
+    return Console(file=stream, highlight=False)
 
-    def __init__(self, tests: int) -> None:
-        self._tests, self._ended = tests, 0
 
-    def step(self) -> None:
-        """Count a test that has ended."""
-        self._ended += 1
-        self.show(f"{self._ended} of {self._tests} tests")
+def show(lines: Iterable[Line]) -> None:
+    """Print lines."""
+    console = console_on(sys.stdout)
+    for line in lines:
+        if console is None:
+            print(line.head + line.text)
+        else:
+            for part in line.parts(console):
+                console.print(part, soft_wrap=True)
 
-    def show(self, text: str = "") -> None:
-        """Show a text in place of the line; without one, remove it."""
-        if sys.stderr is not None and sys.stderr.isatty():
-            print(f"\r{'':{NARROWEST // 2}}\r{text}", end="", file=sys.stderr, flush=True)
+
+@contextmanager
+def bar(unit: str, is_shown: bool = True) -> Iterator[Callable[[int, int], None]]:
+    """Show progress in a terminal while the block runs; yield what moves the bar: (done, total)."""
+    console = console_on(sys.stderr) if is_shown else None
+    if console is None:
+        yield lambda done, total: None
+        return
+    from rich.progress import BarColumn, MofNCompleteColumn, Progress
+
+    columns = (BarColumn(), MofNCompleteColumn(), unit)
+    with Progress(*columns, console=console, transient=True, auto_refresh=False) as progress:
+        task = progress.add_task("", total=None)
+        yield lambda done, total: progress.update(task, completed=done, total=total, refresh=True)
 
 
 def files_line(staged: Staged) -> str:
@@ -114,7 +126,7 @@ def _near(folder: str) -> str:
     return min(f"{relative}{os.sep}", folder, key=len)
 
 
-def student_lines(results: Results, notes: Iterable[str], terminal: Terminal) -> list[str]:
+def student_lines(results: Results, notes: Iterable[str]) -> list[Line]:
     """Return the lines of a run's report.
 
     Args:
@@ -122,29 +134,26 @@ def student_lines(results: Results, notes: Iterable[str], terminal: Terminal) ->
     """
     report = Report.of(results, staff=False, is_judged=False)
     colour = "green" if all(test.is_fine for test in report.tests) else "bold"
-    lines = [terminal.painted(line, colour) for line in terminal.fitted(report.headline)]
-    for note in notes:
-        lines += terminal.fitted(note, hanging="  ")
-    lines.append("")
+    lines = [Line(report.headline, style=colour), *map(Line, notes), Line("")]
     is_alone = len(report.questions) == 1
     reached = report.select(lambda test: test.state is not State.NOT_REACHED)
     if is_alone:
         for test in reached.tests:
-            lines += _test(test, reached.causes, terminal)
+            lines += _test(test, reached.causes)
     else:
-        lines += _questions(reached, terminal)
+        lines += _questions(reached)
     unreached = [test.spec for test in report.tests if test.state is State.NOT_REACHED]
     if unreached:
         names = dict.fromkeys(spec.test_id if is_alone else spec.number for spec in unreached)
-        lines += terminal.fitted(f"Not run: {', '.join(names)}", hanging="  ")
-    for warning in results.facts.get("warnings", []):
-        lines += terminal.fitted(f"Warning: {warning}", hanging="  ")
-    return [*lines, f"seed {results.seed}"]
+        lines.append(Line(f"Not run: {', '.join(names)}"))
+    lines += [Line(f"Warning: {warning}") for warning in results.facts.get("warnings", [])]
+    return [*lines, Line(f"seed {results.seed}")]
 
 
-def _questions(report: Report, terminal: Terminal) -> list[str]:
+def _questions(report: Report) -> list[Line]:
     """Return the lines of several questions; those without points that need none share two."""
-    lines, waiting, finished = [], [], []
+    lines: list[Line] = []
+    waiting, finished = [], []
     for_points = {question.number for question in report.questions if question.has_points}
     for question in report.questions:
         here = [cause for cause in report.causes if cause.explained(question.tests)]
@@ -155,29 +164,25 @@ def _questions(report: Report, terminal: Terminal) -> list[str]:
         elif question.is_folded and all(t.is_fine and not t.output for t in question.tests):
             finished.append(question.number)
         else:
-            lines += _question(question, here, terminal)
+            lines += _question(question, here)
     for kind, numbers in (("all basic tests passed", finished), ("nothing written yet", waiting)):
         if numbers:
-            line = f"{NO_POINTS}, {kind}: {', '.join(numbers)}"
-            lines += terminal.fitted(line, " " * NUMBER, " " * NUMBER + "  ")
+            lines.append(Line(f"{NO_POINTS}, {kind}: {', '.join(numbers)}", " " * NUMBER))
     return lines
 
 
-def _test(test: TestResult, causes: Sequence[Cause], terminal: Terminal) -> list[str]:
+def _test(test: TestResult, causes: Sequence[Cause]) -> list[Line]:
     """Return a test's lines, if only one question was selected."""
     cause = next((cause for cause in causes if cause.explained([test])), None)
     first = test.spec if cause is None else cause.tests[0].spec
     is_first = first == test.spec
     outcome = test.outcome.value if is_first else f"as {first.test_id}"
-    head, *rest = terminal.fitted(
-        f"{test.spec.test_id:<13}{outcome:<16}{test.description}", hanging=" " * 29
-    )
-    colour = COLOURS.get(test.state, "red")
-    lines = [head.replace(outcome, terminal.painted(outcome, colour), 1), *rest]
+    head = f"{test.spec.test_id:<13}{outcome:<16}"
+    lines = [Line(test.description, head, COLOURS.get(test.state, "red"))]
     is_open = test.spec.is_hidden and test.state is State.GRADED_LATER
     if is_first and not is_open and test.state is not State.PASSED:
-        lines += _message(cause.message if cause else test.message, INDENT, terminal)
-    return lines + [INDENT + line for line in printed(test)]
+        lines += _message(cause.message if cause else test.message, INDENT)
+    return lines + [Line(line, INDENT) for line in printed(test)]
 
 
 def printed(test: TestResult) -> list[str]:
@@ -188,27 +193,25 @@ def printed(test: TestResult) -> list[str]:
     return ["your code's output:", *lines] if lines else []
 
 
-def _question(question: Question, causes: Sequence[Cause], terminal: Terminal) -> list[str]:
+def _question(question: Question, causes: Sequence[Cause]) -> list[Line]:
     """Return a question's lines, if several were selected: just one if it is enough."""
     kind = "basic" if question.has_points else NO_POINTS
     status = f"{kind} {question.in_short}" if question.now else kind
-    text, beneath = question.title, []
+    text = question.title
+    beneath: list[Line] = []
     if len(causes) == 1 and "\n" not in causes[0].message:
         text = _explained(causes[0], question)
     else:
         for cause in causes:
-            beneath += _message(_explained(cause, question), " " * NUMBER, terminal)
-    head, *rest = terminal.fitted(
-        f"{question.number:<{NUMBER}}{status:<{STATUS}}{text}", hanging=" " * (NUMBER + STATUS)
-    )
+            beneath += _message(_explained(cause, question), " " * NUMBER)
     colour = "red" if any(not cause.is_unwritten for cause in causes) else "yellow"
     if not causes and question.now and question.passed == question.now:
         colour = "green"
-    head = head.replace(status, terminal.painted(status, colour), 1)
+    lines = [Line(text, f"{question.number:<{NUMBER}}{status:<{STATUS}}", colour)]
     if any(test.output for test in question.tests):
         command = f"python src/grader.py {question.number}"
-        rest.append(" " * NUMBER + f"your code has output: {command} shows it")
-    return [head, *rest, *beneath]
+        lines.append(Line(f"your code has output: {command} shows it", " " * NUMBER))
+    return lines + beneath
 
 
 def _explained(cause: Cause, question: Question) -> str:
@@ -229,9 +232,6 @@ def _explained(cause: Cause, question: Question) -> str:
     return "\n".join([f"{prefix}{head}{f' (and in {also})' if numbers else ''}", *more])
 
 
-def _message(message: str, indent: str, terminal: Terminal) -> list[str]:
-    lines = []
-    for line in message.splitlines():
-        inner = indent + " " * (len(line) - len(line.lstrip()))
-        lines += terminal.fitted(line.strip(), inner, inner + "  ")
-    return lines
+def _message(message: str, indent: str) -> list[Line]:
+    lines = message.splitlines()
+    return [Line(r.lstrip(), indent + " " * (len(r) - len(r.lstrip()))) for r in lines]

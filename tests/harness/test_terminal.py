@@ -1,5 +1,6 @@
 """What a student reads in the terminal: their progress, and each cause of failure once."""
 
+import io
 import itertools
 import os
 import re
@@ -14,15 +15,14 @@ from grading.edition import EDITION as EDITION_FILE
 from grading.edition import load_assignment, to_json
 from grading.report import Report
 from grading.results import Results, TestResult
-from grading.terminal import Terminal
 from grading.verdicts import Outcome
 from tests import pinned
 from tests.interpreter import STRICT
 from tools import starter
 
 EDITION = pinned.load().edition(None)
+CODE = re.compile(r"\033\[[\d;]*m")
 SCREEN = {"columns": 80, "rows": 24}
-PLAIN = Terminal()
 
 
 def specs(number):
@@ -44,8 +44,24 @@ def results(*numbers, **changes):
     return Results(EDITION, 5, tests)
 
 
-def shown(made, screen=PLAIN):
-    return "\n".join(terminal.student_lines(made, ["Files: 9 of src/submission/"], screen)) + "\n"
+class Screen(io.StringIO):
+    """What is written to a terminal, or to a file."""
+
+    def __init__(self, is_terminal=True):
+        super().__init__()
+        self.isatty = lambda: is_terminal
+
+
+def shown(made, screen=None, **environment):
+    """Return what is printed to a screen, or to a file, as by show()."""
+    screen = screen or Screen(False)
+    lines = terminal.student_lines(made, ["Files: 9 of src/submission/"])
+    with pytest.MonkeyPatch.context() as patch:
+        for name, value in {"TERM": "xterm", "NO_COLOR": "", **environment}.items():
+            patch.setenv(name, value)
+        patch.setattr(sys, "stdout", screen)
+        terminal.show(lines)
+    return screen.getvalue()
 
 
 def causes(made):
@@ -125,7 +141,8 @@ def test_text_fits_into_the_terminal(width):
     long = CRASH | {"message": "a cause " * 40 + "\n  got: " + "x, " * 90}
     changes = {f"t{s.test_id.replace('-', '_')}": long for s in EDITION.tests if s.number == "1f"}
     for numbers in (("1f",), ("1e", "1f")):
-        lines = shown(results(*numbers, **changes), Terminal(width)).splitlines()
+        text = shown(results(*numbers, **changes), Screen(), COLUMNS=str(width))
+        lines = CODE.sub("", text).splitlines()
         assert max(map(len, lines)) <= width
         assert " ".join(" ".join(lines).split()).count("a cause") == 40
 
@@ -137,34 +154,50 @@ def test_without_a_terminal_nothing_is_wrapped():
 
 def test_colours_come_and_go_with_the_terminal():
     made = results("1e", "1f", t1e_1_basic=CRASH)
-    coloured, plain = shown(made, Terminal(None, True)), shown(made)
-    assert "\033[31mbasic" in coloured and "\033[32mbasic" in coloured
-    assert re.sub(r"\033\[\d+m", "", coloured) == plain and "\033" not in plain
+    coloured, plain = shown(made, Screen(), COLUMNS="999"), shown(made)
+    assert "\033[31m1e   basic" in coloured and "\033[32m1f   basic" in coloured
+    assert CODE.sub("", coloured) == plain and "\033" not in plain
 
 
-class Screen:
-    def __init__(self, is_terminal=True):
-        self.isatty = lambda: is_terminal
+@pytest.mark.parametrize("encoding", ["cp1252", "cp437", "ascii"])
+def test_old_consoles_show_what_they_can(encoding, monkeypatch):
+    """As in grader.py, whose streams replace other characters; a bar is drawn in ASCII there."""
+    written = io.BytesIO()
+    screen = io.TextIOWrapper(written, encoding=encoding, errors="replace")
+    screen.isatty = lambda: True
+    monkeypatch.setattr(sys, "stderr", screen)
+    changed = CRASH | {"message": "\u041f\u0440\u0438\u0432\u0435\u0442 \U0001f600 \udc80"}
+    with terminal.bar("tests") as move:
+        move(1, 2)
+    for line in terminal.student_lines(results("1e", t1e_1_basic=changed), []):
+        for part in line.parts(terminal.console_on(screen)):
+            terminal.console_on(screen).print(part, soft_wrap=True)
+    screen.flush()
+    text = CODE.sub("", written.getvalue().decode("ascii"))
+    assert "1/2 tests" in text and "?????? ? " in text
 
 
-@pytest.mark.skipif(sys.platform == "win32", reason="older consoles of Windows are told apart")
+def test_without_rich_text_is_plain(monkeypatch):
+    monkeypatch.setitem(sys.modules, "rich.console", None)
+    made = results("1e", t1e_1_basic=CRASH)
+    assert shown(made, Screen()) == shown(made)
+    with terminal.bar("tests") as move:
+        move(1, 2)
+
+
 @pytest.mark.parametrize(
-    ("screen", "environment", "colours"),
+    ("is_terminal", "environment", "styles"),
     [
-        (Screen(), {}, True),
-        (Screen(), {"NO_COLOR": "1"}, False),
-        (Screen(), {"NO_COLOR": ""}, True),  # no-color.org: "when present and not an empty string"
-        (Screen(), {"TERM": "dumb"}, False),
-        (Screen(False), {}, False),
-        (None, {}, False),
+        (True, {}, True),
+        (True, {"NO_COLOR": "1"}, False),
+        (True, {"NO_COLOR": ""}, True),  # no-color.org: "when present and not an empty string"
+        (True, {"TERM": "dumb"}, False),
+        (False, {}, False),
     ],
 )
-def test_who_gets_colours(monkeypatch, screen, environment, colours):
-    monkeypatch.delenv("NO_COLOR", raising=False)
-    monkeypatch.setenv("TERM", "xterm")
-    for name, value in environment.items():
-        monkeypatch.setenv(name, value)
-    assert terminal.detect(screen).colours == colours
+def test_who_gets_colours(is_terminal, environment, styles):
+    text = shown(results("1e", t1e_1_basic=CRASH), Screen(is_terminal), **environment)
+    assert ("\033[" in text) == styles
 
 
 @pytest.fixture
@@ -218,7 +251,7 @@ def seen(folder, *words, environment=()):
 @pytest.mark.skipif(sys.platform == "win32", reason="needs a pseudo-terminal")
 def test_the_untouched_starters_whole_run_fits_on_two_screens(students):
     shown, code = seen(students)
-    lines = re.sub(r"\033\[\d+m", "", shown).splitlines()
+    lines = CODE.sub("", shown).splitlines()
     assert code == 1
     assert len(lines) <= 2 * SCREEN["rows"], shown
     assert max(map(len, lines)) <= SCREEN["columns"]

@@ -4,7 +4,10 @@ The runs are those of made.py, so that the files show the same run side by side.
 """
 
 import copy
+import io
 import json
+import re
+import sys
 
 import pytest
 
@@ -12,7 +15,6 @@ from autograder import console, pages
 from autograder.gradescope import document, metadata, session
 from grading import report, terminal
 from grading.staging import Omission, Staged
-from grading.terminal import Terminal
 from tests import pinned
 from tests.snapshots import check, in_lines, made
 from tools import emulate
@@ -31,20 +33,24 @@ STAGED = Staged(
 )
 
 
-def students(run, screen):
-    files = terminal.files_line(STAGED)
-    return "\n".join(terminal.student_lines(made.results(run, False), [files], screen))
+def students(run, monkeypatch, width=0):
+    """Return what students read in a file, or in a terminal of some width."""
+    screen = io.StringIO()
+    screen.isatty = lambda: width > 0
+    lines = terminal.student_lines(made.results(run, False), [terminal.files_line(STAGED)])
+    monkeypatch.setattr(sys, "stdout", screen)
+    for name, value in {"COLUMNS": str(width), "TERM": "xterm", "NO_COLOR": ""}.items():
+        monkeypatch.setenv(name, value)
+    terminal.show(lines)
+    return screen.getvalue().replace("\033", "ESC").removesuffix("\n")
 
 
-@pytest.mark.parametrize("width", [None, 60])
-def test_terminal_of_students(width):
-    name = f"terminal_student_{width}" if width else "terminal_student"
-    check(name, {run: students(run, Terminal(width)) for run in made.RUNS})
-
-
-def test_colours():
-    shown = students(MIXED, Terminal(80, colours=True))
-    check("terminal_colours", {MIXED: shown.replace("\033", "ESC")})
+@pytest.mark.parametrize(("name", "width"), [("student", 0), ("student_60", 60), ("colours", 80)])
+def test_terminal_of_students(name, width, monkeypatch):
+    runs = [MIXED] if name == "colours" else made.RUNS
+    texts = {run: students(run, monkeypatch, width) for run in runs}
+    codes = r"" if name == "colours" else r"ESC\[[\d;]*m"
+    check(f"terminal_{name}", {run: re.sub(codes, "", text) for run, text in texts.items()})
 
 
 def test_terminal_of_staff(capsys):
