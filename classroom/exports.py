@@ -336,7 +336,7 @@ def choose(submissions: list[Submission], attempts: Attempts) -> tuple[list[Subm
             kept = _best(several)
             if len(kept) > 1:
                 ids = ", ".join(one.id for one in kept)
-                notes.append(f"{ids}: all are kept, as their points are not all recorded")
+                notes.append(f"{ids}: all are graded, as their points are not all recorded")
         for one in kept:
             chosen[one.id].add(key)
     why = "a later one" if attempts == "latest" else "a better one"

@@ -21,6 +21,7 @@ CREATE TABLE authors (
   student INTEGER NOT NULL REFERENCES students ON DELETE CASCADE,
   latest INTEGER NOT NULL DEFAULT 1,  -- whether it is the one that counts for this student
   PRIMARY KEY (submission, student));
+CREATE INDEX submissions_of ON authors (student);
 CREATE TABLE releases (
   id TEXT PRIMARY KEY,  -- 16 digits of the packed autograder's SHA-256
   edition TEXT NOT NULL, digest TEXT NOT NULL, title TEXT NOT NULL, judged_at TEXT NOT NULL,

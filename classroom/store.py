@@ -37,6 +37,7 @@ SCHEMA = Path(__file__).with_name("schema.sql")
 BUSY_S = 5.0
 # Which of a student's submissions counts. NULL, an unknown time, comes last.
 LATEST = "s.submitted DESC, s.number DESC, s.attempt DESC, s.id DESC"
+BEST = f"CAST(coalesce(r.score, s.points) AS REAL) DESC, {LATEST}"  # ours, else the platform's
 
 
 class Store:
@@ -187,12 +188,16 @@ class Store:
             )
             for submission in submissions:
                 self._add_submission(submission, number)
-            order = f"CAST(s.points AS REAL) DESC, {LATEST}" if attempts == "best" else LATEST
-            self.db.execute(
-                "UPDATE authors SET latest = submission = (SELECT s.id FROM authors a "
-                "JOIN submissions s ON s.id = a.submission WHERE a.student = authors.student "
-                f"ORDER BY {order} LIMIT 1)"
-            )
+            self._choose(BEST if attempts == "best" else LATEST)
+
+    def _choose(self, order: str) -> None:
+        """Mark the submission that counts for each student, the first in this order."""
+        self.db.execute(
+            "UPDATE authors SET latest = submission = (SELECT s.id FROM authors a "
+            "JOIN submissions s ON s.id = a.submission "
+            "LEFT JOIN counted c ON c.submission = s.id LEFT JOIN records r ON r.id = c.record "
+            f"WHERE a.student = authors.student ORDER BY {order} LIMIT 1)"
+        )
 
     def _add_submission(self, submission: Submission, source: int) -> None:
         submitted = times.stored(submission.submitted) if submission.submitted else None
@@ -262,6 +267,8 @@ class Store:
                 (record, PREVIEW),
             )
             assert changed.rowcount == 1, f"record {record} is a preview, or doesn't exist"
+            if self.setting("attempts") == "best":
+                self._choose(BEST)
 
     def record(self, submission: str, release: str, kind: str) -> sqlite3.Row | None:
         """Return a row of the table `records`, or None."""

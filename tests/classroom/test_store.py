@@ -189,6 +189,16 @@ def test_the_best_counts_if_the_class_was_made_so(store):
         add(store, GROUP)
 
 
+def test_the_best_is_decided_by_our_points_where_the_platform_has_none(store):
+    add(store, *(Submission(f"canvas_1_{n}", (ADA,), number=n) for n in (1, 2)), attempts="best")
+    for number, score in ((1, 10.0), (2, 9.5)):
+        kept = record(f"canvas_1_{number}", results=results(score))
+        store.count(store.add_record(kept))
+    assert latest(store) == {"A@x": "canvas_1_1"}
+    store.count(store.add_record(record("canvas_1_2", "regrade-1", results=results(10.5))))
+    assert latest(store) == {"A@x": "canvas_1_2"}
+
+
 def test_a_record_keeps_its_tests_and_exact_points(store):
     add(store, GROUP)
     number = store.add_record(record())
