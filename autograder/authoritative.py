@@ -17,6 +17,7 @@ from grading.errors import GradingError, UsageError
 from grading.pool import LocalPool, Pool
 from grading.results import Results
 from grading.runner import Observer, Options, Runner
+from grading.verdicts import Outcome
 
 from . import isolation, paths
 
@@ -51,6 +52,15 @@ def grade(
         return runner.run(options, seed, observer or Observer(), pool)
 
 
+def nothing_to_grade(results: Results) -> Results:
+    """Give every test zero points, because there is nothing to grade; return the results."""
+    why = "not run: nothing to grade was found"
+    results.tests = [
+        replace(test, outcome=Outcome.MISSING_FILE, message=why) for test in results.tests
+    ]
+    return results
+
+
 def seed_from_secret(name: str) -> int:
     """Derive a seed from the term's secret, which students can't predict, and the same each time.
 
@@ -61,6 +71,11 @@ def seed_from_secret(name: str) -> int:
         secret = (paths.ANSWERS / SECRET).read_bytes()
     except OSError as error:
         raise GradingError(f"the release lacks solutions/data/{SECRET}: {error}") from None
+    return seed_of(secret, name)
+
+
+def seed_of(secret: bytes, name: str) -> int:
+    """Derive the seed of a submission from a term's secret and its name or id."""
     digest = hmac.new(secret, name.encode("utf-8", errors="surrogatepass"), hashlib.sha256).digest()
     return int.from_bytes(digest[:8], "big") >> 1
 

@@ -4,11 +4,17 @@ from __future__ import annotations
 
 import argparse
 from collections.abc import Callable
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, NoReturn
 
+from grading.errors import UsageError
+
 Commands = argparse._SubParsersAction
 USUAL = "exit codes: 0 done, 2 wrong usage or bad input, 3 DIR can't be written, 130 interrupted"
+
+CONTINUE = "run the same command again to continue"
+MOST_SLOTS = 512
 
 
 class Parser(argparse.ArgumentParser):
@@ -54,6 +60,59 @@ def add_folder(command: argparse.ArgumentParser, option: str = "") -> None:
         command.add_argument(option, dest="folder", required=True, **words)
     else:
         command.add_argument("folder", **words)
+
+
+@dataclass(frozen=True)
+class Where:
+    """Where to grade: on an existing cluster, or on this machine (None: a slot per core)."""
+
+    scheduler: str | None = None
+    certificates: Path | None = None
+    slots: int | None = None
+
+
+def add_cluster(command: argparse.ArgumentParser) -> None:
+    """Add the arguments that say where to grade."""
+    command.add_argument(
+        "--slots",
+        type=int,
+        metavar="N",
+        help="how many submissions to grade at once on this machine; default: one per core",
+    )
+    command.add_argument(
+        "--scheduler", metavar="tls://HOST:PORT", help="grade on an existing cluster"
+    )
+    command.add_argument(
+        "--certificates",
+        type=Path,
+        metavar="DIR",
+        help="the folder that `certificates` made, for --scheduler",
+    )
+
+
+def where_of(asked: argparse.Namespace) -> Where:
+    """Return what these arguments say.
+
+    Raises:
+        UsageError: they contradict each other.
+    """
+    if asked.slots is not None and not 1 <= asked.slots <= MOST_SLOTS:
+        raise UsageError(f"--slots {asked.slots} should be a number from 1 to {MOST_SLOTS}")
+    if asked.slots is not None and asked.scheduler is not None:
+        raise UsageError("--slots is for grading on this machine: leave it out with --scheduler")
+    if asked.scheduler is None:
+        return Where(slots=asked.slots)
+    if not asked.scheduler.startswith("tls://"):
+        raise UsageError(
+            f"--scheduler {asked.scheduler}: expected tls://HOST:PORT; a scheduler runs what it is "
+            "sent, so without TLS anybody could run code on it"
+        )
+    if asked.certificates is None:
+        raise UsageError(
+            "--scheduler needs --certificates DIR; make them with `python -m classroom "
+            "certificates DIR`"
+        )
+    return Where(asked.scheduler, asked.certificates)
 
 
 def count(number: int, word: str) -> str:

@@ -12,7 +12,6 @@ import os
 import secrets
 import time
 from collections.abc import Mapping
-from dataclasses import replace
 from datetime import timedelta
 from pathlib import Path
 from typing import Any
@@ -24,7 +23,7 @@ from grading.errors import SubmissionError
 from grading.results import Results, TestResult, write_atomically
 from grading.runner import Observer, Options, Runner, require_judging
 from grading.staging import Staged
-from grading.verdicts import ExitCode, Outcome, exit_code
+from grading.verdicts import ExitCode, exit_code
 
 from .. import authoritative, console, pages, paths, replay
 from ..authoritative import SECRET, open_pool, seed_from_secret
@@ -156,10 +155,7 @@ class Session(Observer):
     def _refuse(self, problem: str) -> None:
         """Give every test zero points, because there is nothing to grade, and say why."""
         print(f"nothing to grade: {problem}")
-        why = "not run: nothing to grade was found"
-        self.results.tests = [
-            replace(test, outcome=Outcome.MISSING_FILE, message=why) for test in self.results.tests
-        ]
+        authoritative.nothing_to_grade(self.results)
         self._notes.append(f"Nothing was graded: {problem}.")
         self._write()
 

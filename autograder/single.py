@@ -1,0 +1,124 @@
+"""Grades one submission of a class, in a process of its own that `classroom` starts on a worker.
+
+The request is a line of JSON on standard input, the answer is JSON on standard output:
+
+    {"submission": FILE, "name": ..., "seed": ...,          {"results": {...}, "refused": "",
+     "edition": ..., "tests": [], "counts": true}            "processor": ...}
+    {"counts": true}                                        {"obstacles": []}
+
+`refused` says why there was nothing to grade; a request may say so, too, and then has no file.
+`obstacles` are the reasons why this machine can't grade. The input stays open: when it closes,
+because the worker has ended, this process tidies up and ends as well.
+Exit codes: 0 answered, 3 the grader failed, 130 interrupted.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import json
+import os
+import signal
+import sys
+import threading
+import time
+import traceback
+from pathlib import Path
+from typing import Any
+
+from grading.cases import QuestionSet
+from grading.edition import load_assignment
+from grading.errors import GradingError, SubmissionError
+from grading.results import has_torch
+from grading.runner import Options, Runner, require_data, require_judging
+from grading.verdicts import ExitCode, Outcome
+
+from . import authoritative, isolation, paths
+from .judging import course_runner
+from .provenance import processor
+
+TIDY_UP_S = 30.0
+
+
+def main(questions: QuestionSet) -> int:
+    """Answer the request; return the exit code."""
+    replies = os.fdopen(os.dup(1), "w", encoding="utf-8")
+    os.dup2(2, 1)  # whatever else is printed is not the answer
+    isolation.hide_memory()
+    for number in (signal.SIGINT, signal.SIGTERM):  # our parent may ignore them
+        signal.signal(number, signal.default_int_handler)
+    request = json.loads(sys.stdin.readline() or "{}")
+    threading.Thread(target=_end_with_input, daemon=True).start()
+    try:
+        runner = course_runner(load_assignment(paths.ROOT), questions)
+        if "name" in request:
+            answer = _grade(runner, request)
+        else:
+            answer = {"obstacles": _obstacles(runner, request["counts"])}
+        with replies:
+            json.dump(answer, replies, allow_nan=False)
+        return ExitCode.OK
+    except KeyboardInterrupt:
+        return ExitCode.INTERRUPTED
+    except Exception:
+        traceback.print_exc()
+        return ExitCode.GRADER_ERROR
+
+
+def _end_with_input() -> None:
+    """Interrupt this process when its input closes; end it if that takes too long."""
+    sys.stdin.read()
+    os.kill(os.getpid(), signal.SIGINT)
+    time.sleep(TIDY_UP_S)
+    os.kill(os.getpid(), signal.SIGKILL)
+
+
+def _obstacles(runner: Runner, counts: bool) -> list[str]:
+    """List the reasons why this machine can't grade."""
+    if not has_torch():
+        return ["this Python has no torch"]
+    if not counts:
+        return []
+    if not isolation.is_available():
+        return ["scores can count only on Linux"]
+    try:
+        require_judging(runner.judging)
+        require_data(runner.questions.open_data(runner.assignment, paths.DATA, paths.ANSWERS))
+    except GradingError as error:
+        return [str(error)]
+    return isolation.obstacles(isolation.detect())
+
+
+def _grade(runner: Runner, request: dict[str, Any]) -> dict[str, Any]:
+    """Grade a submission.
+
+    Raises:
+        GradingError: there is no result that could count.
+    """
+    seed, counts, refused = int(request["seed"]), request["counts"], request.get("refused", "")
+    path = Path(request["submission"])
+    options = Options(
+        submission=path,
+        alias="the upload",
+        name=request["name"],
+        edition=request["edition"],
+        selection=tuple(request["tests"]),
+        private=(path,),
+    )
+    try:
+        if refused:
+            raise SubmissionError(refused)
+        with contextlib.closing(authoritative.open_pool(seed, counts)) as pool:
+            results = authoritative.grade(runner, options, seed, pool)
+    except SubmissionError as error:
+        refused = str(error)
+        edition = runner.assignment.edition(options.edition)
+        results = authoritative.nothing_to_grade(runner.blank(edition, seed, options.name))
+        results.facts["authoritative"] = counts
+    if faults := [test for test in results.tests if test.outcome is Outcome.GRADER_ERROR]:
+        details = [f"{test.spec.test_id}: {test.detail.strip()}" for test in faults]
+        raise GradingError("\n".join(details))
+    return {
+        "results": results.as_dict(staff=True),
+        "refused": refused,
+        "processor": processor(),
+    }

@@ -1,0 +1,511 @@
+"""`grade SOURCE --into DIR`: grade a class on the cores of this machine, or on a cluster.
+
+`grade_all` grades any list of submissions, each with its own seed and tests, and keeps a record of
+each in one transaction when it arrives. Whatever ends it, calling it again completes what is left.
+"""
+
+from __future__ import annotations
+
+import argparse
+import contextlib
+import hashlib
+import io
+import json
+import os
+import re
+import sys
+import zipfile
+from collections.abc import Callable, Collection, Iterator, Sequence
+from dataclasses import dataclass
+from decimal import Decimal
+from pathlib import Path
+from typing import Any
+
+from tqdm import tqdm  # type: ignore[import-untyped]
+
+from autograder import paths
+from autograder.authoritative import SECRET, seed_of
+from autograder.description import load_assignment
+from grading.cases import in_scope
+from grading.edition import EDITION
+from grading.errors import SubmissionError, UsageError
+from grading.verdicts import ExitCode, Outcome
+
+from . import times
+from .arguments import (
+    CONTINUE,
+    Commands,
+    Where,
+    add_cluster,
+    add_command,
+    add_folder,
+    count,
+    where_of,
+)
+from .listing import add_source, read_source, show_notes
+from .store import PREVIEW, Record, Store
+from .submissions import Submission
+
+Say = Callable[[str], None]
+Answer = dict[str, Any]  # a worker's: `autograder/single.py`, or {"lost": why}
+GRADE = "grade"  # the kind of records that count as soon as they are there
+GRADING = (
+    "exit codes: 0 done, 1 some submissions have no result, 2 wrong usage or bad input, 3 the "
+    f"cluster or a disk failed ({CONTINUE}), 130 interrupted"
+)
+SAME_INPUTS = (
+    "all submissions get the same inputs: scores can be compared test by test, but a student who "
+    "learns what one submission was tested with can prepare another one for it"
+)
+IS_PREVIEW = "these results are a preview, and don't count"
+# Outcomes that another submission on the same machine may have caused.
+LIMITS = {
+    outcome.value
+    for outcome in (Outcome.TIMED_OUT, Outcome.OUT_OF_MEMORY, Outcome.KILLED, Outcome.NOT_RUN)
+}
+EDITION_OF = re.compile(rb"--edition (\S+)")  # in run_autograder
+
+
+@dataclass(frozen=True)
+class Release:
+    """A packed autograder, as `make autograder` builds it for one edition.
+
+    Attributes:
+        secret: from which the seeds of its submissions are derived.
+        description: all editions, as JSON.
+    """
+
+    digest: str
+    edition: str
+    title: str
+    description: str
+    secret: bytes
+    content: bytes
+
+    @property
+    def id(self) -> str:
+        """Its name in a class."""
+        return self.digest[:16]
+
+    @classmethod
+    def read(cls, path: Path) -> Release:
+        """Read a packed autograder.
+
+        Raises:
+            UsageError: it is missing, or isn't one.
+        """
+        try:
+            content = path.read_bytes()
+            with zipfile.ZipFile(io.BytesIO(content)) as packed:
+                description = packed.read(EDITION.as_posix()).decode("utf-8")
+                secret = packed.read(f"solutions/data/{SECRET}")
+                found = EDITION_OF.search(packed.read("run_autograder"))
+        except FileNotFoundError:
+            raise UsageError(
+                f"{path}: there is no such file; `make autograder` builds it, and `--release FILE` "
+                "names another one"
+            ) from None
+        except (OSError, KeyError, zipfile.BadZipFile) as error:
+            raise UsageError(f"{path} is not a packed autograder: {error}") from None
+        edition = found[1].decode("utf-8") if found else ""
+        title = json.loads(description)["editions"][edition]["title"]
+        digest = hashlib.sha256(content).hexdigest()
+        return cls(digest, edition, title, description, secret, content)
+
+    def seed(self, submission: str) -> str:
+        """Return the seed of a submission, which is the one that Gradescope would have used."""
+        return str(seed_of(self.secret, submission.removeprefix("submission_")))
+
+    def keep(self, store: Store) -> None:
+        """Let a class know it."""
+        store.db.execute(
+            "INSERT OR IGNORE INTO releases VALUES (?, ?, ?, ?, ?, ?)",
+            (self.id, self.edition, self.digest, self.title, times.now(), self.description),
+        )
+
+
+@dataclass(frozen=True)
+class Job:
+    """A submission to grade.
+
+    Attributes:
+        tests: the ids of the tests to run; empty: all.
+    """
+
+    submission: Submission
+    seed: str
+    tests: tuple[str, ...] = ()
+
+
+def grade_all(
+    store: Store,
+    jobs: Sequence[Job],
+    release: Release,
+    kind: str,
+    where: Where,
+    say: Say,
+    done: Callable[[], object] = lambda: None,
+) -> None:
+    """Grade submissions that have no record of this release and kind yet, or another upload's.
+
+    Records of staff faults are replaced. Those of the kind "grade" count when they are kept.
+    Tests that ended in a limit run again when nothing else does, and that result is kept.
+
+    Args:
+        store: opened for writing.
+        kind: of the records: "grade", "preview" or "regrade-N".
+        say: called with a line about each problem when it occurs; the line contains no names.
+        done: called once for each job that has its record.
+
+    Raises:
+        ClusterFailed: no workers are left. What was graded before is kept.
+        GradingError, OSError: a record can't be kept. What was graded before is kept.
+    """
+    run = _Run(store, release, kind, say, done)
+    todo = [job for job in jobs if not run.is_done(job)]
+    if not todo:
+        return
+    from .cluster import Cluster  # takes a second to import
+
+    name = f"grader-{release.id}{'' if run.counts else f'-{PREVIEW}'}"
+    with Cluster(where, name, release.content, run.counts, say) as cluster:
+        for job, answer in cluster.run(run.tasks(todo)):
+            run.take(job, answer)
+        again = list(run.again.values())
+        for job, answer in cluster.run(run.tasks(again), most=1):
+            run.take_again(job, answer)
+
+
+class _Run:
+    """One run over some submissions.
+
+    Attributes:
+        again: what has to run again alone, by submission; the first answer is in `_first`.
+    """
+
+    def __init__(
+        self, store: Store, release: Release, kind: str, say: Say, done: Callable[[], object]
+    ) -> None:
+        self._store, self._release, self._kind = store, release, kind
+        self._say, self._done = say, done
+        self.counts = kind != PREVIEW
+        self.again: dict[str, Job] = {}
+        self._first: dict[str, Answer] = {}
+        self._digests: dict[str, str] = {}
+
+    def is_done(self, job: Job) -> bool:
+        """Return whether a job has its record."""
+        key = job.submission.id
+        record = self._store.record(key, self._release.id, self._kind)
+        if record is None or record["outcome"] == "staff fault" or record["seed"] != job.seed:
+            return False
+        if record["upload"] != _digest(_packed(job.submission)[0]):
+            return False
+        self._done()
+        return True
+
+    def tasks(self, jobs: Sequence[Job]) -> Iterator[tuple[Job, bytes, dict[str, Any]]]:
+        """Yield what is sent to workers; submissions are packed only now, to save memory."""
+        for job in jobs:
+            upload, refused = _packed(job.submission)
+            self._digests[job.submission.id] = _digest(upload)
+            request = {
+                "name": job.submission.id,
+                "seed": job.seed,
+                "edition": self._release.edition,
+                "tests": list(job.tests),
+                "refused": refused,
+            }
+            yield job, upload, request
+
+    def take(self, job: Job, answer: Answer) -> None:
+        """Keep an answer, unless some tests have to run again."""
+        again = () if "lost" in answer or answer["refused"] else limited(answer["results"], job)
+        if again:
+            self._first[job.submission.id] = answer
+            self.again[job.submission.id] = Job(job.submission, job.seed, again)
+        else:
+            self._keep(job, answer)
+
+    def take_again(self, job: Job, answer: Answer) -> None:
+        """Keep an answer in which some tests ran alone, with the other tests of the first one."""
+        if "lost" not in answer:
+            first = self._first[job.submission.id]
+            results = merged(first["results"], answer["results"], job.tests)
+            answer = answer | {"results": results, "took_s": first["took_s"] + answer["took_s"]}
+        self._keep(job, answer)
+
+    def _keep(self, job: Job, answer: Answer) -> None:
+        key, outcome = job.submission.id, "graded"
+        if "lost" in answer:
+            outcome = "staff fault"
+            self._say(f"{key}: staff fault: {answer['lost'].splitlines()[0]:.300}")
+        elif answer["refused"]:
+            outcome = "nothing to grade"
+            self._say(f"{key}: nothing to grade: {answer['refused']}")
+        record = Record(
+            submission=key,
+            release=self._release.id,
+            kind=self._kind,
+            outcome=outcome,
+            seed=job.seed,
+            upload=self._digests[key],
+            results=json.dumps(answer["results"]) if "results" in answer else None,
+            reason=answer.get("lost") or answer["refused"],
+            took_s=answer.get("took_s", 0.0),
+            processor=answer.get("processor", ""),
+        )
+        with self._store.transaction():
+            self._release.keep(self._store)
+            number = self._store.add_record(record)
+            if self._kind == GRADE and outcome != "staff fault":
+                self._count(number)
+        self._done()
+
+    def _count(self, record: int) -> None:
+        """Let a record count; the first one decides which edition and release do."""
+        if self._store.setting("release") is None:
+            self._store.set("edition", self._release.edition)
+            self._store.set("release", self._release.id)
+            self._store.note(f"edition {self._release.edition} counts", self._release.id)
+        self._store.count(record)
+
+
+def limited(results: dict[str, Any], job: Job) -> tuple[str, ...]:
+    """Return the ids of tests that ended in a limit, of those that the job asked for."""
+    return tuple(
+        test["test_id"]
+        for test in results["tests"]
+        if test["outcome"] in LIMITS
+        and (not job.tests or any(in_scope(word, test["test_id"]) for word in job.tests))
+    )
+
+
+def merged(
+    results: dict[str, Any], partial: dict[str, Any], test_ids: Collection[str]
+) -> dict[str, Any]:
+    """Return results in which some tests are replaced by those of a run that was asked for them.
+
+    All other tests stay as they are: a test that nobody asked for doesn't become a zero.
+    """
+    later = {test["test_id"]: test for test in partial["tests"] if test["test_id"] in test_ids}
+    tests = [later.get(test["test_id"], test) for test in results["tests"]]
+    paid = [test for test in tests if not test["is_extra_credit"]]
+    if results["asked"]:
+        paid = [t for t in paid if any(in_scope(word, t["test_id"]) for word in results["asked"])]
+    return results | {
+        "tests": tests,
+        "score": float(sum((Decimal(str(test["score"])) for test in tests), Decimal(0))),
+        "max_score": float(sum((Decimal(str(test["max_score"])) for test in paid), Decimal(0))),
+    }
+
+
+def _packed(submission: Submission) -> tuple[bytes, str]:
+    """Return what is sent of a submission, and why there is nothing to grade, or ""."""
+    try:
+        return submission.upload.pack(), ""
+    except SubmissionError as error:
+        return b"", str(error)
+
+
+def _digest(upload: bytes) -> str:
+    return hashlib.sha256(upload).hexdigest()
+
+
+# The commands -------------------------------------------------------------------------------------
+
+
+def add_to(commands: Commands) -> None:
+    """Add the commands."""
+    command = add_command(
+        commands,
+        "grade",
+        run,
+        "grade a class, and keep a record of each submission",
+        "Grade what a class handed in, and keep a record of each submission in DIR. Submissions "
+        "that have a result that counts are skipped. The first result decides which edition and "
+        "release count; `regrade` and `apply` change that.",
+        GRADING,
+    )
+    add_source(command)
+    add_folder(command, "--into")
+    add_release(command)
+    add_cluster(command)
+    command.add_argument(
+        "--preview",
+        action="store_true",
+        help="also grade on workers that aren't root; the results don't count",
+    )
+    command.add_argument("--same-inputs", action="store_true", help=SAME_INPUTS)
+    made = add_command(
+        commands,
+        "certificates",
+        make_certificates,
+        "make the certificates with which a cluster's machines authenticate each other",
+    )
+    made.add_argument("folder", type=Path, metavar="DIR", help="a new folder")
+
+
+def add_release(command: argparse.ArgumentParser) -> None:
+    """Add the arguments that `release_of` takes."""
+    command.add_argument(
+        "--edition",
+        metavar="EDITION",
+        help="default: the class's, or the default edition in assignment.toml",
+    )
+    command.add_argument(
+        "--release",
+        type=Path,
+        metavar="FILE",
+        help="a packed autograder; default: dist/autograder-EDITION.zip, from `make autograder`",
+    )
+
+
+def release_of(asked: argparse.Namespace, store: Store) -> Release:
+    """Read the release that was named in a command.
+
+    Raises:
+        UsageError: there is none, or it is for another edition.
+    """
+    edition = asked.edition or store.setting("edition")
+    path = asked.release
+    if path is None:
+        edition = edition or load_assignment(paths.ROOT).edition(None).name
+        path = paths.ROOT / "dist" / f"autograder-{edition}.zip"
+    release = Release.read(path)
+    if asked.edition not in (None, release.edition):
+        raise UsageError(f"{path} is for the edition {release.edition}, not {asked.edition}")
+    return release
+
+
+def run(asked: argparse.Namespace) -> int:
+    """Grade a class; return the exit code."""
+    on, export = where_of(asked), read_source(asked)
+    with Store.create(asked.folder) as store:
+        release = release_of(asked, store)
+        if not asked.preview:
+            refuse_other(store, release)
+        show_notes(export)
+        store.add_submissions(asked.source, export.kind, asked.attempts, export.submissions)
+        if asked.same_inputs:
+            print(f"note: {SAME_INPUTS}")
+        kind = PREVIEW if asked.preview else GRADE
+        jobs = [
+            Job(one, release.seed("same inputs" if asked.same_inputs else one.id))
+            for one in export.submissions
+            if asked.preview or not _has_counted(store, one)
+        ]
+        with tqdm(total=len(export.submissions), unit="submission") as bar:
+            bar.update(len(export.submissions) - len(jobs))
+            say = teller(bar)
+            with _advice(asked):
+                grade_all(store, jobs, release, kind, on, say, bar.update)
+        return show_totals(store, release, kind, [one.id for one in export.submissions])
+
+
+def _has_counted(store: Store, submission: Submission) -> bool:
+    """Return whether a submission has a result that counts; say so if its files have changed."""
+    record = store.counted(submission.id)
+    if record is None:
+        return False
+    if record["upload"] not in ("", _digest(_packed(submission)[0])):
+        print(
+            f"note: {submission.id}: its files have changed since they were graded; the result "
+            "that counts stays, and `regrade` shows what would change"
+        )
+    return True
+
+
+def refuse_other(store: Store, release: Release) -> None:
+    """Refuse to let an edition or release count beside another one.
+
+    Raises:
+        UsageError: another one counts.
+    """
+    counting = store.setting("release")
+    if counting not in (None, release.id):
+        raise UsageError(
+            f"in {store.path}, release {counting} of the edition {store.setting('edition')} "
+            f"counts, and this is release {release.id} of {release.edition}: `regrade` shows what "
+            "it would change, and `apply` lets it count; --release names a file of the first one"
+        )
+
+
+def teller(bar: tqdm) -> Say:
+    """Return a function that prints a line to standard error, above a progress bar."""
+    return lambda line: bar.write(line, file=sys.stderr)
+
+
+@contextlib.contextmanager
+def _advice(asked: argparse.Namespace) -> Iterator[None]:
+    """Print what may have been forgotten when grading fails."""
+    try:
+        yield
+    except Exception:
+        if not (asked.preview or asked.scheduler or (hasattr(os, "geteuid") and not os.geteuid())):
+            print(
+                "note: results count only if workers run as root on Linux; --preview grades "
+                "without counting",
+                file=sys.stderr,
+            )
+        raise
+
+
+def show_totals(store: Store, release: Release, kind: str, submissions: Sequence[str]) -> int:
+    """Print what was graded, and each question's points; return the exit code."""
+    records = {key: _record(store, release, kind, key) for key in submissions}
+    present = {key: record for key, record in records.items() if record is not None}
+    faults = {k: r for k, r in present.items() if r["outcome"] == "staff fault"}
+    refused = sum(record["outcome"] == "nothing to grade" for record in present.values())
+    results = len(present) - len(faults)
+    print(
+        f"{results} of {count(len(submissions), 'submission')} have a result from release "
+        f"{release.id} of {release.edition}; {refused} of them had nothing to grade"
+    )
+    if kind == PREVIEW:
+        print(IS_PREVIEW)
+    for line in _questions(store, [r["id"] for r in present.values() if r["outcome"] == "graded"]):
+        print(line)
+    for key, record in faults.items():
+        print(f"staff fault: {key}: {record['reason'].splitlines()[0]:.300}")
+    if len(present) < len(submissions):
+        print(f"{count(len(submissions) - len(present), 'submission')} not graded; {CONTINUE}")
+    return ExitCode.OK if results == len(submissions) else ExitCode.FAILED
+
+
+def _record(store: Store, release: Release, kind: str, submission: str) -> Any:
+    counted = store.counted(submission) if kind == GRADE else None
+    return counted or store.record(submission, release.id, kind)
+
+
+def _questions(store: Store, records: Collection[int]) -> Iterator[str]:
+    """Yield a table: of each question the points, their mean, and how many earned all or none."""
+    per_question: dict[str, list[tuple[Decimal, Decimal]]] = {}
+    for number in records:
+        sums: dict[str, list[Decimal]] = {}
+        for row in store.rows("SELECT * FROM tests WHERE record = ? ORDER BY question", number):
+            earned = sums.setdefault(row["question"], [Decimal(0), Decimal(0)])
+            earned[0] += Decimal(row["score"])
+            earned[1] += Decimal(row["max_score"])
+        for question, (score, most) in sums.items():
+            per_question.setdefault(question, []).append((score, most))
+    if per_question:
+        yield f"{'question':<10}{'points':>8}{'mean':>8}{'full':>7}{'none':>7}"
+    for question, scores in sorted(per_question.items()):
+        most = max(most for _, most in scores)
+        if most:
+            mean = sum(score for score, _ in scores) / len(scores)
+            full, none = sum(s == m for s, m in scores), sum(not s for s, _ in scores)
+            yield f"{question:<10}{most:>8}{mean:>8.2f}{full:>7}{none:>7}"
+
+
+def make_certificates(asked: argparse.Namespace) -> int:
+    """Write a cluster's certificates."""
+    from .cluster import write_certificates
+
+    write_certificates(asked.folder)
+    print(
+        f"{asked.folder} contains a key: whoever has it can run code on the cluster. Copy the "
+        "folder to each machine of the cluster, and nowhere else."
+    )
+    return ExitCode.OK

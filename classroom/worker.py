@@ -1,0 +1,233 @@
+"""What runs on dask's workers: the packed autograder, unpacked once, and a process for each task.
+
+A worker grades nothing itself. Each submission has a process of its own (`autograder/single.py`),
+because the hash seed of student code differs between submissions, and because whatever happens to
+that process concerns no other submission. It ends when its input closes, so with its worker.
+
+This module is sent to workers by value (`cluster.py`), and may only import what every worker has:
+Python and distributed.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import io
+import json
+import os
+import shutil
+import subprocess
+import sys
+import tempfile
+import threading
+import time
+import zipfile
+from pathlib import Path
+from typing import Any
+
+from distributed import Status, Worker, WorkerPlugin, get_worker
+
+PREFIX = "classroom-"  # of folders in the system's folder for temporary files
+GRADE_S = 660.0  # longer than the grader's own deadline and the clean-up after it
+EXAMINE_S = 180.0  # enough to import libraries from a cold disk
+CLOSE_S = 5.0
+LEAVE_S = 40.0  # longer than a grader needs to tidy up
+MOST_IN_A_ROW = 5  # failures after which a worker leaves the cluster
+MAX_LOG = 4_000  # characters of what a grader printed last
+FLAGS = ("-P", "-s", "-B", "-X", "utf8")
+BOOT = (
+    "import sys; sys.path[:0] = [{source!r} + '/src', {source!r}]; "
+    "from autograder import single; from questions.course import Course; "
+    "sys.exit(single.main(Course()))"
+)
+# Removes a worker's folder when the worker has ended, however it ended: its input then closes.
+# Students' folders may be deep and locked, which is too much for shutil.
+KEEPER = (
+    "import sys; sys.path[:0] = [{source!r} + '/src', {source!r}]; "
+    "from pathlib import Path; from autograder.isolation import leftovers; "
+    "sys.stdin.read(); leftovers.remove_tree(Path({place!r}))"
+)
+
+
+class Grader(WorkerPlugin):
+    """Unpacks the autograder on a worker, tries whether the worker can grade, and grades.
+
+    Tasks ask for a resource with the plugin's name, and a worker only gets that when everything
+    forbidden to student code has been tried there in vain. Otherwise, the event log says why.
+    """
+
+    idempotent = True
+
+    def __init__(self, name: str, release: bytes, counts: bool) -> None:
+        """
+        Args:
+            release: the packed autograder.
+            counts: whether to accept only workers whose results can count.
+        """
+        self.name, self._release, self._counts = name, release, counts
+
+    def setup(self, worker: Worker) -> None:
+        """Begin to get ready; the worker's heart must not stand still meanwhile."""
+        self._worker = worker
+        self._place: Path | None = None
+        self._keeper: subprocess.Popen[bytes] | None = None
+        self._inputs: set[int] = set()  # of graders, which end when theirs is closed
+        self._lock = threading.Lock()
+        self._failed = 0  # submissions in a row
+        self._ready = asyncio.create_task(self._get_ready())
+
+    async def teardown(self, worker: Worker) -> None:
+        """End the graders, and remove everything."""
+        if worker.status == Status.running:
+            with contextlib.suppress(OSError, TimeoutError):
+                await asyncio.wait_for(worker.set_resources(**{self.name: 0}), CLOSE_S)
+        await asyncio.to_thread(self._leave)
+
+    async def _get_ready(self) -> None:
+        try:
+            obstacles = await asyncio.to_thread(self._examine)
+        except Exception as error:
+            obstacles = [f"{type(error).__name__}: {error}"]
+        if obstacles:
+            self._report("; ".join(obstacles))
+            return
+        await self._worker.set_resources(**{self.name: self._worker.state.nthreads})
+        # The scheduler looks for tasks that wait for such a worker when a worker begins to run.
+        self._worker.status = Status.paused
+        self._worker.status = Status.running
+
+    def _report(self, obstacle: str) -> None:
+        self._worker.log_event(self.name, {"worker": self._worker.address, "obstacle": obstacle})
+
+    def _examine(self) -> list[str]:
+        """Unpack the autograder, and return the reasons why this worker can't grade."""
+        place = Path(tempfile.mkdtemp(prefix=PREFIX))
+        place.chmod(0o711)  # so that a test's own user can reach its scratch folder
+        self._place = place
+        unpack(self._release, place / "release")
+        self._keeper = subprocess.Popen(
+            [sys.executable, *FLAGS, "-c", self._code(KEEPER, place)],
+            cwd="/",
+            stdin=subprocess.PIPE,
+            start_new_session=True,
+        )
+        return list(self._ask({"counts": self._counts}, EXAMINE_S)["obstacles"])
+
+    def _code(self, text: str, place: Path) -> str:
+        return text.format(source=str(place / "release"), place=str(place))
+
+    def grade(self, upload: bytes, request: dict[str, Any]) -> dict[str, Any]:
+        """Grade a submission; return the answer, with the seconds that it took.
+
+        Raises:
+            RuntimeError: there is none.
+        """
+        started = time.monotonic()
+        try:
+            answer = self._ask(request | {"counts": self._counts}, GRADE_S, upload)
+        except Exception as error:
+            self._failed += 1
+            if self._failed == MOST_IN_A_ROW:  # its disk may be full, for example
+                self._report(f"{MOST_IN_A_ROW} submissions in a row failed: {error}")
+                self._worker.loop.add_callback(self._worker.close, executor_wait=False)
+            raise RuntimeError(str(error)) from None
+        self._failed = 0
+        return answer | {"took_s": round(time.monotonic() - started, 3)}
+
+    def _ask(self, request: dict[str, Any], within_s: float, upload: bytes = b"") -> dict[str, Any]:
+        """Have a process of its own answer a request.
+
+        Raises:
+            RuntimeError: it didn't.
+        """
+        assert self._place is not None  # a worker gets tasks when it is ready
+        own = Path(tempfile.mkdtemp(prefix="grader-", dir=self._place))
+        own.chmod(0o711)
+        try:
+            path = own / "upload"
+            with open(os.open(path, os.O_WRONLY | os.O_CREAT, 0o600), "wb") as writer:
+                writer.write(upload)
+            return self._answer(own, request | {"submission": str(path)}, within_s)
+        finally:
+            shutil.rmtree(own, ignore_errors=True)  # the keeper removes what can't be removed
+
+    def _answer(self, own: Path, request: dict[str, Any], within_s: float) -> dict[str, Any]:
+        theirs, ours = os.pipe()
+        self._inputs.add(ours)
+        try:
+            process = subprocess.Popen(
+                [sys.executable, *FLAGS, "-c", self._code(BOOT, own.parent)],
+                cwd=own,
+                env=os.environ | {"TMPDIR": str(own)},
+                stdin=theirs,  # not arguments, which every process could read
+                stdout=subprocess.PIPE,
+                stderr=subprocess.PIPE,
+                start_new_session=True,  # only the client reacts to Ctrl-C
+            )
+            os.write(ours, json.dumps(request).encode("ascii") + b"\n")
+            answer, log = process.communicate(timeout=within_s)
+        except subprocess.TimeoutExpired:
+            raise RuntimeError(f"no answer in {within_s:.0f} s; {_end(process)}") from None
+        except OSError as error:  # it has ended already, or couldn't be started
+            raise RuntimeError(f"the grader couldn't be asked: {error}") from None
+        finally:
+            os.close(theirs)
+            self._close(ours)
+        if process.returncode == 0:
+            return dict(json.loads(answer))
+        raise RuntimeError(_last_words(process.returncode, log))
+
+    def _close(self, ours: int) -> None:
+        """Close a grader's input, unless that was done already."""
+        with self._lock:
+            if ours in self._inputs:
+                self._inputs.remove(ours)
+                os.close(ours)
+
+    def _leave(self) -> None:
+        deadline = time.monotonic() + LEAVE_S
+        for ours in [*self._inputs]:
+            self._close(ours)
+        place = self._place
+        while place and time.monotonic() < deadline and any(place.glob("grader-*")):
+            time.sleep(0.1)
+        if self._keeper is not None and self._keeper.stdin is not None:
+            self._keeper.stdin.close()
+            with contextlib.suppress(subprocess.TimeoutExpired):
+                self._keeper.wait(LEAVE_S)
+        elif place:
+            shutil.rmtree(place, ignore_errors=True)
+
+
+def grade(name: str, upload: bytes, request: dict[str, Any]) -> dict[str, Any]:
+    """Grade a submission on the worker that runs this task; see `Grader.grade`."""
+    plugin: Any = get_worker().plugins[name]
+    return dict(plugin.grade(upload, request))
+
+
+def _end(process: subprocess.Popen[bytes]) -> str:
+    """Kill a process; return what it said."""
+    process.kill()
+    try:
+        log = process.communicate(timeout=LEAVE_S)[1]
+    except subprocess.TimeoutExpired:  # a descendant keeps its output open
+        log = b""
+    return _last_words(process.returncode, log)
+
+
+def _last_words(code: int, log: bytes) -> str:
+    """Return how a grader ended, and what it printed; the last line first, as a summary."""
+    text = log.decode("utf-8", "replace")[-MAX_LOG:].strip()
+    last = text.splitlines()[-1] if text else "(no output)"
+    return f"the grader ended with {code}: {last}\n{text}"
+
+
+def unpack(release: bytes, target: Path) -> None:
+    """Unpack a release so that other users can read its code, but only we its solutions."""
+    with zipfile.ZipFile(io.BytesIO(release)) as archive:
+        (target / "solutions").mkdir(mode=0o700, parents=True)
+        archive.extractall(target)
+    for path in target.rglob("*"):
+        path.chmod(0o755 if path.is_dir() else 0o644)
+    target.chmod(0o755)
+    (target / "solutions").chmod(0o700)
