@@ -35,6 +35,7 @@ def test_the_picture_is_what_its_script_draws():
     assert committed == picture.picture(RUNS), "run `python -m benchmarks.picture`"
 
 
+@pytest.mark.long
 def test_the_tables_are_what_their_script_writes():
     text = tables.README.read_text(encoding="utf-8")
     assert tables.all_replaced(text) == text, "run `python -m benchmarks.tables`"

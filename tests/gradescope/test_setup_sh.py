@@ -104,6 +104,7 @@ def test_it_installs_what_every_user_can_run(source, place):
     assert again.returncode == 0, again.stderr
 
 
+@pytest.mark.long
 @needs_python
 def test_what_can_not_be_fetched_is_said(source):
     done = set_up(source)

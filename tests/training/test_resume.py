@@ -103,10 +103,10 @@ def train(submission, build, tmp_path, monkeypatch):
     [
         {"threads": 2},
         {"dropout": 0.1},
-        {"source": "numpy"},
-        {"source": "torch"},
+        pytest.param({"source": "numpy"}, marks=pytest.mark.long),
+        pytest.param({"source": "torch"}, marks=pytest.mark.long),
         {"dtype": "bfloat16", "threads": 2},
-        {"optimizer": "adamw", "batch_size": 50},
+        pytest.param({"optimizer": "adamw", "batch_size": 50}, marks=pytest.mark.long),
     ],
     ids=str,
 )

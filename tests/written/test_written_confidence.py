@@ -129,6 +129,7 @@ def test_without_pretrained_parameters_cloze_is_null(confidence, tmp_path):
     assert trained.cloze({}) is None
 
 
+@pytest.mark.long
 def test_the_same_bytes_with_a_trained_model(with_trained, trained, tmp_path, run_python, script):
     assert run_python(script, tmp_path, "--trained", trained).returncode == 0
     for path in with_trained.iterdir():
