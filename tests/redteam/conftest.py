@@ -174,10 +174,10 @@ def grade(tree):
     temporary = Path(tempfile.mkdtemp(prefix="redteam-"))  # pytest's own are closed to others
     temporary.chmod(0o755)
 
-    def run(upload: Path, *more, where: Path | None = None, **keywords):
+    def run(upload: Path, *more, **keywords):
         environment = {"PATH": os.defpath, "TMPDIR": str(keywords.pop("tmpdir", temporary))}
         keywords = {"stdin": subprocess.DEVNULL, "capture_output": True, **keywords}
-        arguments = command(where or tree, upload, *(more or (ASKED,)))
+        arguments = command(tree, upload, *(more or (ASKED,)))
         return subprocess.run(
             arguments, env=environment, encoding="utf-8", errors="replace", timeout=60, **keywords
         )

@@ -388,15 +388,13 @@ STAGES = [  # file, and the function of ours that crashes there
 
 
 @pytest.mark.parametrize(("file", "function"), STAGES)
-def test_a_crash_of_our_own_is_a_grader_error(
-    file, function, make_tree, tree, upload, grade, tmp_path
-):
-    broken = make_tree()
-    planted = f"{function} = lambda *_, **__: 1 / 0\n"
-    with open(broken / file, "a", encoding="utf-8") as writer:
-        writer.write(planted)
-    results = tmp_path / "results.json"
-    ran = grade(upload, ASKED, "--json", results, where=broken)
+def test_a_crash_of_our_own_is_a_grader_error(file, function, tree, upload, grade, tmp_path):
+    results, text = tmp_path / "results.json", (tree / file).read_bytes()
+    try:
+        (tree / file).write_bytes(text + f"{function} = lambda *_, **__: 1 / 0\n".encode())
+        ran = grade(upload, ASKED, "--json", results)
+    finally:
+        (tree / file).write_bytes(text)
     assert ran.returncode == 3, ran.stdout + ran.stderr
     assert "ZeroDivisionError" in ran.stdout + ran.stderr  # staff find it
     if results.exists():
