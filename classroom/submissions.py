@@ -12,6 +12,7 @@ from collections.abc import Iterator
 from contextlib import closing, contextmanager
 from dataclasses import dataclass
 from datetime import datetime
+from itertools import islice
 from pathlib import Path
 
 from grading.errors import SubmissionError
@@ -100,9 +101,9 @@ class Upload:
             SubmissionError: there are too many files, or they can't be listed.
         """
         top = self.top
-        top.names  # noqa: B018  # unlike `walk`, raises an error if it can't be listed
-        for folder, names in top.walk():
-            yield from ((folder, name) for name in names if not is_litter(name))
+        if top.entries:  # raises an error if they can't be listed, unlike `walk`
+            for folder, names in top.walk():
+                yield from ((folder, name) for name in names if not is_litter(name))
 
     def archive(self) -> tuple[Folder, str] | None:
         """Return the archive if there is nothing else: some platforms don't unpack them.
@@ -110,7 +111,7 @@ class Upload:
         Raises:
             SubmissionError: the files can't be listed.
         """
-        found = list(self.files())
+        found = list(islice(self.files(), 2))
         if len(found) != 1 or not is_archive(found[0][1]):
             return None
         folder, name = found[0]
@@ -157,13 +158,13 @@ class Upload:
                 content: Iterator[bytes] = iter(())
                 if entry.kind == "file" and entry.size > MAX_OUTPUT_BYTES and not is_archive(name):
                     info.compress_type = zipfile.ZIP_DEFLATED
-                    content = _zeros(entry.size)
+                    content = _zeros(min(entry.size, MAX_BYTES))
                 elif entry.kind == "file":
                     content = _chunks(folder, name, remaining)
                 elif entry.kind == "link":
                     content = iter((entry.target().encode("utf-8", "surrogateescape"),))
                 info.external_attr = MODES[entry.kind] << 16
-                with writer.open(info, "w", force_zip64=entry.size > MAX_BYTES) as file:
+                with writer.open(info, "w") as file:
                     for chunk in content:
                         file.write(chunk)
                 if not info.compress_type:
