@@ -16,7 +16,6 @@ import csv
 import io
 import json
 from collections import Counter
-from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
@@ -24,11 +23,12 @@ from typing import Any
 from grading.errors import UsageError
 
 from . import times
-from .records import Outcome, Record
+from .records import Record
 from .submissions import Student, Submission
 
 MARKER, BEFORE = "classroom.json", "before-import"
 REGRADE = "regrade-"
+GUARDED = [f"'{sign}" for sign in "=+-@'"]
 # By file: the kind of decision, and the column of its value.
 DECISIONS = {
     "overrides.csv": ("override", "points"),
@@ -40,72 +40,57 @@ DECISIONS = {
 }
 
 
-@dataclass
-class OldFolder:
-    """What an old folder contains.
+def fill(store: Any, folder: Path) -> list[str]:
+    """Put what is in an old folder into its new store; return lines about it for people.
 
-    Attributes:
-        sources: the paths of sources, the latest first.
-        counted: the place in `records` of each record that counts.
-        release, edition: of the records that count; "" if there are none.
-        history: (at, what, release, reason, author) of each regrade.
-        decisions: (kind, student, question, value, reason, author, date) of each decision.
-        notes: a line about each file that can't be imported.
-    """
-
-    attempts: str
-    sources: list[Path]
-    submissions: list[Submission]
-    records: list[Record]
-    counted: list[int]
-    release: str
-    edition: str
-    history: list[tuple[str, ...]]
-    decisions: list[tuple[str, ...]] = field(default_factory=list)
-    notes: list[str] = field(default_factory=list)
-
-
-def read(folder: Path) -> OldFolder:
-    """Read an old folder, and change nothing.
+    Args:
+        store: the `Store`, which knows this module and not the other way round.
 
     Raises:
-        UsageError: it is damaged.
+        UsageError: the folder is damaged.
     """
     try:
-        return _read(folder)
+        return _fill(store, folder)
     except (OSError, ValueError, KeyError, TypeError, AttributeError, RecursionError) as error:
         raise UsageError(f"{folder} can't be imported: {error!r:.200}") from None
 
 
-def _read(folder: Path) -> OldFolder:
+def _fill(store: Any, folder: Path) -> list[str]:
     regrades = {
         f"{REGRADE}{r['number']}": r for r in _json(folder / "history.json", "regrades", [])
     }
-    sources = _json(folder / "sources.json", "sources", [])
+    sources = _json(folder / "sources.json", "sources", [])  # the latest first
     roll = _json(folder / "roll.json", "submissions", {})
-    submissions = [_submission(key, fields) for key, fields in roll.items()]
     files = sorted((folder / "records").glob("*/*.json"))
     records = [_record(path, regrades) for path in files]
-    unknown = sorted({record.submission for record in records} - roll.keys())
+    submissions = [_submission(key, fields) for key, fields in roll.items()]
+    submissions += [Submission(key, ()) for key in {r.submission for r in records} - roll.keys()]
+    attempts = sources[0]["attempts"] if sources else "latest"
+    for source in reversed([Path(source["path"]) for source in sources] or [folder]):
+        store.add_submissions(source, "unknown", attempts, submissions)
     since = {name: r["applied_ns"] for name, r in regrades.items() if r["state"] == "applied"}
-    chosen = _counting(files, records, since)
-    counted = [n for n, path in enumerate(files) if path.stem == chosen]
-    release = records[counted[0]].release if counted else ""
-    editions = [json.loads(r.results)["edition"] for n in counted if (r := records[n]).results]
-    old = OldFolder(
-        sources[0]["attempts"] if sources else "latest",
-        [Path(source["path"]) for source in sources],
-        submissions + [Submission(key, ()) for key in unknown],
-        records,
-        counted,
-        release,
-        editions[0] if editions else "",
+    counting, number = _counting(files, records, since), 0
+    for path, record in zip(files, records, strict=True):
+        record_id = store.add_record(record)
+        if path.stem == counting:
+            store.count(record_id)
+            store.set("release", record.release)
+            number += 1
+            if record.results:
+                store.set("edition", json.loads(record.results)["edition"])
+    store.db.executemany(
+        "INSERT INTO history (what, release, reason, author, at) VALUES (?, ?, ?, ?, ?)",
         [_history(name, regrade) for name, regrade in regrades.items()],
     )
+    lines = [
+        f"{folder} was imported into class.db: {len(submissions)} submissions, {len(records)} "
+        f"records; {number} of them count, of release {store.setting('release') or '(none)'}. The "
+        f"old files are in {BEFORE}/"
+    ]
     for name, (kind, column) in DECISIONS.items():
         if (folder / "gradebook" / name).is_file():
-            _read_decisions(folder / "gradebook" / name, kind, column, old)
-    return old
+            _add_decisions(store, folder / "gradebook" / name, kind, column, lines)
+    return lines
 
 
 def _json(path: Path, key: str, default: Any) -> Any:
@@ -141,7 +126,7 @@ def _record(path: Path, regrades: dict[str, Any]) -> Record:
     reason = kept["fault"] or kept["refused"]
     if kept["again"]:
         results, reason = None, "tests that ended in a limit were not run again"
-    outcome: Outcome = "nothing to grade" if kept["refused"] else "graded"
+    outcome = "nothing to grade" if kept["refused"] else "graded"
     return Record(
         path.parent.name,
         regrades[name]["release"] if name in regrades else name,
@@ -176,29 +161,28 @@ def _counting(files: list[Path], records: list[Record], since: dict[str, int]) -
 
 def _history(name: str, regrade: dict[str, Any]) -> tuple[str, ...]:
     at = datetime.strptime(regrade["decided"] or regrade["begun"], "%Y-%m-%d %H:%M UTC")
-    what = f"{name} {regrade['state']}"
-    return times.stored(at), what, regrade["release"], regrade["reason"], regrade["author"]
+    said = (regrade[key] for key in ("release", "reason", "author"))
+    return f"{name} {regrade['state']}", *said, times.stored(at)
 
 
-def _read_decisions(path: Path, kind: str, column: str, old: OldFolder) -> None:
-    """Read a file of decisions, whose cells may have an apostrophe against formulas."""
+def _add_decisions(store: Any, path: Path, kind: str, column: str, lines: list[str]) -> None:
+    """Add a file of decisions, whose cells may have an apostrophe against formulas."""
     try:
         text = path.read_text(encoding="utf-8-sig")
     except UnicodeDecodeError:
-        old.notes.append(f"gradebook/{path.name} is not UTF-8, and was not imported")
+        lines.append(f"gradebook/{path.name} is not UTF-8, and was not imported")
         return
     head = text.partition("\n")[0]
-    lines = csv.DictReader(io.StringIO(text), delimiter=max(",;\t", key=head.count))
-    for line in lines:
-        cells = {str(k).strip().lower(): str(v or "").strip() for k, v in line.items()}
+    rows = csv.DictReader(io.StringIO(text), delimiter=max(",;\t", key=head.count))
+    for row in rows:
+        cells = {str(k).strip().lower(): str(v or "").strip() for k, v in row.items()}
         cells = {k: v[1:] if v[:2] in GUARDED else v for k, v in cells.items()}
-        if not cells.get("student"):
-            if any(cells.values()):
-                old.notes.append(f"gradebook/{path.name}, line {lines.line_num}: no student")
-            continue
-        rest = (cells.get(name, "") for name in ("reason", "author", "date"))
-        value = cells.get(column, "")
-        old.decisions.append((kind, cells["student"], cells.get("question", ""), value, *rest))
-
-
-GUARDED = [f"'{sign}" for sign in "=+-@'"]
+        names = ("student", "question", column, "reason", "author", "date")
+        if cells.get("student"):
+            store.db.execute(
+                "INSERT INTO decisions (kind, student, question, value, reason, author, date) "
+                "VALUES (?, ?, ?, ?, ?, ?, ?)",
+                (kind, *(cells.get(name, "") for name in names)),
+            )
+        elif any(cells.values()):
+            lines.append(f"gradebook/{path.name}, line {rows.line_num}: no student")

@@ -5,9 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import dataclass
 from decimal import Decimal
-from typing import Any, Literal
+from typing import Any
 
-Outcome = Literal["graded", "nothing to grade", "staff fault"]
 PREVIEW = "preview"
 
 
@@ -17,6 +16,7 @@ class Record:
 
     Attributes:
         kind: "grade", "preview", "regrade-N" or "gradescope".
+        outcome: "graded", "nothing to grade" or "staff fault".
         upload: the digest of what was graded; "" if it is unknown.
         results: the JSON that the autograder wrote for staff; None for a staff fault.
         reason: why there was nothing to grade, or no result.
@@ -26,7 +26,7 @@ class Record:
     submission: str
     release: str
     kind: str
-    outcome: Outcome
+    outcome: str
     seed: str
     upload: str
     results: str | None

@@ -335,42 +335,16 @@ class Store:
     def _import(self) -> None:
         """Take over what is in a folder of the form before class.db, and move its files away."""
         if self.setting("imported") is None:  # otherwise, only moving them was interrupted
-            old = old_folder.read(self.path)
             with self.transaction():
-                self._fill(old)
-            said = [
-                f"{self.path} was imported into {DATABASE}: {len(old.submissions)} submissions, "
-                f"{len(old.records)} records; {len(old.counted)} of them count, of release "
-                f"{old.release or '(none)'}. The old files are in {old_folder.BEFORE}/",
-                *old.notes,
-            ]
-            print("\n".join(said), file=sys.stderr)
+                lines = old_folder.fill(self, self.path)
+                self.set("imported", times.now())
+            print("\n".join(lines), file=sys.stderr)
         before = self.path / old_folder.BEFORE
         before.mkdir(mode=0o700, exist_ok=True)
         kept = {DATABASE, LOCK, old_folder.BEFORE, old_folder.MARKER}
         names = {path.name for path in self.path.iterdir()} - kept
         for name in (*names, old_folder.MARKER):  # last, so that an interruption is noticed
             (self.path / name).rename(before / name)
-
-    def _fill(self, old: old_folder.OldFolder) -> None:
-        for source in reversed(old.sources or [self.path]):
-            self.add_submissions(source, "unknown", old.attempts, old.submissions)
-        numbers = [self.add_record(record) for record in old.records]
-        for place in old.counted:
-            self.count(numbers[place])
-        settings = {"release": old.release, "edition": old.edition, "imported": times.now()}
-        for key, value in settings.items():
-            if value:
-                self.set(key, value)
-        self.db.executemany(
-            "INSERT INTO history (at, what, release, reason, author) VALUES (?, ?, ?, ?, ?)",
-            old.history,
-        )
-        self.db.executemany(
-            "INSERT INTO decisions (kind, student, question, value, reason, author, date) "
-            "VALUES (?, ?, ?, ?, ?, ?, ?)",
-            old.decisions,
-        )
 
     @contextmanager
     def _errors(self) -> Iterator[None]:
