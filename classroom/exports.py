@@ -361,6 +361,4 @@ def _best(several: list[Submission]) -> list[Submission]:
 
 
 def _order(submission: Submission) -> tuple[float, int, int, str]:
-    submitted = submission.submitted
-    time = submitted.timestamp() if submitted else float("-inf")
-    return time, submission.number, submission.attempt, submission.id
+    return submission.moment, submission.number, submission.attempt, submission.id

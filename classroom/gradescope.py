@@ -22,7 +22,7 @@ import math
 import re
 import zlib
 from collections.abc import Iterator
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from datetime import UTC, datetime
 from typing import IO, TypeAlias
 from zipfile import BadZipFile
@@ -157,19 +157,6 @@ def _line(event: yaml.Event) -> int:
 # The export ---------------------------------------------------------------------------------------
 
 
-@dataclass(frozen=True)
-class _Attempt:
-    """An attempt in the metadata; `folder` is the name that its folder would have."""
-
-    folder: str
-    submitted: datetime | None
-    points: float | None
-
-    @property
-    def order(self) -> float:
-        return self.submitted.timestamp() if self.submitted else float("-inf")
-
-
 def metadata_of(folder: Entry) -> Entry | None:
     """Return the metadata in an export's folder, or None if it isn't one."""
     files = (entry for entry in children(folder) if entry.kind == "file")
@@ -208,60 +195,51 @@ class _Export:
 
     def take(self, key: str, entry: Node, where: str) -> None:
         """Take a submission with its earlier attempts."""
-        if key in self._taken:
+        if _id(key) in self._taken:
             self.notes.append(f"{where}: there are two entries {key}: the second is left out")
             return
         if not isinstance(entry, dict):
             self.notes.append(f"{where}: {key} has no table, so it is unknown whose it is")
             entry = {}
         students = self._students(key, entry, where)
-        active = self._attempt(key, entry, where)
+        active = self._attempt(key, entry, students, where)
         earlier = [
-            self._attempt(f"submission_{old.get(':id')}", old, where)
+            self._attempt(f"submission_{old.get(':id')}", old, students, where)
             for old in _tables(entry.get(":history"))
             if old.get(":id")
         ]
-        known = [*(old for old in earlier if old.folder != key), active]
-        known.sort(key=lambda attempt: attempt.order)
+        known = [*(old for old in earlier if old.id != active.id), active]
+        known.sort(key=lambda attempt: attempt.moment)
         for number, attempt in enumerate(known, 1):
-            place = self._folders.get(attempt.folder)
-            if attempt is not active and (place is None or attempt.folder in self._taken):
-                self.without_files += place is None
-                continue
-            self._add(attempt, students, number)
+            if attempt is active or (attempt.upload.parts and attempt.id not in self._taken):
+                self._taken.add(attempt.id)
+                self.submissions.append(replace(attempt, attempt=number))
+            self.without_files += attempt is not active and not attempt.upload.parts
         self._compare(active, known)
 
-    def _compare(self, active: _Attempt, known: list[_Attempt]) -> None:
+    def _compare(self, active: Submission, known: list[Submission]) -> None:
         """Add notes if another attempt is newer, or better and its files are missing."""
-        lost = [old for old in known if old.folder not in self._folders and old is not active]
+        lost = [old for old in known if not old.upload.parts and old is not active]
         best = max(lost, key=lambda attempt: attempt.points or 0.0, default=active)
         if self._attempts == "best" and (best.points or 0.0) > (active.points or 0.0):
             self.notes.append(
-                f"{best.folder} has more points than {active.folder}, but its files are missing"
+                f"{best.id} has more points than {active.id}, but its files are missing"
             )
-        newest = max(known, key=lambda attempt: (attempt.order, attempt is active))
+        newest = max(known, key=lambda attempt: (attempt.moment, attempt is active))
         if newest is not active and active.submitted is not None:
             self.notes.append(
-                f"{active.folder} is active on Gradescope, although {newest.folder} is newer"
-                + ("" if newest.folder in self._folders else "; the newer one's files are missing")
+                f"{active.id} is active on Gradescope, although {newest.id} is newer"
+                + ("" if newest.upload.parts else "; the newer one's files are missing")
             )
 
     def take_strangers(self) -> None:
         """Take the folders that the metadata don't mention."""
-        for name in sorted(self._folders.keys() - self._taken):
-            self.notes.append(
-                f"{printable.line(name)} is not in {METADATA}, so it is unknown whose it is"
-            )
-            self._add(_Attempt(name, None, None), (Student(_id(name), ""),), 1)
-
-    def _add(self, attempt: _Attempt, students: tuple[Student, ...], number: int) -> None:
-        self._taken.add(attempt.folder)
-        place = self._folders.get(attempt.folder)
-        upload = Upload()
-        if place is not None:
-            upload = Upload((("" if place.kind == "folder" else place.name, place),))
-        made = Submission(_id(attempt.folder), students, attempt.submitted, attempt=number)
-        self.submissions.append(replace(made, points=attempt.points, upload=upload))
+        for name in sorted(self._folders):
+            if _id(name) not in self._taken:
+                self.notes.append(
+                    f"{printable.line(name)} is not in {METADATA}, so it is unknown whose it is"
+                )
+                self.submissions.append(self._attempt(name, {}, (Student(_id(name), ""),), ""))
 
     def _students(self, key: str, entry: dict[str, Node], where: str) -> tuple[Student, ...]:
         students: dict[str, Student] = {}
@@ -280,7 +258,10 @@ class _Export:
             students[""] = Student(_id(key), "")
         return tuple(students.values())
 
-    def _attempt(self, folder: str, entry: dict[str, Node], where: str) -> _Attempt:
+    def _attempt(
+        self, folder: str, entry: dict[str, Node], students: tuple[Student, ...], where: str
+    ) -> Submission:
+        """Return an attempt in the metadata; `folder` is the name that its folder would have."""
         created, score = _text(entry.get(":created_at")), _text(entry.get(":score"))
         time = points = None
         try:
@@ -293,7 +274,10 @@ class _Export:
             self.notes.append(f"{where}: {folder}: :score is not a number: {score!r:.60}")
         if points is not None and not math.isfinite(points):
             points = None
-        return _Attempt(folder, time, points)
+        upload, place = Upload(), self._folders.get(folder)
+        if place is not None:
+            upload = Upload((("" if place.kind == "folder" else place.name, place),))
+        return Submission(_id(folder), students, time, points=points, upload=upload)
 
 
 def _id(folder: str) -> str:

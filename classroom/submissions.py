@@ -212,6 +212,11 @@ class Submission:
     upload: Upload = Upload()
     note: str = ""
 
+    @property
+    def moment(self) -> float:
+        """The time in seconds since 1970, for comparisons; unknown times come first."""
+        return self.submitted.timestamp() if self.submitted else float("-inf")
+
 
 def same(text: str) -> str:
     """Return a normal form of a name or address, for comparisons."""
