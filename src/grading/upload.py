@@ -45,6 +45,8 @@ A_LINK = "{} is a link, and links are not followed: submit the folder or file it
 DEEPEST = 10
 MAX_DEPTH = 100  # the same where a tree is needed as a whole
 LITTER = ("__MACOSX", ".DS_Store", "__pycache__", ".ipynb_checkpoints", "Thumbs.db", "desktop.ini")
+# Emacs's locks, which are links that lead nowhere, and its unsaved text; copies of Vim and others.
+EDITORS = re.compile(r"\.?#.*|.*~|\..*\.sw[a-p]|4913")
 UNSEARCHED = ("__MACOSX", "__pycache__", "site-packages", "node_modules")
 JUNCTION = 0xA0000003  # Windows: IO_REPARSE_TAG_MOUNT_POINT, a link to a folder by another name
 DRIVE = re.compile(r"[A-Za-z]:")
@@ -204,7 +206,7 @@ class Folder:
 
 def is_litter(name: str) -> bool:
     """Return whether operating systems and editors leave a file or folder of this name behind."""
-    return name in LITTER or name.startswith("._")
+    return name in LITTER or name.startswith("._") or EDITORS.fullmatch(name) is not None
 
 
 def is_searched(name: str) -> bool:

@@ -13,6 +13,7 @@ from pathlib import Path
 
 from .errors import UsageError
 from .layouts import OUTPUT_SUFFIXES
+from .upload import is_litter
 
 TICK_S = 0.3  # between two looks; files that don't change for so long are completely written
 USUAL = ("", "src", "submission", "src/submission")  # folders of a submission with files to grade
@@ -69,7 +70,8 @@ def _saved(places: set[Path]) -> dict[Path, tuple[int, int]]:
     files = {place for place in places if place.is_file()}
     for folder in places - files:
         with suppress(OSError):  # there is none at present
-            files |= {path for path in folder.iterdir() if path.suffix in (".py", *OUTPUT_SUFFIXES)}
+            inside = (path for path in folder.iterdir() if not is_litter(path.name))
+            files |= {path for path in inside if path.suffix in (".py", *OUTPUT_SUFFIXES)}
     saved = {}
     for file in files:
         with suppress(OSError):  # it was deleted just now

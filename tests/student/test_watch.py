@@ -8,12 +8,14 @@ import signal
 import subprocess
 import sys
 import threading
+import time
 from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
 
 from grading.cli import Command
+from grading.watch import TICK_S
 from questions.course import Course
 from tests.interpreter import STRICT
 from tests.project import ROOT
@@ -87,6 +89,9 @@ def test_each_save_is_graded_until_ctrl_c(watch, tmp_path):
     assert "Since" not in first
     assert worker(watch.round(right("# saved"))) == worker(first)  # torch would stay imported
 
+    # Where links can't be made, Emacs's locks are files. A run for one would find right code.
+    (watch.file.parent / ".#helper.py").write_text("emacs", encoding="utf-8")
+    time.sleep(4 * TICK_S)
     wrong = watch.round("def copying_query(keys")
     assert "was never closed" in wrong
     assert wrong.splitlines()[1] == "Since the last run: 3a-0-basic fails now"
