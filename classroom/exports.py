@@ -26,7 +26,7 @@ from typing import Literal
 from grading import paths, printable
 from grading import upload as reading
 from grading.errors import SubmissionError, UsageError
-from grading.layouts import PACKAGE
+from grading.staging import PACKAGE
 from grading.upload import Entry, archive_suffix, is_archive, is_supported
 
 from . import gradescope

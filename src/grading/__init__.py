@@ -17,7 +17,7 @@ through all of it. Each line here uses only what is below it:
     verdicts.py           how a test ended, as a value and in words
     pool.py               who runs a probe in which process
     worker.py, importing.py, limits.py: what happens in it
-    staging.py, layouts.py, upload.py: which files are graded
+    staging.py, upload.py: which files are graded
     edition.py            what is graded: editions, questions, points
     wire.py               frames, and what must be in them
     printable.py, errors.py, paths.py: used everywhere

@@ -10,8 +10,8 @@ import json
 from contextlib import suppress
 
 from . import paths
-from .layouts import listed
 from .results import Results, State, write_atomically
+from .staging import listed
 
 FOLDER, FILE = ".grading", "last.json"  # git ignores the folder, because it says so itself
 DID_NOT_RUN = (State.NOT_RUN, State.NOT_REACHED, State.GRADER_FAILED)

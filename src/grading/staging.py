@@ -1,10 +1,11 @@
 """Copies what is graded of a submission: the grader uses this copy, never the student's own files.
 
 A submission is a folder, a zip or a tar: `submission/*.py`, and `*.params` and `*.predictions` next
-to it or inside it, wherever `layouts.py` finds them, also in the only archive of an upload. Only
-regular files are copied, links on the path to any of them are refused (`upload.py`), and what was
-copied and what was left out is reported, by the paths in the upload. No file is ever completely in
-memory.
+to it or inside it. The public course has had its files in `src/*.py`, in `src/submission/` and
+flat; people pack the folder above, the folder below, or all of a drive, and an archive in an
+archive. Wherever the code is, it is graded alike. Only regular files are copied, links on the path
+to any of them are refused (`upload.py`), and what was copied and what was left out is reported, by
+the paths in the upload. No file is ever completely in memory.
 
 The copy also gets what the assignment provides: given modules that the submission lacks, and
 packages that are always the grader's own. What can't be found, or is there twice, is said in one
@@ -15,15 +16,16 @@ from __future__ import annotations
 
 import errno
 import py_compile
+import re
 import shutil
 import stat
+from collections.abc import Collection, Iterable, Iterator
 from contextlib import ExitStack, closing, suppress
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from . import layouts, paths, printable, upload
+from . import paths, printable, upload
 from .errors import SubmissionError
-from .layouts import OUTPUT_SUFFIXES, PACKAGE, intended_name
 from .upload import CHUNK_BYTES, MACHINE_ERRNOS, Folder, is_litter, refusal
 
 MAX_CODE_BYTES = 4 << 20
@@ -34,6 +36,17 @@ MAX_TOTAL_BYTES = 256 << 20
 BY_HASH = py_compile.PycInvalidationMode.CHECKED_HASH  # bytecode of other source is not used
 NO_TEXT = "its name is not text"  # escapes in it could overwrite the grader's own lines
 REFUSED_NAMES = ("sitecustomize.py", "usercustomize.py")
+OUTPUT_SUFFIXES = (".params", ".predictions")
+# A folder of this name is taken wherever it is, and any that has so many of the package's modules;
+# src/ of a release has three files of the same names.
+PACKAGE = re.compile(r"submission( ?\(\d+\))?", re.IGNORECASE)
+ENOUGH_MODULES = 4
+# What is added to names: dataset (1).py, dataset - Copy.py, Copy of dataset.py, dataset-1.py,
+# dataset 2.py, x.predictions.txt
+ADDED = re.compile(
+    r"^copy of |[ _-]*\(\d+\)|[ _-]+copy( \d+)?(?=\.|$)|[ -]\d{1,2}(?=\.)|\.txt$", re.IGNORECASE
+)
+SHOWN = 4  # names in a sentence
 
 
 @dataclass(frozen=True)
@@ -151,8 +164,8 @@ def stage(
         if not isinstance(source, Folder):
             source = _open(source, alias, target.parent, stack)
         staged.is_checkout = source.path == paths.ROOT.resolve()
-        package, is_usual = _find_package(source, staged, provided, stack)
-        folders = layouts.output_folders(package, is_usual)
+        package, is_usual = _package(source, staged, provided, stack)
+        folders = _output_folders(package, is_usual)
         _copy_code(package, staged, provided)
         _copy_outputs(folders, staged)
         outer = package.parent
@@ -193,7 +206,7 @@ def _open(source: Path, alias: str, work: Path, stack: ExitStack) -> Folder:
     return top.below(*within) or top
 
 
-def _find_package(
+def _package(
     start: Folder, staged: Staged, provided: Provided, stack: ExitStack
 ) -> tuple[Folder, bool]:
     """Find the folder of the student's modules, also in the only archive; record where.
@@ -201,8 +214,8 @@ def _find_package(
     Returns:
         the folder, and whether it is in a usual place.
     """
-    found, origin = layouts.find_package(start, provided.modules, provided.given), ""
-    if found is None and (packed := layouts.only_archive(start)):
+    found, origin = find_package(start, provided.modules, provided.given), ""
+    if found is None and (packed := _only_archive(start)):
         folder, origin = packed
         work = staged.root.parent
         try:
@@ -214,7 +227,7 @@ def _find_package(
             raise SubmissionError(f"{folder.label(origin)}: {error}") from None
         opened = upload.open_archive(archive, folder.place(origin), folder.shown(origin), work)
         start = stack.enter_context(opened)
-        found = layouts.find_package(start, provided.modules, provided.given)
+        found = find_package(start, provided.modules, provided.given)
     if found is None:
         raise _no_package(start)
     package, is_usual = found
@@ -227,7 +240,7 @@ def _find_package(
 
 def _no_package(start: Folder) -> SubmissionError:
     """Return what to say of an upload without Python files where the grader looks."""
-    files = ["/".join((*folder.parts, name)) for folder, name in layouts.files(start)]
+    files = ["/".join((*folder.parts, name)) for folder, name in _files(start)]
     packed = [file for file in files if upload.is_archive(file)]
     closed = [file for file in packed if not upload.is_supported(file)]
     if closed:
@@ -235,11 +248,11 @@ def _no_package(start: Folder) -> SubmissionError:
     elif len(packed) == 1:
         holds = f"it holds {packed[0]}, which is not opened here: upload everything in one zip"
     elif packed:
-        holds = f"it holds {layouts.listed(packed)}: upload everything in one zip"
+        holds = f"it holds {listed(packed)}: upload everything in one zip"
     elif any(file.endswith(".ipynb") for file in files):
-        holds = f"it holds {layouts.listed(files)}; expected submission/*.py, not a notebook"
+        holds = f"it holds {listed(files)}; expected submission/*.py, not a notebook"
     elif files:
-        holds = f"it holds {layouts.listed(files)}; expected submission/*.py"
+        holds = f"it holds {listed(files)}; expected submission/*.py"
     else:
         holds = "it holds no files; expected submission/*.py"
     return SubmissionError(
@@ -253,7 +266,7 @@ def _copy_code(package: Folder, staged: Staged, provided: Provided) -> None:
         suffix = Path(file).suffix
         if is_litter(file) or suffix in OUTPUT_SUFFIXES or file in provided.generated:
             continue
-        intended = intended_name(file, lacking)
+        intended = _intended_name(file, lacking)
         if not file.isprintable():
             staged.omit(package.label(file), NO_TEXT)
         elif intended is not None:
@@ -289,15 +302,15 @@ def _search_outputs(folders: list[Folder], staged: Staged) -> None:
     """Record which files were probably meant to be the required outputs that are missing."""
     missing = [name for name in staged.missing if Path(name).suffix in OUTPUT_SUFFIXES]
     for other in (name for folder in folders for name in folder.names):
-        if name := intended_name(other, missing):
+        if name := _intended_name(other, missing):
             staged.renamed.setdefault(name, printable.line(other, 200))
     missing = [name for name in missing if name not in staged.renamed]
     # Staff's own checkout has trained files for tests.
     if not missing or (staged.is_checkout and paths.SOLUTIONS.exists()):
         return
     with suppress(SubmissionError):  # too many files, which cost nothing where nobody looks
-        for folder, file in layouts.files(folders[0].top):
-            name = file if file in missing else intended_name(file, missing)
+        for folder, file in _files(folders[0].top):
+            name = file if file in missing else _intended_name(file, missing)
             if name and folder.parts not in (near.parts for near in folders):
                 other = printable.line("/".join((*folder.parts, file)), 200)
                 staged.renamed.setdefault(name, other)
@@ -378,3 +391,106 @@ def complete(root: Path, provided: Provided) -> list[str]:
         # source can be written so that compiling it takes gigabytes, or crashes the interpreter.
         py_compile.compile(str(added), quiet=2, invalidation_mode=BY_HASH)
     return lacking
+
+
+# Where the code is --------------------------------------------------------------------------------
+
+
+def find_package(
+    start: Folder, own: Collection[str], given: Collection[str]
+) -> tuple[Folder, bool] | None:
+    """Find the folder of the student's modules.
+
+    Args:
+        own: the modules that students write.
+        given: the other modules of the package.
+
+    Returns:
+        the folder, and whether it is where the assignment's own commands put it; None if there is
+        none.
+
+    Raises:
+        SubmissionError: there are two, and none is where it is expected.
+    """
+    places = (each for each in _usual_places(start) if any(n.endswith(".py") for n in each.names))
+    usual = next(places, None)
+    if usual is None:
+        return _search(start, own, given)
+    is_named = usual is not start and usual.parts[-1] == "submission"
+    if not is_named and own and not {*own} & {*usual.names}:  # a script beside a folder
+        with suppress(SubmissionError):
+            return _search(start, own, given) or (usual, True)
+    return usual, True
+
+
+def _usual_places(start: Folder) -> Iterator[Folder]:
+    """Yield where the code usually is: here, or in a folder that wraps everything."""
+
+    def inside(outer: Folder) -> Iterator[Folder]:
+        for parts in (("submission",), ("src", "submission"), ()):
+            if folder := outer.below(*parts):
+                yield folder
+
+    yield from inside(start)
+    names = [n for n in start.names if not is_litter(n) and not n.startswith(".")]
+    if len(names) == 1 and (wrapping := start.below(names[0])):
+        yield from inside(wrapping)
+
+
+def _search(
+    start: Folder, own: Collection[str], given: Collection[str]
+) -> tuple[Folder, bool] | None:
+    """Find the modules anywhere: by the folder's name, else by the modules' names."""
+    files = [(folder, {*names}) for folder, names in start.walk()]
+    known = {*own, *given} - {"__init__.py"}
+    python = [folder for folder, names in files if any(n.endswith(".py") for n in names)]
+    named = [one for one in python if one.parts and PACKAGE.fullmatch(one.parts[-1])]
+    full = [folder for folder, names in files if len(known & names) >= ENOUGH_MODULES]
+    for places in (named, full):
+        if len(places) > 1:
+            raise SubmissionError(
+                f"{start.shown()}: there are {len(places)} folders with the code: "
+                f"{listed(['/'.join(one.parts) or '.' for one in places])}; upload one of them"
+            )
+        if places:
+            return places[0], False
+    return None
+
+
+def _output_folders(package: Folder, is_usual: bool) -> list[Folder]:
+    """List where outputs may be: next to the code, and where `run.py` was called."""
+    folders, outer = [package], package.parent
+    if outer and (PACKAGE.fullmatch(package.parts[-1]) or not is_usual):
+        folders.insert(0, outer)
+        if outer.parts[-1:] == ("src",) and outer.parent:
+            folders.insert(0, outer.parent)
+    return folders
+
+
+def _only_archive(start: Folder) -> tuple[Folder, str] | None:
+    """Return folder and name of the archive in an upload without anything else to grade."""
+    names = _files(start)
+    packed = [(folder, name) for folder, name in names if upload.is_archive(name)]
+    graded = (".py", *OUTPUT_SUFFIXES)
+    if len(packed) != 1 or any(name.lower().endswith(graded) for _, name in names):
+        return None
+    return packed[0] if upload.is_supported(packed[0][1]) else None
+
+
+def _files(start: Folder) -> list[tuple[Folder, str]]:
+    """Return all files that are searched, litter excepted."""
+    return [(folder, n) for folder, names in start.walk() for n in names if not is_litter(n)]
+
+
+def listed(names: list[str]) -> str:
+    """Return names for a sentence: "a, b and 3 more"."""
+    shown = [name if len(name) <= 80 else f"{name[:76]} ..." for name in names]
+    if len(shown) > SHOWN:
+        return f"{', '.join(shown[:SHOWN])} and {len(shown) - SHOWN} more"
+    return " and ".join([", ".join(shown[:-1]), shown[-1]] if len(shown) > 1 else shown)
+
+
+def _intended_name(name: str, expected: Iterable[str]) -> str | None:
+    """Return the expected name of which this is probably a changed form."""
+    plain = ADDED.sub("", name).lower()
+    return next((one for one in expected if one != name and one.lower() == plain), None)

@@ -12,8 +12,8 @@ from contextlib import suppress
 from pathlib import Path
 
 from .errors import UsageError
-from .layouts import OUTPUT_SUFFIXES
 from .upload import is_litter
+from .staging import OUTPUT_SUFFIXES
 
 TICK_S = 0.3  # between two looks; files that don't change for so long are completely written
 USUAL = ("", "src", "submission", "src/submission")  # folders of a submission with files to grade

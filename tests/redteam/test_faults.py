@@ -364,7 +364,7 @@ def test_a_full_disk_ends_the_run_and_leaves_whole_results(full, tree, upload, g
 # The grader's own bugs ----------------------------------------------------------------------------
 
 STAGES = [  # file, and the function of ours that crashes there
-    ("src/grading/layouts.py", "find_package"),
+    ("src/grading/staging.py", "find_package"),
     ("src/grading/staging.py", "copy"),
     ("autograder/judging.py", "load_hidden"),
     ("src/questions/provided.py", "CourseData.__init__"),

@@ -12,7 +12,7 @@ from pathlib import Path
 
 from grading import paths, printable
 from grading.errors import UsageError
-from grading.layouts import PACKAGE
+from grading.staging import PACKAGE
 from grading.upload import Entry, is_archive
 
 from . import downloads, gradescope_export
