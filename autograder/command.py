@@ -7,12 +7,12 @@ import contextlib
 import secrets
 from pathlib import Path
 
-from grading.cli import Command, ResultsFile
+from grading.cli import Command
 from grading.edition import load_assignment
 from grading.errors import UsageError
 from grading.pool import Pool
 from grading.results import TestResult
-from grading.runner import Runner
+from grading.runner import ResultsFile, Runner
 from grading.staging import Staged
 from grading.verdicts import exit_code
 

@@ -7,11 +7,10 @@ checks the answer and judges it: basic tests assert in src/questions/, hidden on
 a judge that is handed in, and only run without one. docs/architecture.md follows a submission
 through all of it. Each line here uses only what is below it:
 
-    cli.py, watch.py      the command, once and after each save
+    cli.py                the command, once and after each save
     pytest_plugin.py      pytest in a student's copy
     runner.py             a submission is staged, its tests are judged
     cases.py              what a test is and observes by its probes; an assignment's tests
-    history.py            what changed since the last run
     findings.py           what is wrong with a student's files before they run
     report.py, terminal.py, results.py: results, and how students read them
     verdicts.py           how a test ended, as a value and in words

@@ -17,12 +17,12 @@ import sys
 import threading
 import time
 import traceback
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable
 from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
 
-from . import findings, history, paths, printable, report, terminal, watch
+from . import paths, printable, report, terminal
 from .cases import HINTS, BoundTest, QuestionSet, derive_seed, select
 from .edition import Edition, load_assignment
 from .errors import GradingError, UsageError
@@ -35,9 +35,11 @@ from .pool import (
     in_process_line,
     is_debugged,
 )
-from .results import Results, TestResult, write_atomically
+from .results import Results, refusing_to_write, write_atomically
 from .runner import Observer, Options, Runner
-from .staging import Staged
+from .staging import OUTPUT_SUFFIXES
+from .terminal import StudentConsole
+from .upload import is_litter
 from .verdicts import ExitCode, exit_code
 
 STAFF = "autograder"  # the folder of staff's part, which students don't have
@@ -46,9 +48,10 @@ PROBE = re.compile(r'"(\w+\.\w+)"')
 STAFFS = re.compile(r"\bhidden\.(\w+)")  # a function of staff's that a basic test calls
 PATIENCE = 2  # time-outs in a question, on a student's computer
 MORE_HINTS = "Hints: --hint 2 prints where to look, and in practice --hint 3 prints the formula"
-MOST_FINDINGS = 3
-MORE_FINDINGS = "Warning: and {} more; python src/collect_submission.py prints all"
 MAX_TRACEBACK = 20_000  # characters
+TICK_S = 0.3  # between two looks; files that don't change for so long are completely written
+USUAL = ("", "src", "submission", "src/submission")  # folders of a submission with files to grade
+WAITING = "{}: watching for the next save; Ctrl-C ends the watch"
 LIBRARIES = (
     "import numpy; import torch; "
     "print('numpy', numpy.__version__ + ', torch', torch.__version__ + ',', "
@@ -189,7 +192,7 @@ class Command:
             if not asked.watch:
                 return self.grade_once(runner, asked, seed, pool)[0]
             # With one seed for all runs, only the code makes a difference.
-            watch.watch(asked.submission, lambda: self.grade_once(runner, asked, seed, pool)[1])
+            _watch(asked.submission, lambda: self.grade_once(runner, asked, seed, pool)[1])
             return ExitCode.INTERRUPTED
 
     def grade_once(
@@ -273,6 +276,66 @@ class Command:
             )
         if asked.seed is not None and asked.seed < 0:
             raise UsageError(f"--seed {asked.seed} should not be negative")
+
+
+def _watch(submission: Path, run: Callable[[], Iterable[Path]]) -> None:
+    """Run now, and after each save until Ctrl-C; polling works everywhere, also on a network.
+
+    What is saved during a run is graded after it. The run is not abandoned: with an editor that
+    saves at every pause, none would reach its end, and a question takes only seconds.
+
+    Args:
+        run: returns further folders with the submission's files.
+
+    Raises:
+        UsageError: the first run couldn't begin. Later ones may have met a folder that is being
+            renamed, so the watch goes on.
+        KeyboardInterrupt: Ctrl-C during a run.
+    """
+    places = {submission, *(submission / folder for folder in USUAL)}
+    saved = _saved(places)
+    further = {*run()}
+    while True:
+        saved |= _saved(further - places)
+        places |= further
+        print(WAITING.format(time.strftime("%H:%M:%S")), flush=True)
+        try:
+            saved = _next_save(places, saved)
+        except KeyboardInterrupt:
+            print("\nThe watch has ended.")
+            return
+        try:
+            further = {*run()}
+        except (UsageError, OSError) as error:
+            print(f"grader.py: {error}", file=sys.stderr)
+
+
+def _next_save(
+    places: set[Path], before: dict[Path, tuple[int, int]]
+) -> dict[Path, tuple[int, int]]:
+    """Wait until the files differ from those before, and don't change any more."""
+    last = _saved(places)
+    while True:
+        time.sleep(TICK_S)
+        now = _saved(places)
+        if now == last and now != before:
+            return now
+        last = now
+
+
+def _saved(places: set[Path]) -> dict[Path, tuple[int, int]]:
+    """Return when the files in some folders, or files, were modified, and their sizes."""
+    files = {place for place in places if place.is_file()}
+    for folder in places - files:
+        with contextlib.suppress(OSError):  # there is none at present
+            inside = (path for path in folder.iterdir() if not is_litter(path.name))
+            files |= {path for path in inside if path.suffix in (".py", *OUTPUT_SUFFIXES)}
+    saved = {}
+    for file in files:
+        with contextlib.suppress(OSError):  # it was deleted just now
+            stat = file.stat()
+            saved[file] = (stat.st_mtime_ns, stat.st_size)
+    return saved
 
 
 def _parser() -> argparse.ArgumentParser:
@@ -449,84 +512,3 @@ def _fill_standard_descriptors() -> None:
     while (fd := os.open(os.devnull, os.O_RDWR)) <= 2:
         os.set_inheritable(fd, True)
     os.close(fd)
-
-
-@contextlib.contextmanager
-def refusing_to_write(path: Path) -> Iterator[None]:
-    """Turn a failure to write into a UsageError: the folder may be read-only, the disk full."""
-    try:
-        yield
-    except OSError as error:
-        raise UsageError(f"{path}: can't be written: {error.strerror or error}") from None
-
-
-class ResultsFile(Observer):
-    """Keeps the results file up to date from the beginning."""
-
-    staff = False
-
-    def __init__(self, path: Path | None) -> None:
-        self._path = path
-        self._results: Results | None = None
-
-    def started(self, results: Results) -> None:
-        self._results = results
-        self._write()
-
-    def ended(self, result: TestResult) -> None:
-        self._write()
-
-    def finish(self) -> None:
-        """Print the end of the report, once the run has ended or was interrupted."""
-
-    def _write(self) -> None:
-        if self._path is not None and self._results is not None:
-            with refusing_to_write(self._path):
-                self._results.write(self._path, self.staff)
-
-
-class StudentConsole(ResultsFile):
-    """Prints a report at the end, which begins with a summary.
-
-    Args:
-        counts: whether a run of the student's own folder is compared with the last one, and what is
-            wrong with its files is shown.
-
-    Attributes:
-        move: moves a bar: terminal.bar.
-    """
-
-    move: Callable[[int, int], None]
-
-    def __init__(self, path: Path | None, counts: bool) -> None:
-        super().__init__(path)
-        self._counts = counts
-
-    def staged(self, staged: Staged) -> None:
-        self._staged, self._counts = staged, self._counts and staged.is_checkout
-        self.folders = {Path(origin).parent for origin in staged.taken.values()}
-
-    def started(self, results: Results) -> None:
-        super().started(results)
-        self._done, self._tests = 0, len(results.selected_tests)
-        self._notes = [terminal.files_line(self._staged)]
-        if self._counts:
-            lines = findings.of_files(self._staged, results.edition)
-            self._notes += [f"Warning: {line}" for line in lines[:MOST_FINDINGS]]
-            if len(lines) > MOST_FINDINGS:
-                self._notes.append(MORE_FINDINGS.format(len(lines) - MOST_FINDINGS))
-
-    def ended(self, result: TestResult) -> None:
-        super().ended(result)
-        self._done += 1
-        self.move(self._done, self._tests)
-
-    def finish(self) -> None:
-        if self._results is not None:
-            terminal.show(terminal.student_lines(self._results, self.notes()))
-
-    def notes(self) -> list[str]:
-        """Return the lines below the headline, and keep the results for the next run."""
-        assert self._results is not None  # the run has started
-        news = [history.since_last(self._results)] if self._counts else []
-        return [*filter(None, news), *self._notes]

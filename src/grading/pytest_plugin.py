@@ -31,12 +31,13 @@ import pytest
 
 from . import paths, runner
 from .cases import BoundTest, QuestionSet, derive_seed, select
-from .cli import PATIENCE, STAFF, StudentConsole
+from .cli import PATIENCE, STAFF
 from .edition import load_assignment
 from .errors import GradingError, UsageError
 from .pool import InProcessPool, LocalPool, in_process_line, is_debugged
 from .report import Cause, Report
 from .results import Results, State, TestResult
+from .terminal import StudentConsole
 from .verdicts import ExitCode, Outcome
 
 ELSEWHERE = "tests of submissions run in pytest only in a student's copy; here, run src/grader.py"

@@ -24,6 +24,7 @@ from typing import Any, BinaryIO
 
 from . import printable
 from .edition import Edition, TestSpec
+from .errors import UsageError
 from .verdicts import Outcome
 
 MAX_CHARACTERS = {"message": 4_000, "detail": 20_000, "output": 70_000}
@@ -250,3 +251,12 @@ def replacing(path: Path) -> Iterator[BinaryIO]:
     except BaseException:
         Path(temporary).unlink(missing_ok=True)
         raise
+
+
+@contextmanager
+def refusing_to_write(path: Path) -> Iterator[None]:
+    """Turn a failure to write into a UsageError: the folder may be read-only, the disk full."""
+    try:
+        yield
+    except OSError as error:
+        raise UsageError(f"{path}: can't be written: {error.strerror or error}") from None

@@ -42,7 +42,7 @@ from .cases import (
 from .edition import Assignment, Edition
 from .errors import DataError, GradingError, UsageError
 from .pool import Pool
-from .results import Results, TestResult, has_torch, now, share_of, versions
+from .results import Results, TestResult, has_torch, now, refusing_to_write, share_of, versions
 from .staging import Staged, stage
 from .verdicts import Outcome, TestEnd, Verdict, malformed
 
@@ -97,6 +97,31 @@ class Observer:
 
     def graded(self, case: Cases) -> None:
         """Handle that every test has ended; cases can still ask workers."""
+
+
+class ResultsFile(Observer):
+    """Keeps the results file up to date from the beginning."""
+
+    staff = False
+
+    def __init__(self, path: Path | None) -> None:
+        self._path = path
+        self._results: Results | None = None
+
+    def started(self, results: Results) -> None:
+        self._results = results
+        self._write()
+
+    def ended(self, result: TestResult) -> None:
+        self._write()
+
+    def finish(self) -> None:
+        """Print the end of the report, once the run has ended or was interrupted."""
+
+    def _write(self) -> None:
+        if self._path is not None and self._results is not None:
+            with refusing_to_write(self._path):
+                self._results.write(self._path, self.staff)
 
 
 class Runner:

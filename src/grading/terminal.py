@@ -1,19 +1,23 @@
-"""What students read in a terminal: a summary, then each cause of failures once."""
+"""What students read in a terminal: a summary, what changed, then each cause of failures once."""
 
 from __future__ import annotations
 
+import hashlib
+import json
 import os
 import sys
 import textwrap
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass
+from pathlib import Path
 from typing import TYPE_CHECKING, TextIO
 
-from . import printable
+from . import findings, paths, printable
 from .report import Cause, Question, Report
-from .results import Results, State, TestResult
-from .staging import Staged
+from .results import Results, State, TestResult, write_atomically
+from .runner import ResultsFile
+from .staging import Staged, listed
 
 if TYPE_CHECKING:
     from rich.console import Console
@@ -30,6 +34,16 @@ COLOURS = {State.PASSED: "green"} | dict.fromkeys(
 )
 HANGING = 2  # columns before what continues a line
 NARROWEST = 40  # columns; narrower text is no easier to read than text that is too wide
+MOST_FINDINGS = 3
+MORE_FINDINGS = "Warning: and {} more; python src/collect_submission.py prints all"
+FOLDER, FILE = ".grading", "last.json"  # git ignores the folder, because it says so itself
+DID_NOT_RUN = (State.NOT_RUN, State.NOT_REACHED, State.GRADER_FAILED)
+# How a result changed, of one test and of several. A hidden test passes nowhere but on Gradescope.
+CHANGES = {
+    State.PASSED: ("newly passes", "newly pass"),
+    State.GRADED_LATER: ("runs now", "run now"),
+    State.FAILED: ("fails now", "fail now"),
+}
 
 
 @dataclass(frozen=True)
@@ -235,3 +249,83 @@ def _explained(cause: Cause, question: Question) -> str:
 def _message(message: str, indent: str) -> list[Line]:
     lines = message.splitlines()
     return [Line(r.lstrip(), indent + " " * (len(r) - len(r.lstrip()))) for r in lines]
+
+
+class StudentConsole(ResultsFile):
+    """Prints a report at the end, which begins with a summary.
+
+    Args:
+        counts: whether a run of the student's own folder is compared with the last one, and what is
+            wrong with its files is shown.
+
+    Attributes:
+        move: moves a bar; see `bar`.
+    """
+
+    move: Callable[[int, int], None]
+
+    def __init__(self, path: Path | None, counts: bool) -> None:
+        super().__init__(path)
+        self._counts = counts
+
+    def staged(self, staged: Staged) -> None:
+        self._staged, self._counts = staged, self._counts and staged.is_checkout
+        self.folders = {Path(origin).parent for origin in staged.taken.values()}
+
+    def started(self, results: Results) -> None:
+        super().started(results)
+        self._done, self._tests = 0, len(results.selected_tests)
+        self._notes = [files_line(self._staged)]
+        if self._counts:
+            lines = findings.of_files(self._staged, results.edition)
+            self._notes += [f"Warning: {line}" for line in lines[:MOST_FINDINGS]]
+            if len(lines) > MOST_FINDINGS:
+                self._notes.append(MORE_FINDINGS.format(len(lines) - MOST_FINDINGS))
+
+    def ended(self, result: TestResult) -> None:
+        super().ended(result)
+        self._done += 1
+        self.move(self._done, self._tests)
+
+    def finish(self) -> None:
+        if self._results is not None:
+            show(student_lines(self._results, self.notes()))
+
+    def notes(self) -> list[str]:
+        """Return the lines below the headline, and keep the results for the next run."""
+        assert self._results is not None  # the run has started
+        news = [_since_last(self._results)] if self._counts else []
+        return [*filter(None, news), *self._notes]
+
+
+def _since_last(results: Results) -> str:
+    """Return a line on what changed since the last run, or ""; keep which tests are fine.
+
+    Another edition, or other tests, begin anew. Nothing depends on the file: where it can't be read
+    or written, nothing is compared.
+    """
+    file = paths.ROOT / FOLDER / FILE
+    tests, last = _fingerprint(results), dict[str, bool]()
+    with suppress(OSError, ValueError, LookupError, TypeError, RecursionError):
+        content = json.loads(file.read_text(encoding="utf-8"))
+        last = dict(content["fine"]) if content["tests"] == tests else {}
+    ran = [test for test in results.selected_tests if test.state not in DID_NOT_RUN]
+    fine = last | {test.spec.test_id: test.is_fine for test in ran}
+    with suppress(OSError):
+        file.parent.mkdir(exist_ok=True)
+        (file.parent / ".gitignore").write_text("*\n", encoding="utf-8")
+        write_atomically(file, json.dumps({"tests": tests, "fine": fine}, indent=1) + "\n")
+    changed: dict[State, list[str]] = {state: [] for state in CHANGES}
+    for test in ran:
+        if last.get(test.spec.test_id, test.is_fine) != test.is_fine:
+            changed[test.state if test.is_fine else State.FAILED].append(test.spec.test_id)
+    clauses = [f"{listed(ids)} {CHANGES[s][len(ids) > 1]}" for s, ids in changed.items() if ids]
+    return f"Since the last run: {'; '.join(clauses)}" if clauses else ""
+
+
+def _fingerprint(results: Results) -> str:
+    """Return a hash of the edition and of its tests."""
+    digest = hashlib.sha256(repr(results.edition).encode())
+    for path in sorted(paths.QUESTIONS.rglob("*.py")):
+        digest.update(hashlib.sha256(path.read_bytes()).digest())
+    return digest.hexdigest()
