@@ -14,8 +14,7 @@ from pathlib import Path
 
 import pytest
 
-from grading.cli import Command
-from grading.watch import TICK_S
+from grading.cli import TICK_S, Command
 from questions.course import Course
 from tests.interpreter import STRICT
 from tests.project import ROOT
