@@ -76,7 +76,7 @@ def read_export(source: Path, attempts: Attempts = "latest") -> Export:
         UsageError: it can't be read, or is something else.
     """
     notes: list[str] = []
-    root = _unwrapped(_opened(source, notes))
+    root = class_folder(source, notes)
     if source.resolve().is_relative_to(paths.ROOT):
         notes.append(f"{source} is inside the repository: move it, so that nobody commits it")
     metadata = gradescope.metadata_of(root)
@@ -122,6 +122,15 @@ def _compare_names(submissions: list[Submission]) -> list[str]:
 
 
 # The source ---------------------------------------------------------------------------------------
+
+
+def class_folder(source: Path, notes: list[str]) -> Entry:
+    """Open the folder that contains the class; add notes about what is left out.
+
+    Raises:
+        UsageError: it doesn't exist, or can't be read.
+    """
+    return _unwrapped(_opened(source, notes))
 
 
 def _opened(source: Path, notes: list[str]) -> Entry:

@@ -49,6 +49,9 @@ CREATE TABLE tests (  -- derived from `results`
 CREATE TABLE counted (  -- the record that counts for a submission
   submission TEXT PRIMARY KEY REFERENCES submissions ON DELETE CASCADE,
   record INTEGER NOT NULL UNIQUE REFERENCES records ON DELETE CASCADE);
+CREATE TABLE regraded (  -- the submissions of the open regrade
+  submission TEXT PRIMARY KEY REFERENCES submissions ON DELETE CASCADE,
+  kept TEXT NOT NULL);  -- why it keeps its earlier result; '' if it is run
 CREATE TABLE decisions (  -- what staff decided about students, from `decide FILE.csv`
   id INTEGER PRIMARY KEY, kind TEXT NOT NULL, student TEXT NOT NULL, question TEXT, value TEXT,
   reason TEXT, author TEXT, date TEXT);

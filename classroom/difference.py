@@ -1,0 +1,249 @@
+"""What a regrade changes: whose points go up or down, and which verdicts change, and how."""
+
+from __future__ import annotations
+
+import json
+from collections import Counter
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, field
+from decimal import Decimal
+from fractions import Fraction
+from sqlite3 import Row
+from typing import Any
+
+from grading.cases import in_scope
+from grading.errors import UsageError
+from grading.verdicts import Outcome, cause_of
+
+from .records import points
+from .stored import with_tests
+
+Test = dict[str, Any]
+NO_TEST = "(no such test)"
+CHANGED = "something else was handed in since"
+
+
+@dataclass(frozen=True)
+class Change:
+    """A submission before and after a regrade.
+
+    Attributes:
+        before, after: its points; None if it has no result.
+        worth: the maximum points before and after.
+        verdicts: the tests whose verdict changed, each with the old and the new verdict.
+        kept: why it keeps its earlier result; "" if it has a new one.
+        fault: why it has no new result although it should; "" if it has one.
+    """
+
+    submission: str
+    before: Decimal | None
+    after: Decimal | None
+    worth: tuple[Decimal | None, Decimal | None] = (None, None)
+    verdicts: tuple[tuple[str, str, str], ...] = ()
+    kept: str = ""
+    fault: str = ""
+
+    @property
+    def gain(self) -> Decimal:
+        if self.before is None or self.after is None:
+            return Decimal(0)
+        return self.after - self.before
+
+    @property
+    def is_new(self) -> bool:
+        """Whether there was no result before."""
+        return self.before is None and self.after is not None
+
+
+@dataclass
+class TestChange:
+    """What changes in a test for the whole class.
+
+    Attributes:
+        moves: how often a verdict changed, by the old and the new verdict.
+        gained: how many points all submissions together gain.
+    """
+
+    __test__ = False
+
+    test_id: str
+    name: str
+    moves: Counter[tuple[str, str]] = field(default_factory=Counter)
+    gained: Decimal = Decimal(0)
+
+
+@dataclass(frozen=True)
+class Difference:
+    """Everything that a regrade changes."""
+
+    changes: tuple[Change, ...]
+    tests: tuple[TestChange, ...]
+
+    @property
+    def up(self) -> list[Change]:
+        return sorted((c for c in self.changes if c.gain > 0), key=lambda c: (-c.gain, c.before))
+
+    @property
+    def down(self) -> list[Change]:
+        return sorted((c for c in self.changes if c.gain < 0), key=lambda c: (c.gain, c.before))
+
+    @property
+    def to_zero(self) -> list[Change]:
+        return [c for c in self.down if c.after == 0]
+
+    @property
+    def new(self) -> list[Change]:
+        return [c for c in self.changes if c.is_new]
+
+    @property
+    def sideways(self) -> list[Change]:
+        """The submissions in which a verdict changed, but not the points."""
+        return [c for c in self.changes if c.verdicts and not c.gain and not c.is_new]
+
+    @property
+    def kept(self) -> list[Change]:
+        return [c for c in self.changes if c.kept]
+
+    @property
+    def unfinished(self) -> list[Change]:
+        """The submissions that keep the regrade from being applied."""
+        return [c for c in self.changes if c.fault]
+
+    @property
+    def counts(self) -> str:
+        """The numbers of changes, in words."""
+        up, down, new = len(self.up), len(self.down), len(self.new)
+        verdicts = sum(test.moves.total() for test in self.tests)
+        words = f"up {up}, down {down} (to zero {len(self.to_zero)}), "
+        words += f"same {len(self.changes) - up - down - new}"
+        words += f", without a result before {new}" if new else ""
+        return f"{words}; {verdicts} verdict{'s' * (verdicts != 1)} changed"
+
+
+def merged(base: Row, new: Row, words: Sequence[str]) -> dict[str, Any]:
+    """Return the results that a regrade would let count, from a record and its new one.
+
+    Args:
+        words: those that name the tests that were run; empty for all tests.
+
+    Raises:
+        UsageError: the other tests have other ids in the new release.
+    """
+    results: dict[str, Any] = json.loads(new["results"])
+    if not words or base["results"] is None:
+        return results
+    earlier: dict[str, Any] = json.loads(base["results"])
+    before = {_key(test): test for test in earlier["tests"]}
+    tests = []
+    for test in results["tests"]:
+        old = before.pop(_key(test), None) or before.pop((test["test_id"],), None)
+        if _is_named(test, words):
+            tests.append(test)
+        elif old is not None:
+            tests.append(old)
+    tests += [test for test in before.values() if not _is_named(test, words)]
+    twice = [i for i, count in Counter(test["test_id"] for test in tests).items() if count > 1]
+    if twice:
+        raise UsageError(
+            f"{', '.join(twice)} is another test in the new release: regrade without --tests"
+        )
+    return with_tests(earlier | {"facts": results["facts"]}, tests)
+
+
+def compare(pairs: Iterable[tuple[Row, Row | None, str]], words: Sequence[str]) -> Difference:
+    """Compare records.
+
+    Args:
+        pairs: the record that counts, the new one, and why there is none if that is settled.
+        words: as in `merged`.
+    """
+    tests: dict[str, TestChange] = {}
+    changes = tuple(_change(base, new, kept, words, tests) for base, new, kept in pairs)
+    return Difference(changes, tuple(tests.values()))
+
+
+def is_of(base: Row, new: Row | None) -> bool:
+    """Return whether a new record can replace one: it was graded with the same seed."""
+    return new is not None and (not base["seed"] or base["seed"] == new["seed"])
+
+
+def _change(
+    base: Row, new: Row | None, kept: str, words: Sequence[str], tests: dict[str, TestChange]
+) -> Change:
+    before = _points(base["score"])
+    if new is not None and base["upload"] and new["upload"] != base["upload"]:
+        kept = CHANGED
+    if kept:
+        return Change(base["submission"], before, before, kept=kept)
+    if new is None or not is_of(base, new):
+        return Change(base["submission"], before, before, fault="not run yet, or graded again since")
+    if new["results"] is None:
+        return Change(base["submission"], before, before, fault=new["reason"])
+    results = merged(base, new, words)
+    return Change(
+        base["submission"],
+        before,
+        _points(results["score"]),
+        (_points(base["max_score"]), _points(results["max_score"])),
+        tuple(_verdicts(base, results, tests)),
+    )
+
+
+def _points(number: float | str | None) -> Decimal | None:
+    return None if number is None else Decimal(points(number))
+
+
+def _verdicts(
+    base: Row, results: dict[str, Any], tests: dict[str, TestChange]
+) -> Iterable[tuple[str, str, str]]:
+    """Yield each test whose verdict changed, and count it."""
+    before = [] if base["results"] is None else json.loads(base["results"])["tests"]
+    by_key = {_key(test): test for test in before}
+    by_key |= {(test["test_id"],): test for test in before}
+    seen = set()
+    for test in results["tests"]:
+        change = tests.setdefault(test["test_id"], TestChange(test["test_id"], test["name"]))
+        if base["results"] is None:
+            continue
+        old = by_key.get(_key(test)) or by_key.get((test["test_id"],))
+        change.gained += Decimal(points(test["score"]))
+        if old is not None:
+            seen.add(old["test_id"])
+            change.gained -= Decimal(points(old["score"]))
+        if old is None or not _is_same(old, test):
+            yield _count(change, NO_TEST if old is None else _cause(old), _cause(test))
+    for old in before:
+        if old["test_id"] not in seen:
+            change = tests.setdefault(old["test_id"], TestChange(old["test_id"], old["name"]))
+            change.gained -= Decimal(points(old["score"]))
+            yield _count(change, _cause(old), NO_TEST)
+
+
+def _count(change: TestChange, was: str, now: str) -> tuple[str, str, str]:
+    change.moves[was, now] += 1
+    return change.test_id, was, now
+
+
+def _key(test: Test) -> tuple[str, ...]:
+    """Return what identifies a test: not its number, which changes if tests are inserted."""
+    return (test["topic"], test["test"]) if "test" in test else (test["test_id"],)
+
+
+def _is_named(test: Test, words: Sequence[str]) -> bool:
+    return any(in_scope(word, test["test_id"]) for word in words)
+
+
+def _is_same(old: Test, new: Test) -> bool:
+    """Return whether outcome and share of points are the same, whatever the points are."""
+    if old["outcome"] != new["outcome"]:
+        return False
+    if "credit" in old and "credit" in new:
+        return Fraction(old["credit"]) == Fraction(new["credit"])
+    return old["max_score"] != new["max_score"] or old["score"] == new["score"]
+
+
+def _cause(test: Test) -> str:
+    """Return the id of the way in which a test ended."""
+    if test["outcome"] == Outcome.PASSED.value:
+        return Outcome.PASSED.value
+    return test.get("cause") or cause_of(Outcome(test["outcome"]), "")

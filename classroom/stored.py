@@ -1,0 +1,219 @@
+"""`stored EXPORT --into DIR`: start from the results that Gradescope stored, to regrade them.
+
+Each result keeps the seed with which it was graded; it is in the record at the end of the staff
+output, or in `extra_data`. Older releases kept an earlier submission's points if the daily limit on
+hidden feedback was reached; nothing is compared with these.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import math
+from collections.abc import Iterator
+from decimal import Decimal
+from pathlib import Path
+from typing import Any
+
+from autograder import replay
+from grading.errors import UsageError
+from grading.verdicts import ExitCode, Outcome
+
+from . import exports, gradescope, listing
+from .arguments import Commands, add_command, add_folder
+from .records import Record, points
+from .store import Store
+
+STORED = "gradescope"  # the release and the kind of these records
+EARLIER = (
+    "the points on Gradescope are those of an earlier submission, because the daily limit on "
+    "hidden feedback was reached"
+)
+FAILED = "the autograder failed on Gradescope, so there are no results"
+UNKNOWN = "the results on Gradescope are not from this grader: {}"
+
+
+def add_to(commands: Commands) -> None:
+    """Add the command."""
+    command = add_command(
+        commands,
+        "stored",
+        run,
+        "start a class's folder from the results that Gradescope stored",
+        "Extract the results from a Gradescope export. They count, as students saw them, until a "
+        "regrade is applied.",
+    )
+    command.add_argument("source", type=Path, metavar="EXPORT", help="a Gradescope export")
+    add_folder(command, "--into")
+
+
+def run(asked: argparse.Namespace) -> int:
+    """Write a record of each stored result, and let it count."""
+    export = exports.read_export(asked.source)
+    metadata = gradescope.metadata_of(exports.class_folder(asked.source, []))
+    if metadata is None:
+        raise UsageError(
+            f"{asked.source} has no {gradescope.METADATA}: expected a Gradescope export"
+        )
+    listing.show_notes(export)
+    with Store.create(asked.folder) as store, store.transaction():
+        _refuse_other_results(store)
+        store.add_submissions(asked.source, export.kind, "latest", export.submissions)
+        faults, editions = 0, set()
+        for record in _records(metadata, {one.id for one in export.submissions}):
+            store.count(store.add_record(record))
+            if record.results is None:
+                faults += 1
+                print(f"{record.submission}: no result: {record.reason}")
+            else:
+                editions.add(json.loads(record.results)["edition"])
+        if len(editions) > 1:
+            names = " and ".join(sorted(editions))
+            raise UsageError(f"{asked.source} has results of the editions {names}; expected one")
+        store.set("release", STORED)
+        for edition in editions:
+            store.set("edition", edition)
+        store.note("Gradescope's results count", STORED)
+    print(
+        f"{len(export.submissions) - faults} of {len(export.submissions)} submissions have results"
+    )
+    return ExitCode.OK
+
+
+def _refuse_other_results(store: Store) -> None:
+    release = store.setting("release")
+    if release not in (None, STORED):
+        raise UsageError(
+            f"{store.path} has results of release {release} that count; choose a new folder"
+        )
+
+
+def _records(metadata: gradescope.Entry, waiting: set[str]) -> Iterator[Record]:
+    """Yield a record of each submission; the metadata are read one by one, as they may be large."""
+    with metadata.open() as stream:
+        for key, entry, _ in gradescope.entries(stream, gradescope.METADATA, results=True):
+            if isinstance(entry, dict) and key in waiting:
+                waiting.remove(key)
+                yield record_of(key, entry.get(gradescope.RESULTS))
+    yield from (record_of(submission, None) for submission in sorted(waiting))
+
+
+def record_of(submission: str, stored: gradescope.Node) -> Record:
+    """Return the record of a stored result; if it is no baseline, with the reason and the seed."""
+    if not isinstance(stored, dict) or not _dicts(stored.get("tests")):
+        return _without_result(submission, FAILED)
+    staff = _staff_record(stored)
+    extra = _dict(stored.get("extra_data"))
+    head = staff or extra
+    seed = str(head.get("seed", ""))
+    if not seed.isdecimal() or not head.get("edition"):
+        why = UNKNOWN.format("edition and seed are neither in their record nor in extra_data")
+        return _without_result(submission, why)
+    if extra.get("hidden_feedback") == "false" or _is_partial(staff):
+        return _without_result(submission, EARLIER, seed)
+    try:
+        known = {test["test_id"]: test for test in _dicts(staff.get("tests"))}
+        entries = [*_dicts(stored["tests"]), *_not_begun(extra)]
+        tests = [test for entry in entries for test in _tests(entry, known)]
+        tests.sort(key=lambda test: _place(test["test_id"]))
+    except (KeyError, ValueError, TypeError, AttributeError) as error:
+        why = UNKNOWN.format(f"{type(error).__name__}: {error!s:.100}")
+        return _without_result(submission, why, seed)
+    facts = _dict(staff.get("facts")) or extra
+    results = with_tests({"edition": str(head["edition"]), "seed": seed, "asked": []}, tests)
+    results["facts"] = {
+        "authoritative": extra.get("authoritative", "true") == "true",
+        "submission": submission,
+        **{key: facts[key] for key in ("graded", "judged_by", "versions") if key in facts},
+    }
+    text = json.dumps(results, ensure_ascii=False)
+    return Record(submission, STORED, STORED, "graded", seed, "", text)
+
+
+def _without_result(submission: str, reason: str, seed: str = "") -> Record:
+    return Record(submission, STORED, STORED, "staff fault", seed, "", None, reason)
+
+
+def with_tests(results: dict[str, Any], tests: list[dict[str, Any]]) -> dict[str, Any]:
+    """Return results with these tests, and with the sum of their points."""
+    paid = [test for test in tests if not test.get("is_extra_credit")]
+    return results | {
+        "tests": tests,
+        "score": float(sum(Decimal(points(test["score"])) for test in tests)),
+        "max_score": float(sum(Decimal(points(test["max_score"])) for test in paid)),
+    }
+
+
+def _staff_record(stored: dict[str, gradescope.Node]) -> dict[str, Any]:
+    """Return the record at the end of the staff output; {} if the export has none."""
+    text = stored.get("stdout")
+    lines = text.strip().splitlines() if isinstance(text, str) else []
+    if not lines or not lines[-1].startswith(replay.RECORD):
+        return {}
+    try:
+        return _dict(json.loads(lines[-1].removeprefix(replay.RECORD)))
+    except (ValueError, RecursionError):
+        return {}
+
+
+def _is_partial(staff: dict[str, Any]) -> bool:
+    """Return whether hidden tests were left out of the run that made a record."""
+    return any(t.get("outcome") == Outcome.NOT_RUN.value for t in _dicts(staff.get("tests")))
+
+
+def _not_begun(extra: dict[str, Any]) -> list[dict[str, Any]]:
+    """Return what would be the entries of practice that was not begun."""
+    topics = _dict(extra.get("not_begun")).items()
+    return [{"tags": [topic], "extra_data": {"outcomes": ends}} for topic, ends in topics]
+
+
+def _tests(stored: dict[str, Any], known: dict[str, dict[str, Any]]) -> list[dict[str, Any]]:
+    """Return the tests that an entry stands for, in the form that they have in records.
+
+    All tests of a question without points share an entry. Earlier, each test had its own.
+
+    Raises:
+        KeyError, ValueError, TypeError, AttributeError: the entry is not from this grader.
+    """
+    about = _dict(stored["extra_data"])
+    outcomes = about["outcomes"] if "outcomes" in about else {about["test_id"]: about["outcome"]}
+    return [_test(stored, str(i), Outcome(end).value, known) for i, end in outcomes.items()]
+
+
+def _test(
+    stored: dict[str, Any], test_id: str, outcome: str, known: dict[str, dict[str, Any]]
+) -> dict[str, Any]:
+    # Rounded, because one entry has an error that makes their sum exact. Practice has no points.
+    score, most = (round(float(stored.get(key, 0)), 2) for key in ("score", "max_score"))
+    if not (math.isfinite(score) and math.isfinite(most)):
+        raise ValueError(f"{test_id} has {score} of {most} points")
+    tags = [tag for tag in stored.get("tags") or [] if isinstance(tag, str)]
+    test = {
+        "test_id": test_id,
+        "name": str(stored.get("name") or "").removeprefix(f"{test_id}: "),
+        "topic": tags[0] if tags else "",
+        "kind": test_id.rpartition("-")[2],
+        "outcome": outcome,
+        "score": score,
+        "max_score": most,
+        "is_extra_credit": "extra credit" in tags,
+        "message": str(stored.get("output") or ""),
+    }
+    staffs = known.get(test_id, {})
+    if staffs.get("outcome") == outcome:
+        test |= {key: staffs[key] for key in ("credit", "cause", "look_at") if key in staffs}
+    return test
+
+
+def _place(test_id: str) -> tuple[int, str, int]:
+    """Return a test's id in a form that sorts like the tests of an edition."""
+    number, index, _ = test_id.rsplit("-", 2)
+    return int(number[:-1]), number[-1], int(index)
+
+
+def _dict(value: Any) -> dict[str, Any]:
+    return value if isinstance(value, dict) else {}
+
+
+def _dicts(value: Any) -> list[dict[str, Any]]:
+    return [v for v in value if isinstance(v, dict)] if isinstance(value, list) else []
