@@ -18,11 +18,11 @@ from grading.errors import GradingError, UsageError
 from grading.upload import MACHINE_ERRNOS
 from grading.verdicts import ExitCode
 
-from . import grade, listing
+from . import grade, listing, regrade, stored
 from .arguments import USUAL, Parser
 
 # Each adds its commands (see `arguments.add_command`), and imports large packages only to run them.
-COMMANDS: tuple[ModuleType, ...] = (listing, grade)
+COMMANDS: tuple[ModuleType, ...] = (listing, grade, regrade, stored)
 
 
 def main(arguments: list[str] | None = None) -> int:

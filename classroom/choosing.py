@@ -35,9 +35,7 @@ def chosen(store: Store, file: Path) -> frozenset[str]:
              for column in COLUMNS}  # fmt: skip
     ids: set[str] = set()
     for number, word, columns in _words(text, file):
-        named = (
-            {key for name, key in known[column] if name == same(word)} for column in columns
-        )
+        named = ({key for name, key in known[column] if name == same(word)} for column in columns)
         own = next(filter(None, named), set())
         if not own:
             raise UsageError(f"{file}:{number}: {word!r:.200} is not on the roll")

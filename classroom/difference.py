@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 from collections import Counter
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 from decimal import Decimal
 from fractions import Fraction
@@ -20,7 +20,6 @@ from .stored import with_tests
 
 Test = dict[str, Any]
 NO_TEST = "(no such test)"
-CHANGED = "something else was handed in since"
 
 
 @dataclass(frozen=True)
@@ -133,15 +132,12 @@ def merged(base: Row, new: Row, words: Sequence[str]) -> dict[str, Any]:
     if not words or base["results"] is None:
         return results
     earlier: dict[str, Any] = json.loads(base["results"])
-    before = {_key(test): test for test in earlier["tests"]}
     tests = []
-    for test in results["tests"]:
-        old = before.pop(_key(test), None) or before.pop((test["test_id"],), None)
-        if _is_named(test, words):
+    for old, test in _matched(earlier["tests"], results["tests"]):
+        if test is not None and _is_named(test, words):
             tests.append(test)
-        elif old is not None:
+        elif old is not None and (test is not None or not _is_named(old, words)):
             tests.append(old)
-    tests += [test for test in before.values() if not _is_named(test, words)]
     twice = [i for i, count in Counter(test["test_id"] for test in tests).items() if count > 1]
     if twice:
         raise UsageError(
@@ -171,12 +167,12 @@ def _change(
     base: Row, new: Row | None, kept: str, words: Sequence[str], tests: dict[str, TestChange]
 ) -> Change:
     before = _points(base["score"])
-    if new is not None and base["upload"] and new["upload"] != base["upload"]:
-        kept = CHANGED
     if kept:
         return Change(base["submission"], before, before, kept=kept)
     if new is None or not is_of(base, new):
-        return Change(base["submission"], before, before, fault="not run yet, or graded again since")
+        return Change(
+            base["submission"], before, before, fault="not run yet, or graded again since"
+        )
     if new["results"] is None:
         return Change(base["submission"], before, before, fault=new["reason"])
     results = merged(base, new, words)
@@ -198,35 +194,36 @@ def _verdicts(
 ) -> Iterable[tuple[str, str, str]]:
     """Yield each test whose verdict changed, and count it."""
     before = [] if base["results"] is None else json.loads(base["results"])["tests"]
-    by_key = {_key(test): test for test in before}
-    by_key |= {(test["test_id"],): test for test in before}
-    seen = set()
-    for test in results["tests"]:
+    for old, new in _matched(before, results["tests"]):
+        test = new or old
+        assert test is not None
         change = tests.setdefault(test["test_id"], TestChange(test["test_id"], test["name"]))
         if base["results"] is None:
             continue
-        old = by_key.get(_key(test)) or by_key.get((test["test_id"],))
-        change.gained += Decimal(points(test["score"]))
-        if old is not None:
-            seen.add(old["test_id"])
-            change.gained -= Decimal(points(old["score"]))
-        if old is None or not _is_same(old, test):
-            yield _count(change, NO_TEST if old is None else _cause(old), _cause(test))
-    for old in before:
-        if old["test_id"] not in seen:
-            change = tests.setdefault(old["test_id"], TestChange(old["test_id"], old["name"]))
-            change.gained -= Decimal(points(old["score"]))
-            yield _count(change, _cause(old), NO_TEST)
+        change.gained += _score(new) - _score(old)
+        if old is None or new is None or not _is_same(old, new):
+            was, now = _cause(old), _cause(new)
+            change.moves[was, now] += 1
+            yield test["test_id"], was, now
 
 
-def _count(change: TestChange, was: str, now: str) -> tuple[str, str, str]:
-    change.moves[was, now] += 1
-    return change.test_id, was, now
+def _matched(
+    before: Iterable[Test], after: Iterable[Test]
+) -> Iterator[tuple[Test | None, Test | None]]:
+    """Yield the tests of two releases in pairs; None where one doesn't have it.
+
+    A test is identified by its topic and name, because its id changes if tests are inserted; in
+    results from Gradescope, only ids are known.
+    """
+    left = {(test["topic"], test["test"]) if "test" in test else test["test_id"]: test
+            for test in before}  # fmt: skip
+    for test in after:
+        yield left.pop((test["topic"], test["test"]), None) or left.pop(test["test_id"], None), test
+    yield from ((old, None) for old in left.values())
 
 
-def _key(test: Test) -> tuple[str, ...]:
-    """Return what identifies a test: not its number, which changes if tests are inserted."""
-    return (test["topic"], test["test"]) if "test" in test else (test["test_id"],)
+def _score(test: Test | None) -> Decimal:
+    return Decimal(0) if test is None else Decimal(points(test["score"]))
 
 
 def _is_named(test: Test, words: Sequence[str]) -> bool:
@@ -242,8 +239,10 @@ def _is_same(old: Test, new: Test) -> bool:
     return old["max_score"] != new["max_score"] or old["score"] == new["score"]
 
 
-def _cause(test: Test) -> str:
+def _cause(test: Test | None) -> str:
     """Return the id of the way in which a test ended."""
+    if test is None:
+        return NO_TEST
     if test["outcome"] == Outcome.PASSED.value:
         return Outcome.PASSED.value
     return test.get("cause") or cause_of(Outcome(test["outcome"]), "")

@@ -287,6 +287,15 @@ class Store:
         )
         return found[0] if found else None
 
+    def names(self, submission: str) -> str:
+        """Return the names of a submission's students."""
+        students = self.rows(
+            "SELECT students.* FROM students JOIN authors ON authors.student = students.id "
+            "WHERE authors.submission = ? ORDER BY students.id",
+            submission,
+        )
+        return ", ".join(student["name"] or student["key"] for student in students)
+
     def note(self, what: str, release: str = "", reason: str = "", author: str = "") -> None:
         """Add a line to the class's history."""
         with self.transaction():

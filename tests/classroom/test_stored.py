@@ -10,14 +10,13 @@ import yaml
 
 from autograder import replay
 from autograder.gradescope import document
+from classroom.__main__ import main
+from classroom.store import Store
+from classroom.stored import EARLIER, FAILED, STORED
 from grading.results import Results, TestResult
 from grading.verdicts import Outcome
 from tests import pinned
 from tests.classroom.make_class import _Ruby, _Time
-from tools.classroom.__main__ import main
-from tools.classroom.folder import ClassFolder
-from tools.classroom.regrading.stored import EARLIER, FAILED, STORED
-from tools.classroom.table import newest_release
 
 EDITION = pinned.load().edition("xcs224n")
 SEED = 2**62 + 11  # not representable as a float
@@ -81,9 +80,12 @@ def begin(tmp_path, capsys):
             text += yaml.dump(entry, Dumper=_Ruby, allow_unicode=True, sort_keys=False)
         (root / "submission_metadata.yml").write_text(text, encoding="utf-8")
         code = main(["stored", str(root), "--into", str(tmp_path / "class")])
-        folder = ClassFolder.existing(tmp_path / "class")
-        found = [folder.read_record(f"submission_{n}", STORED) for n in range(len(of_each))]
-        return code, capsys.readouterr().out, found, folder
+        with Store.existing(tmp_path / "class") as store:
+            rows = [store.counted(f"submission_{n}") for n in range(len(of_each))]
+            settings = [store.setting(key) for key in ("release", "edition")]
+        assert {(row["release"], row["kind"]) for row in rows} == {(STORED, STORED)}
+        made = [dict(row) | {"results": json.loads(row["results"] or "null")} for row in rows]
+        return code, capsys.readouterr().out, made, settings
 
     return run
 
@@ -92,11 +94,12 @@ def begin(tmp_path, capsys):
 def test_results_become_records_with_their_own_seed(begin, record):
     one = results_of("pairs")
     other = results_of("span_share", seed=12)
-    code, said, (first, second), folder = begin(stored(one, record), stored(other, record))
-    assert code == 0 and "2 of 2 submissions have results that can be compared" in said
-    assert newest_release(folder) == STORED and folder.sources()
-    assert (first["results"]["seed"], second["results"]["seed"]) == (str(SEED), "12")
-    assert first["results"]["edition"] == "xcs224n" and first["counts"] and not first["again"]
+    code, said, (first, second), settings = begin(stored(one, record), stored(other, record))
+    assert code == 0 and "2 of 2 submissions have results" in said
+    assert settings == [STORED, "xcs224n"]
+    assert (first["seed"], second["seed"]) == (first["results"]["seed"], "12") == (str(SEED), "12")
+    assert first["results"]["edition"] == "xcs224n" and first["outcome"] == "graded"
+    assert first["score"] == f"{one.score:.2f}"
     tests = {test["test_id"]: test for test in first["results"]["tests"]}
     assert list(tests) == [spec.test_id for spec in EDITION.tests]
     for spec, result in zip(EDITION.tests, one.tests, strict=True):
@@ -154,8 +157,8 @@ def test_an_earlier_submissions_points_are_no_baseline(begin, record):
     limited = results_of(hidden=False)
     kept = stored(results_of())["tests"]  # the earlier submission's
     _, said, (made,), _ = begin(stored(limited, record, in_full=False) | {"tests": kept})
-    assert made["fault"] == EARLIER and made["results"] is None and made["seed"] == str(SEED)
-    assert f"submission_0: no baseline: {EARLIER}" in said and "0 of 1" in said
+    assert made["reason"] == EARLIER and made["results"] is None and made["seed"] == str(SEED)
+    assert f"submission_0: no result: {EARLIER}" in said and "0 of 1" in said
 
 
 def test_what_is_not_ours_is_named_and_no_zero(begin):
@@ -177,11 +180,11 @@ def test_what_is_not_ours_is_named_and_no_zero(begin):
     assert code == 0 and "2 of 8 submissions" in said
     with_results = [number for number, made in enumerate(found) if made["results"] is not None]
     assert with_results == [2, 6]
-    assert "not from this grader: KeyError: 'test_id'" in found[0]["fault"]
-    assert "edition and seed are neither in their record nor in extra_data" in found[1]["fault"]
-    assert found[3]["fault"] == found[4]["fault"] == FAILED
-    assert "not from this grader: AttributeError" in found[7]["fault"]
-    assert ".inf" in found[5]["fault"]
+    assert "not from this grader: KeyError: 'test_id'" in found[0]["reason"]
+    assert "edition and seed are neither in their record nor in extra_data" in found[1]["reason"]
+    assert found[3]["reason"] == found[4]["reason"] == FAILED
+    assert "not from this grader: AttributeError" in found[7]["reason"]
+    assert ".inf" in found[5]["reason"]
 
 
 def test_a_record_that_disagrees_with_the_points_lends_them_nothing(begin):

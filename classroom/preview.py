@@ -1,0 +1,149 @@
+"""Shows what a regrade would change, in a terminal and as a page with links to both results."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterable, Sequence
+from decimal import Decimal
+from pathlib import Path
+from sqlite3 import Row
+from typing import Any
+
+from autograder.isolation.leftovers import remove_tree
+from autograder.pages import WIDE
+from grading import printable
+from grading.report import points as shown_points
+from grading.report import render
+from grading.results import write_atomically
+
+from .arguments import count
+from .difference import Change, Difference, TestChange, merged
+from .report.result_pages import titles, write_result
+from .store import Store
+
+MOST_LINES = 20  # of each list, in a terminal
+
+
+def lines(store: Store, head: str, changes: Difference, names: bool) -> list[str]:
+    """Return the lines of the preview in a terminal."""
+
+    def called(change: Change) -> str:
+        key = change.submission
+        return f"{key}  {store.names(key)}" if names else key
+
+    shown = [head, changes.counts]
+    changed = [test for test in changes.tests if test.moves or test.gained]
+    for test in changed:
+        shown.append(_test_line(test))
+        for (was, now), times in test.moves.most_common(MOST_LINES):
+            shown.append(f"  {times:>5}  {was} -> {now}")
+    if same := len(changes.tests) - len(changed):
+        shown.append(f"{count(same, 'other test' if changed else 'test')}: no verdict changed")
+    for word, moved in (("up", changes.up), ("down", changes.down), ("new", changes.new)):
+        shown += _cut([f"{word}: {called(c)}  {' -> '.join(_moved(c))}" for c in moved])
+    shown += _cut([f"kept: {called(c)}  {c.kept}" for c in changes.kept])
+    shown += _cut([f"no result: {called(c)}  {_first(c.fault)}" for c in changes.unfinished])
+    if changes.unfinished:
+        left = count(len(changes.unfinished), "submission")
+        shown.append(f"{left} without a new result: run the same command again")
+    shown.append(
+        f"Nothing counts yet: continue with `apply {store.path} --reason ...` or `discard "
+        f"{store.path}`"
+    )
+    return [printable.line(line) for line in shown]
+
+
+def _cut(lines: list[str]) -> list[str]:
+    more = len(lines) - MOST_LINES
+    return [*lines[:MOST_LINES], *([f"... and {more} more, on the page"] if more > 0 else [])]
+
+
+def _test_line(test: TestChange) -> str:
+    number = test.moves.total()
+    changed = f"{count(number, 'verdict') if number else 'no verdict'} changed"
+    gained = f", {_signed(test.gained)} points in total" if test.gained else ""
+    return f"{test.test_id}: {changed}{gained}  {test.name}"
+
+
+def _moved(change: Change) -> tuple[str, str]:
+    """Return the points before and after, with the maximum points if these have changed."""
+    words = []
+    for score, most in zip((change.before, change.after), change.worth, strict=True):
+        differs = change.worth[0] != change.worth[1] and None not in (score, *change.worth)
+        shown = "no result" if score is None else shown_points(score)
+        words.append(f"{shown} of {shown_points(most)}" if differs and most else shown)
+    return words[0], words[1]
+
+
+def _signed(gain: Decimal) -> str:
+    return ("+" if gain > 0 else "-") + shown_points(abs(gain)) if gain else "0"
+
+
+def _first(text: str) -> str:
+    return text.splitlines()[0] if text else ""
+
+
+# The page -----------------------------------------------------------------------------------------
+
+
+def folder_of(store: Store, name: str) -> Path:
+    """Return the folder of a regrade's pages."""
+    return store.path / "regrades" / name
+
+
+def write_pages(
+    store: Store,
+    name: str,
+    head: str,
+    changes: Difference,
+    pairs: Iterable[tuple[Row, Row | None, str]],
+    words: Sequence[str],
+) -> Path:
+    """Write the page, and pages of both results of each submission that changes."""
+    folder, known = folder_of(store, name), titles()
+    remove_tree(folder)
+    folder.mkdir(mode=0o700, parents=True)
+    rows: dict[str, dict[str, Any]] = {}
+    for change, (base, new, _) in zip(changes.changes, pairs, strict=True):
+        if not (change.verdicts or change.gain or change.is_new or change.kept or change.fault):
+            continue
+        before, after = _moved(change)
+        rows[change.submission] = {
+            "id": change.submission,
+            "names": store.names(change.submission),
+            "before": before,
+            "after": after,
+            "gain": _signed(change.gain) if change.gain else "",
+            "verdicts": change.verdicts,
+            "why": change.kept or _first(change.fault),
+            "has_pages": not (change.kept or change.fault),
+        }
+        if rows[change.submission]["has_pages"]:
+            assert new is not None  # otherwise, there is a reason
+            results = json.dumps(merged(base, new, words))
+            for word, row in (("before", dict(base)), ("after", dict(new) | {"results": results})):
+                path = folder / change.submission / f"{word}.html"
+                names, note = store.names(change.submission), f"{change.submission}, {word} {name}"
+                write_result(path, row, names, staff=True, known=known, note=note)
+    lists = [
+        ("to-zero", "Down to zero", changes.to_zero),
+        ("down", "Down", changes.down),
+        ("up", "Up", changes.up),
+        ("new", "No result before", changes.new),
+        ("sideways", "Same points, but different verdicts", changes.sideways),
+        ("kept", "Earlier result kept", changes.kept),
+        ("missing", "No new result", changes.unfinished),
+    ]
+    text = render(
+        Path(__file__).with_name("regrade.html.j2"),
+        WIDE,
+        title=f"{name}: what would change",
+        head=head,
+        words=words,
+        counts=changes.counts,
+        signed=_signed,
+        tests=changes.tests,
+        lists=[(key, caption, [rows[c.submission] for c in own]) for key, caption, own in lists],
+    )
+    write_atomically(folder / "index.html", text)
+    return folder / "index.html"

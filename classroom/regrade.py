@@ -1,0 +1,333 @@
+"""Grade a class again, see what changes for whom, and then decide.
+
+    python -m classroom regrade DIR --release FILE    grade again, and preview the changes
+    python -m classroom apply DIR --reason TEXT       let the previewed results count
+    python -m classroom discard DIR                   drop them
+    python -m classroom history DIR                   show what was decided, when and why
+
+The records of a regrade have the kind `regrade-N`. If only some tests were run, they lack the
+others until the regrade is applied.
+"""
+
+from __future__ import annotations
+
+import argparse
+import getpass
+import json
+from collections.abc import Iterator
+from dataclasses import asdict, dataclass, replace
+from pathlib import Path
+from sqlite3 import Row
+
+from tqdm import tqdm  # type: ignore[import-untyped]
+
+from autograder.isolation.leftovers import remove_tree
+from grading import printable
+from grading.cases import in_scope
+from grading.errors import UsageError
+from grading.verdicts import ExitCode
+
+from . import difference, preview, times
+from .arguments import Commands, add_cluster, add_command, add_folder, count, where_of
+from .choosing import chosen
+from .difference import Difference
+from .grade import GRADING, Job, Release, Say, add_release, grade_all, release_of, teller
+from .listing import submissions_of
+from .records import Record
+from .store import Store
+
+OPEN = "regrade"  # the setting that describes the regrade that hasn't been decided yet
+GONE = "its files are no longer there"
+CHANGED = "its files have changed since; --new-files grades them"
+
+
+@dataclass(frozen=True)
+class Regrade:
+    """A regrade that hasn't been decided yet.
+
+    Attributes:
+        baseline: the release whose results it would replace.
+        tests: the words that name the tests to run; empty for all.
+        is_whole: whether it is about all submissions with a result.
+        new_files: whether it grades files that have changed since the class was graded.
+    """
+
+    release: str
+    edition: str
+    baseline: str
+    tests: tuple[str, ...]
+    is_whole: bool
+    new_files: bool
+    number: int = 0
+
+    @property
+    def name(self) -> str:
+        """The kind of its records."""
+        return f"regrade-{self.number}"
+
+    @classmethod
+    def of(cls, store: Store) -> Regrade | None:
+        """Return a class's open regrade, or None."""
+        text = store.setting(OPEN)
+        if text is None:
+            return None
+        fields = json.loads(text)
+        return cls(**fields | {"tests": tuple(fields["tests"])})
+
+    def pairs(self, store: Store) -> Iterator[tuple[Row, Row | None, str]]:
+        """Yield each submission's record that counts, the new one, and why it keeps the former."""
+        where = "" if self.is_whole else "WHERE regraded.submission IS NOT NULL"
+        rows = store.rows(
+            "SELECT counted.submission, kept FROM counted LEFT JOIN regraded "
+            f"ON regraded.submission = counted.submission {where} ORDER BY counted.submission"
+        )
+        for row in rows:
+            base = store.counted(row["submission"])
+            assert base is not None
+            new = store.record(row["submission"], self.release, self.name)
+            kept = row["kept"] or ""
+            if new is not None and not self.new_files and base["upload"] not in ("", new["upload"]):
+                kept = CHANGED
+            yield base, new, kept
+
+    def difference(self, store: Store) -> Difference:
+        """Compare the records that count with the new ones."""
+        return difference.compare(self.pairs(store), self.tests)
+
+
+def add_to(commands: Commands) -> None:
+    """Add the commands."""
+    command = add_command(
+        commands,
+        "regrade",
+        run_regrade,
+        "grade a class again, and show the differences",
+        "Grade a class again, each submission with the inputs of the result that it would replace, "
+        "and show whose points go up or down. Nothing counts until `apply`.",
+        GRADING,
+    )
+    add_folder(command)
+    add_release(command)
+    command.add_argument(
+        "--tests",
+        nargs="+",
+        default=[],
+        metavar="TEST",
+        help="only these tests, questions or parts, such as 1e-8-hidden 1g",
+    )
+    command.add_argument(
+        "--students",
+        type=Path,
+        metavar="FILE",
+        help="only these students: a CSV file with a column submission, sid or email, or a list "
+        "with one of these on each line",
+    )
+    command.add_argument(
+        "--new-files", action="store_true", help="also grade files that have changed since"
+    )
+    command.add_argument("--names", action="store_true", help="show the students' names")
+    add_cluster(command)
+    for name, run, words in (
+        ("apply", run_apply, "let the results of a regrade count"),
+        ("discard", run_discard, "drop the results of a regrade"),
+    ):
+        decision = add_command(commands, name, run, words)
+        add_folder(decision)
+        decision.add_argument(
+            "--reason", required=name == "apply", default="", help="recorded in the history"
+        )
+        decision.add_argument("--author", help="recorded in the history; default: your user name")
+    history = add_command(commands, "history", run_history, "show what counts since when, and why")
+    add_folder(history)
+
+
+# regrade ------------------------------------------------------------------------------------------
+
+
+def run_regrade(asked: argparse.Namespace) -> int:
+    """Grade a class again, and show the differences."""
+    where = where_of(asked)
+    with (
+        Store.existing(asked.folder, writes=True) as store,
+        tqdm(unit="submission", disable=None) as bar,
+    ):
+        release, say = release_of(asked, store), teller(bar)
+        regrade = _begin(store, asked, release)
+        jobs = _jobs(store, regrade, release, say)
+        bar.reset(total=len(jobs))
+        grade_all(store, jobs, release, regrade.name, where, say, bar.update)
+        bar.close()
+        return _show(store, regrade, asked.names)
+
+
+def _begin(store: Store, asked: argparse.Namespace, release: Release) -> Regrade:
+    """Return the open regrade if it is the one that is asked for; begin that one if none is open.
+
+    Raises:
+        UsageError: there is nothing to regrade, or another one is open.
+    """
+    baseline, edition = store.setting("release"), store.setting("edition")
+    if baseline is None:
+        raise UsageError(f"{store.path} has no results that count: run `grade` first")
+    if asked.tests:
+        _check_tests(asked.tests, release, edition)
+    is_whole = asked.students is None
+    regrade = Regrade(
+        *(release.id, release.edition, baseline, tuple(asked.tests), is_whole, asked.new_files)
+    )
+    counted = {row["submission"] for row in store.rows("SELECT submission FROM counted")}
+    ids = counted if is_whole else chosen(store, asked.students)
+    if without := sorted(ids - counted):
+        raise UsageError(f"{', '.join(without)} has no result that counts: run `grade` first")
+    before = Regrade.of(store)
+    known = {row["submission"] for row in store.rows("SELECT submission FROM regraded")}
+    if before is not None and (
+        replace(before, number=0) != regrade or (not is_whole and known != ids)
+    ):
+        raise UsageError(
+            f"{before.name} is still open, with another release or other options: `apply` or "
+            "`discard` it first"
+        )
+    regrade = before or replace(regrade, number=_next_number(store))
+    with store.transaction():
+        store.set(OPEN, json.dumps(asdict(regrade)))
+        store.db.executemany(
+            "INSERT OR IGNORE INTO regraded VALUES (?, '')", [(key,) for key in sorted(ids)]
+        )
+        if before is None:
+            store.note(f"{regrade.name} begun", release.id)
+    return regrade
+
+
+def _check_tests(words: list[str], release: Release, edition: str | None) -> None:
+    if release.edition != edition:
+        raise UsageError(f"--tests needs a release of the class's edition {edition}")
+    questions = json.loads(release.description)["editions"][release.edition]["questions"]
+    tests = [test["test_id"] for question in questions for test in question["tests"]]
+    for word in words:
+        if not any(in_scope(word, test) for test in tests):
+            raise UsageError(
+                f"--tests {printable.line(word, 60)}: {release.edition} has no such test or "
+                "question"
+            )
+
+
+def _next_number(store: Store) -> int:
+    names = [row["what"].split()[0] for row in store.rows("SELECT what FROM history")]
+    numbers = [name.removeprefix("regrade-") for name in names if name.startswith("regrade-")]
+    return 1 + max((int(number) for number in numbers if number.isdecimal()), default=0)
+
+
+def _jobs(store: Store, regrade: Regrade, release: Release, say: Say) -> list[Job]:
+    """Return what has to be graded; note which submissions can't be."""
+    files, jobs, gone = submissions_of(store, say), [], []
+    for base, _, _ in regrade.pairs(store):
+        submission = files.get(base["submission"])
+        gone.append((GONE if submission is None else "", base["submission"]))
+        if submission is not None:
+            seed = base["seed"] or release.seed(submission.id)
+            tests = () if base["results"] is None else regrade.tests
+            jobs.append(Job(submission, seed, tests))
+    with store.transaction():
+        store.db.executemany("UPDATE regraded SET kept = ? WHERE submission = ?", gone)
+    return jobs
+
+
+def _show(store: Store, regrade: Regrade, names: bool) -> int:
+    """Print and write the preview."""
+    changes = regrade.difference(store)
+    head = f"release {regrade.release} in place of {regrade.baseline}"
+    page = preview.write_pages(
+        store, regrade.name, head, changes, regrade.pairs(store), regrade.tests
+    )
+    for line in preview.lines(store, f"{regrade.name}: {head}", changes, names):
+        print(line)
+    print(f"Open {page} in a browser: it links to both results of each submission that changes")
+    return ExitCode.FAILED if changes.unfinished else ExitCode.OK
+
+
+# apply, discard, history --------------------------------------------------------------------------
+
+
+def run_apply(asked: argparse.Namespace) -> int:
+    """Let the results of the open regrade count."""
+    reason = printable.line(asked.reason.strip())
+    if not reason:
+        raise UsageError("--reason is blank; the history should say why points changed")
+    with Store.existing(asked.folder, writes=True) as store:
+        regrade = _the_open_one(store)
+        changes = regrade.difference(store)
+        if changes.unfinished:
+            left = count(len(changes.unfinished), "submission")
+            raise UsageError(
+                f"{regrade.name} is not complete: {left} without a new result, or graded again "
+                "since; run `regrade` again, or `discard` it"
+            )
+        with store.transaction():
+            for base, new, kept in regrade.pairs(store):
+                if not kept:
+                    assert new is not None  # otherwise, it isn't complete
+                    store.count(_complete(store, base, new, regrade.tests))
+            if regrade.is_whole:
+                store.set("release", regrade.release)
+                store.set("edition", regrade.edition)
+            _close(store, regrade, f"applied: {changes.counts}", reason, asked.author)
+    print(f"{regrade.name} counts now: {changes.counts}")
+    return ExitCode.OK
+
+
+def _complete(store: Store, base: Row, new: Row, tests: tuple[str, ...]) -> int:
+    """Return the id of a new record, with the tests that were not run again."""
+    if not tests or base["results"] is None:
+        return int(new["id"])
+    fields = {key: new[key] for key in Record.__dataclass_fields__}
+    results = json.dumps(difference.merged(base, new, tests), ensure_ascii=False)
+    outcome, reason = base["outcome"], base["reason"] or new["reason"]
+    return store.add_record(
+        Record(**fields | {"results": results, "outcome": outcome, "reason": reason})
+    )
+
+
+def run_discard(asked: argparse.Namespace) -> int:
+    """Drop the open regrade."""
+    with Store.existing(asked.folder, writes=True) as store:
+        regrade = _the_open_one(store)
+        reason = printable.line(asked.reason.strip())
+        with store.transaction():
+            store.db.execute("DELETE FROM records WHERE kind = ?", (regrade.name,))
+            _close(store, regrade, "discarded", reason, asked.author)
+        remove_tree(preview.folder_of(store, regrade.name))
+    print(f"{regrade.name} is dropped; the results of {regrade.baseline} still count")
+    return ExitCode.OK
+
+
+def _the_open_one(store: Store) -> Regrade:
+    regrade = Regrade.of(store)
+    if regrade is None:
+        raise UsageError(f"{store.path} has no open regrade; start one with `regrade DIR`")
+    return regrade
+
+
+def _close(store: Store, regrade: Regrade, what: str, reason: str, author: str | None) -> None:
+    author = printable.line(author or getpass.getuser(), 200)
+    store.db.execute("DELETE FROM class WHERE key = ?", (OPEN,))
+    store.db.execute("DELETE FROM regraded")
+    store.note(f"{regrade.name} {what}", regrade.release, reason, author)
+
+
+def run_history(asked: argparse.Namespace) -> int:
+    """Print what was decided, when and why."""
+    zone = times.course_zone()
+    with Store.existing(asked.folder) as store:
+        for row in store.rows("SELECT * FROM history ORDER BY id"):
+            by = f" by {row['author']}" if row["author"] else ""
+            reason = f": {row['reason']}" if row["reason"] else ""
+            release = f" (release {row['release']})" if row["release"] else ""
+            at = times.shown(row["at"], zone)
+            print(printable.line(f"{at}  {row['what']}{release}{by}{reason}"))
+        regrade = Regrade.of(store)
+        if regrade is not None:
+            print(f"{regrade.name} is not decided yet: `apply` or `discard` it")
+        counts, edition = store.setting("release"), store.setting("edition")
+        print(f"What counts: {f'release {counts} of {edition}' if counts else 'nothing yet'}")
+    return ExitCode.OK

@@ -1,0 +1,105 @@
+"""Writes the page of one result: as its student may see it, or with all details for staff."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+from decimal import Decimal
+from pathlib import Path
+from typing import Any
+
+from autograder.pages import TEMPLATE
+from grading import paths, report
+from grading.edition import TestSpec, load_assignment
+from grading.results import TestResult, write_atomically
+from grading.verdicts import Outcome
+
+from ..records import points, question_of
+
+Test = dict[str, Any]
+
+
+def titles() -> dict[str, str]:
+    """Return the titles of this checkout's topics."""
+    editions = load_assignment(paths.ROOT).editions.values()
+    return {question.topic: question.title for each in editions for question in each.questions}
+
+
+def write_result(
+    path: Path, record: Mapping[str, Any], whose: str, staff: bool, known: dict[str, str], note: str
+) -> None:
+    """Write the page of a record; a student's page contains nothing that is for staff only.
+
+    Args:
+        record: a row of the table `records`.
+        whose: the student's name; for staff, the names of a whole group.
+        known: the titles of topics.
+        note: a sentence below the title.
+    """
+    path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
+    results = None if record["results"] is None else json.loads(record["results"])
+    tests = results["tests"] if results else []
+    shown = _report(tests, staff, known)
+    is_refused = record["outcome"] == "nothing to grade"
+    notes = [
+        "Staff's report: not for students." if staff else "",
+        note,
+        f"Nothing was graded: {record['reason']}" if is_refused else "",
+        "" if results else "There is no final result yet.",
+        shown.summary if shown.tests else "",
+    ]
+    values: dict[str, Any] = {
+        "title": "No result",
+        "whose": whose,
+        "notes": list(filter(None, notes)),
+        "report": shown,
+        "fault": record["reason"] if staff and results is None else "",
+        "facts": [],
+        "known": {},
+    }
+    if results is not None:
+        score, most = (report.points(Decimal(points(results[k]))) for k in ("score", "max_score"))
+        values["title"] = f"{score} of {most} points"
+    if staff and results is not None:
+        processor = [("Processor", record["processor"])] if record["processor"] else []
+        values["facts"] = report.facts_of(results) + processor
+        values["known"] = {test["test_id"]: _known(test) for test in tests}
+    write_atomically(path, report.render(TEMPLATE, **values))
+
+
+def _report(tests: list[Test], staff: bool, known: dict[str, str]) -> report.Report:
+    """Return the report of a record's tests; questions that are worth nothing are folded."""
+    read = [_result(test) for test in tests]
+    titles = {test.spec.number: known.get(test.spec.topic, "") for test in read}
+    paid = {test.spec.number for test in read if test.spec.max_score}
+    return report.Report.of_tests(read, titles, paid, folds=True, staff=staff)
+
+
+def _result(test: Test) -> TestResult:
+    """Return what can be shown of a record's test, also of one from an earlier release."""
+    spec = TestSpec(
+        test_id=test["test_id"],
+        number=question_of(test["test_id"]),
+        topic=test.get("topic", ""),
+        name=test.get("test", ""),
+        kind=test.get("kind", "hidden"),
+        max_score=Decimal(points(test["max_score"])),
+        timeout_s=0,
+        torch=False,
+        is_extra_credit=test.get("is_extra_credit", False),
+        after_published=False,
+    )
+    texts = {key: test.get(key, "") for key in ("message", "detail", "output", "cause")}
+    score, outcome = Decimal(points(test["score"])), Outcome(test["outcome"])
+    return TestResult(spec, test.get("name", ""), outcome, score, **texts)
+
+
+def _known(test: Test) -> list[tuple[str, str]]:
+    """Return what only staff see of a test, as (name, value)."""
+    rows = [("Cause", test.get("cause", "")), ("Line", test.get("where", ""))]
+    rows += [(name, f"{value:.4g}") for name, value in test.get("measured", {}).items()]
+    if test.get("cpu_s"):
+        rows.append(("CPU seconds", f"{test['cpu_s']:.2f}"))
+    if test.get("peak_bytes"):
+        rows.append(("Memory", f"{test['peak_bytes'] / 2**20:.0f} MiB"))
+    return [(name, value) for name, value in rows if value]
