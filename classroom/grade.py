@@ -411,7 +411,7 @@ def _has_counted(store: Store, submission: Submission) -> bool:
     if record["upload"] not in ("", _digest(_packed(submission)[0])):
         print(
             f"note: {submission.id}: its files have changed since they were graded; the result "
-            "that counts stays, and `regrade` shows what would change"
+            "that counts stays; `regrade --new-files` shows what would change"
         )
     return True
 

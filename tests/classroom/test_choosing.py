@@ -2,25 +2,25 @@
 
 import pytest
 
+from classroom.choosing import chosen
+from classroom.store import Store
+from classroom.submissions import Student, Submission
 from grading.errors import UsageError
-from tools.classroom.choosing import chosen
-from tools.classroom.folder import ClassFolder
-from tools.classroom.submissions import RollEntry, Student
 
 
 @pytest.fixture
 def choose(tmp_path):
-    folder = ClassFolder.create(tmp_path / "class")
-    pair = (Student("a", "Ada", "007", "ada@x.edu"), Student("b", "Bo", "8", "Bo@x.edu"))
-    with folder.locked():
-        folder.enroll([RollEntry("s_1", pair), RollEntry("s_2", (Student("c", "Cy", None, "c"),))])
-        folder.enroll([RollEntry("s_3", (pair[0],))])
+    ada, bo = Student("a", "Ada", "ada@x.edu", "007"), Student("b", "Bo", "Bo@x.edu", "8")
+    groups = {"s_1": (ada, bo), "s_2": (Student("c", "Cy", "c"),), "s_3": (ada,)}
 
-    def run(text, **keywords):
+    def run(text):
         (tmp_path / "list").write_text(text, encoding="utf-8-sig")
-        return chosen(folder, tmp_path / "list", **keywords)
+        return chosen(store, tmp_path / "list")
 
-    return run
+    with Store.create(tmp_path / "class") as store:
+        made = [Submission(key, students) for key, students in groups.items()]
+        store.add_submissions(tmp_path, "folder", "latest", made)
+        yield run
 
 
 @pytest.mark.parametrize(
@@ -30,7 +30,7 @@ def choose(tmp_path):
         ("\n  007 \n\n", {"s_1", "s_3"}),
         ("BO@X.edu\ns_2\n", {"s_1", "s_2"}),
         ("name,email\nAda,ada@x.edu\n,\n", {"s_1", "s_3"}),
-        ("Submission_ID,sid\n,8\ns_2,007\n", {"s_1", "s_2"}),  # the first filled column counts
+        ("Submission,sid\n,8\ns_2,007\n", {"s_1", "s_2"}),  # the first filled column counts
         ("student,reason\n007,x\n", {"s_1", "s_3"}),
     ],
 )
@@ -51,16 +51,3 @@ def test_those_who_are_named_are_found(choose, text, ids):
 def test_a_list_that_names_nobody_is_refused(choose, text, fault):
     with pytest.raises(UsageError, match=fault):
         choose(text)
-
-
-def test_who_is_not_on_the_roll_can_be_a_note(choose):
-    said = []
-    assert choose("student\nnobody\n007\n", say=said.append) == {"s_1", "s_3"}
-    assert len(said) == 1 and ":2: 'nobody' is not on the roll" in said[0]
-
-
-def test_no_file_names_everybody(tmp_path):
-    folder = ClassFolder.create(tmp_path / "class")
-    assert chosen(folder, None) is None
-    with pytest.raises(UsageError, match="can't be read"):
-        chosen(folder, tmp_path / "none")
