@@ -1,6 +1,6 @@
 """Confinement of the workers that run student code (Linux); these names are its interface.
 
-authority.py          what a run whose score counts requires, and how that is verified (canary.py)
+authority.py          what a run whose score counts requires, and how that is verified
 pool.py               the pool; a zygote (zygote.py) forks guardians, and these fork workers
 guardian.py           watches a worker, times its imports, and ends it
 sandbox.py            what confines it: limits, Landlock and a filter (kernel.py,

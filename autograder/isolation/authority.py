@@ -16,8 +16,10 @@ from __future__ import annotations
 
 import os
 import re
-from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
+import socket
+import tempfile
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -26,6 +28,7 @@ from grading.errors import GradingError, SubmissionError, UsageError, WireError
 from grading.limits import Limits
 from grading.pool import Job, Pool
 from grading.staging import stage
+from grading.worker import Context
 
 from .. import paths
 from . import leftovers, sandbox
@@ -107,7 +110,7 @@ def send_canary(
         "pids": [os.getpid(), os.getppid()],
     }
     request = {
-        "probe": "autograder.isolation.canary:try_everything",
+        "probe": "autograder.isolation.authority:try_everything",
         "args": args,
         "seed": 0,
         "submission": str(staged),
@@ -151,6 +154,74 @@ def faults(layers: sandbox.Layers, canary: dict[str, Any]) -> list[str]:
     return found + ([] if canary["scratch"] else ["student code can't write to its scratch folder"])
 
 
+# The canary, which runs in a worker ---------------------------------------------------------------
+
+
+def try_everything(
+    context: Context, secrets: list[str], folders: list[str], pids: list[int]
+) -> dict[str, Any]:
+    """Try, in a worker like student code, to read secrets, write, signal, and open sockets.
+
+    It also tries to read through a link in the scratch folder.
+
+    Returns:
+        What succeeded: the secrets read, the folders written to, the processes reached, the kinds
+        of socket opened; and whether the scratch folder can be written to, as it should.
+    """
+    return {
+        "read": [path for path in secrets if any(_ways_to_read(path))],
+        "written": [path for path in folders if _works(partial(_write, path))],
+        "signalled": [pid for pid in pids if _works(partial(os.kill, pid, 0))],
+        "sockets": [
+            kind
+            for kind, family in (("TCP", socket.AF_INET), ("Unix", socket.AF_UNIX))
+            if _works(partial(_open_socket, family))
+        ],
+        "scratch": _works(partial(_write, str(context.scratch))),
+    }
+
+
+def _works(attempt: Callable[[], Any]) -> bool:
+    try:
+        attempt()
+    except OSError:
+        return False
+    return True
+
+
+def _ways_to_read(path: str) -> Iterator[bool]:
+    """Yield whether each way to read a file or folder works: by its name, or through a link."""
+    yield _works(partial(_read, path))
+    for make in (os.symlink, os.link):
+        with tempfile.TemporaryDirectory(dir=".") as folder:
+            link = os.path.join(folder, "link")
+            yield _works(partial(_read_by_link, make, path, link))
+
+
+def _read(path: str) -> None:
+    if os.path.isdir(path):
+        os.listdir(path)
+        return
+    with open(path, "rb") as reader:
+        reader.read(1)
+
+
+def _read_by_link(make: Callable[[str, str], None], path: str, link: str) -> None:
+    make(path, link)
+    _read(link)
+
+
+def _write(folder: str) -> None:
+    path = os.path.join(folder, f"canary-{os.getpid()}")
+    with open(path, "wb"):
+        pass
+    os.unlink(path)
+
+
+def _open_socket(family: socket.AddressFamily) -> None:
+    socket.socket(family, socket.SOCK_STREAM).close()
+
+
 # Secrets in folders of libraries ------------------------------------------------------------------
 
 
@@ -166,7 +237,7 @@ def exposed(layers: sandbox.Layers, secrets: Iterable[str | Path]) -> list[str]:
     if not layers.landlock_abi:
         return []
     folders = sorted({os.path.realpath(f) for f in sandbox.readable_by_all() if os.path.exists(f)})
-    mounts = _mounts()
+    mounts = [p for p in _mount_points() if _identity(p) and any(_meet(p, f) for f in folders)]
     found: dict[str, str] = {}
     for secret in secrets:
         for place in _places(os.path.realpath(secret), mounts):
@@ -179,60 +250,43 @@ def exposed(layers: sandbox.Layers, secrets: Iterable[str | Path]) -> list[str]:
     ]
 
 
-@dataclass(frozen=True)
-class _Mount:
-    device: str
-    root: str  # the folder of the file system that is mounted ...
-    point: str  # ... and where
-
-
-def _mounts() -> list[_Mount]:
-    """List this process's mounts, later ones above earlier ones; see proc_pid_mountinfo(5)."""
+def _mount_points() -> list[str]:
+    """List where something is mounted; see proc_pid_mountinfo(5)."""
     try:
         lines = MOUNTS.read_text(encoding="utf-8", errors="surrogateescape").splitlines()
     except OSError:
         return []
-    rows = [line.split(" ") for line in lines]
-    paths = [row for row in rows if row[3].startswith("/")]  # namespaces are mounted by other names
-    return [_Mount(row[2], _unescape(row[3]), _unescape(row[4])) for row in paths]
+    points = (line.split(" ")[4] for line in lines)
+    return [re.sub(r"\\([0-7]{3})", lambda octal: chr(int(octal[1], 8)), p) for p in points]
 
 
-def _unescape(path: str) -> str:
-    return re.sub(r"\\([0-7]{3})", lambda match: chr(int(match[1], 8)), path)
-
-
-def _places(path: str, mounts: list[_Mount]) -> list[str]:
-    """Return a real path, and the other places at which bind mounts show it or a part of it."""
-    above = [m for m in mounts if _is_below(path, m.point)]
-    if not above:
-        return [path]
-    own = max(reversed(above), key=lambda m: len(m.point))
-    inner = os.path.normpath(os.path.join(own.root, os.path.relpath(path, own.point)))
+def _places(path: str, mounts: list[str]) -> list[str]:
+    """Return a real path, and the other places at which mounts show it or a part of it."""
+    around = {_identity(folder): folder for folder in (path, *Path(path).parents)}
+    inside = {
+        _identity(os.path.join(folder, name))
+        for folder, folders, files in os.walk(path)
+        for name in (*folders, *files)
+    }
     places = [path]
-    for mount in mounts:
-        if mount.device != own.device or mount == own:
-            continue
-        if _is_below(inner, mount.root):
-            here, there = path, os.path.relpath(inner, mount.root)
-            there = os.path.normpath(os.path.join(mount.point, there))
-        elif _is_below(mount.root, inner):
-            here = os.path.normpath(os.path.join(path, os.path.relpath(mount.root, inner)))
-            there = mount.point
-        else:
-            continue
-        if _same(here, there):  # otherwise another mount covers it
-            places.append(there)
+    for point in mounts:
+        shown = _identity(point)
+        if shown in around:
+            place = os.path.normpath(os.path.join(point, os.path.relpath(path, around[shown])))
+            if _identity(place) == _identity(path):  # otherwise another mount covers it
+                places.append(place)
+        elif shown in inside:
+            places.append(point)
     return places
 
 
-def _same(one: str, other: str) -> bool:
-    """Return whether two paths lead to the same file; its folder counts if it doesn't exist yet."""
+def _identity(path: str | Path) -> tuple[int, int] | None:
+    """Return what no other file or folder has; None if there is none here."""
     try:
-        if os.path.exists(one):
-            return os.path.samefile(one, other)
-        return os.path.samefile(os.path.dirname(one), os.path.dirname(other))
+        status = os.stat(path)
     except OSError:
-        return False
+        return None
+    return status.st_dev, status.st_ino
 
 
 def _meet(place: str, folder: str) -> bool:

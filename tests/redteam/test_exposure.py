@@ -39,7 +39,7 @@ def libraries(monkeypatch, tmp_path) -> Path:
     folder = tmp_path / "libraries"
     folder.mkdir()
     monkeypatch.setattr(sandbox, "readable_by_all", lambda: (str(folder), "/no/such/folder"))
-    monkeypatch.setattr(authority, "_mounts", list)
+    monkeypatch.setattr(authority, "MOUNTS", tmp_path / "mounts")  # of which there are none
     return folder
 
 
@@ -54,13 +54,19 @@ def test_what_lies_among_libraries_is_named(libraries, tmp_path):
     assert authority.exposed(GUARDED, [tmp_path / "libraries-and-more"]) == []
 
 
-def test_mounts_of_namespaces_and_odd_names_are_read(monkeypatch, tmp_path):
-    listing = tmp_path / "mountinfo"
-    text = "9 1 0:4 net:[4026532] /run/netns/a rw - nsfs nsfs rw\n9 1 8:1 /x\\040y /a\\040b rw\n"
-    listing.write_text(text, encoding="utf-8")
-    monkeypatch.setattr(authority, "MOUNTS", listing)
-    assert authority._mounts() == [authority._Mount("8:1", "/x y", "/a b")]
-    assert authority._places("/a b/c", authority._mounts()) == ["/a b/c"]
+def test_the_place_of_a_mount_is_named_by_what_is_seen_there(libraries, tmp_path):
+    """A second name of a file is seen like a mount of it."""
+    secret, shown = tmp_path / "solutions" / "data" / "secret", libraries / "a b"
+    secret.parent.mkdir(parents=True)
+    secret.touch()
+    os.link(secret, shown)
+    point = str(shown).replace(" ", "\\040")
+    lines = f"9 1 0:4 net:[4026532] /run/netns/a rw - nsfs nsfs rw\n9 1 8:1 /x {point} rw\n"
+    assert authority.exposed(GUARDED, [secret]) == []
+    authority.MOUNTS.write_text(lines, encoding="utf-8")
+    for guarded in (secret, tmp_path / "solutions"):
+        assert f"could read {shown}" in authority.exposed(GUARDED, [guarded])[0]
+    assert authority.exposed(GUARDED, [tmp_path / "other" / "secret"]) == []
 
 
 def test_results_to_be_written_there_are_named(libraries):
