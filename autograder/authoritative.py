@@ -29,8 +29,8 @@ def grade(
     runner: Runner,
     options: Options,
     seed: int,
-    pool: Pool | None = None,
     observer: Observer | None = None,
+    counts: bool = True,
 ) -> Results:
     """Grade one submission so that its score counts, and return the results.
 
@@ -38,7 +38,7 @@ def grade(
         runner: of the course, with its judges: `judging.course_runner`.
         options: the submission's path, the edition and the selected tests, at least.
         seed: see `large_seed`.
-        pool: one that is kept between submissions; None: one that is opened for this run.
+        counts: False for a rehearsal, with whatever confinement there is here.
 
     Raises:
         SubmissionError: there is nothing to grade.
@@ -46,9 +46,7 @@ def grade(
         GradingError: the run can't be authoritative, or the grader failed.
     """
     options, seed = replace(options, counts=True), large_seed(seed)
-    if pool is not None:
-        return runner.run(options, seed, observer or Observer(), pool)
-    with contextlib.closing(open_pool(seed, counts=True)) as pool:
+    with contextlib.closing(open_pool(seed, counts)) as pool:
         return runner.run(options, seed, observer or Observer(), pool)
 
 

@@ -7,7 +7,7 @@ import contextlib
 import secrets
 from pathlib import Path
 
-from grading.cli import Command
+from grading.cli import Command, print_machine
 from grading.edition import load_assignment
 from grading.errors import UsageError
 from grading.pool import Pool
@@ -16,7 +16,7 @@ from grading.runner import ResultsFile, Runner
 from grading.staging import Staged
 from grading.verdicts import exit_code
 
-from . import authoritative, console, doctor, isolation, judging, pages, paths, provenance, replay
+from . import authoritative, console, isolation, judging, pages, paths, provenance, replay
 
 
 class StaffCommand(Command):
@@ -36,7 +36,24 @@ class StaffCommand(Command):
         return super().run(asked)
 
     def examine(self) -> None:
-        doctor.examine()
+        """Print what works on this computer, and how workers are confined here."""
+        print_machine()
+        forks = isolation.is_available()
+        forked = "forked from a process that has imported torch once"
+        print(f"Workers      {forked if forks else 'started from scratch'}")
+        layers = isolation.detect()
+        print(f"Layers       {', '.join(layers.names())}")
+        if layers.missing():
+            print(f"Missing      {', '.join(layers.missing())}")
+        if not forks:
+            print("Authority    no: a run here is only for your own information")
+            return
+        faults = isolation.obstacles(layers)
+        unjudged = " (there are no solutions here, so hidden tests aren't judged)"
+        hidden = "" if paths.SOLUTIONS.is_dir() else unjudged
+        print(f"Authority    {'no' if faults else 'yes'}{hidden}")
+        for fault in faults:
+            print(f"             {fault}")
 
     def open_pool(self, asked: argparse.Namespace, seed: int) -> Pool:
         if asked.in_process:

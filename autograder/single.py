@@ -14,7 +14,6 @@ Exit codes: 0 answered, 3 the grader failed, 130 interrupted.
 
 from __future__ import annotations
 
-import contextlib
 import json
 import os
 import signal
@@ -107,8 +106,7 @@ def _grade(runner: Runner, request: dict[str, Any]) -> dict[str, Any]:
     try:
         if refused:
             raise SubmissionError(refused)
-        with contextlib.closing(authoritative.open_pool(seed, counts)) as pool:
-            results = authoritative.grade(runner, options, seed, pool)
+        results = authoritative.grade(runner, options, seed, counts=counts)
     except SubmissionError as error:
         refused = str(error)
         edition = runner.assignment.edition(options.edition)

@@ -12,15 +12,18 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
-from grading.edition import TestSpec
+from grading.cases import Cases
+from grading.edition import Assignment, TestSpec
 from grading.errors import GradingError
 from grading.report import Question, Report
 from grading.results import Results, State, TestResult
+from grading.verdicts import Outcome, TestEnd
 
 from . import feedback
 
 SCHEMA = Path(__file__).with_name("results.schema.json")
 NO_CODE = (State.NOT_BEGUN, State.FILE_MISSING, State.NOT_RUN, State.NOT_REACHED)
+RANKED = ("dev_accuracy", "test_accuracy", "matches_checkpoint")  # tests that a ranking requires
 LATER = {
     "visible": "",
     "after_due_date": "Hidden tests, and so your total, become visible after the due date.",
@@ -159,6 +162,41 @@ def _by_question(report: Report, hidden_tests: str) -> list[str]:
     ]
     folded = seen.folded
     return [*rows, f"{'':<20}Without points: {folded.in_tests}"] if folded.tests else rows
+
+
+def leaderboard(assignment: Assignment, results: Results, case: Cases) -> list[dict[str, Any]]:
+    """Return accuracies on dev and numbers of parameters as rows in Gradescope's format.
+
+    A variant is ranked once its question's tests of accuracy have passed, and the test that its
+    parameters give the predicted answers: a file of predictions alone, or of one parameter, gets
+    no row. Some of these tests are hidden; if they were not run (a daily limit), there are no rows.
+
+    Args:
+        results: of the whole run.
+        case: returns the case of a test; those of RANKED have a `standing`.
+    """
+    rows: list[dict[str, Any]] = []
+    for variant in assignment.variants.values():
+        passed = {t.spec.name for t in results.tests if _passed(t, variant.topic)}
+        if passed.issuperset(RANKED):
+            rows += _rows(variant.name, case(variant.topic, "matches_checkpoint"))
+    return rows
+
+
+def _passed(test: TestResult, topic: str) -> bool:
+    return test.spec.topic == topic and test.outcome is Outcome.PASSED
+
+
+def _rows(variant: str, case: Any) -> list[dict[str, Any]]:
+    """Return the accuracy on dev and the model's size, or nothing if they can't be computed."""
+    try:
+        share, parameters = case.standing(variant)
+    except (TestEnd, GradingError):  # such as no time left: the grades remain valid
+        return []
+    return [
+        {"name": f"{variant}: right on dev (%)", "value": round(100 * share, 2)},
+        {"name": f"{variant}: parameters", "value": parameters, "order": "asc"},
+    ]
 
 
 def serialize(content: dict[str, Any]) -> str:

@@ -7,7 +7,6 @@ records no grade, whereas it would record any valid file, whatever the exit code
 
 from __future__ import annotations
 
-import contextlib
 import os
 import secrets
 import time
@@ -26,8 +25,8 @@ from grading.staging import Staged
 from grading.verdicts import ExitCode, exit_code
 
 from .. import authoritative, console, pages, paths, replay
-from ..authoritative import SECRET, open_pool, seed_from_secret
-from . import document, leaderboard, metadata
+from ..authoritative import SECRET, seed_from_secret
+from . import document, metadata
 from .feedback import shortened
 from .metadata import Metadata
 
@@ -106,8 +105,7 @@ class Session(Observer):
         self.results = self._runner.blank(self._edition, seed, self._name)
         self._write()  # from the beginning, so that the canary can try to read it
         try:
-            with contextlib.closing(open_pool(seed, self._authoritative)) as pool:
-                authoritative.grade(self._runner, options, seed, pool, self)
+            authoritative.grade(self._runner, options, seed, self, self._authoritative)
         except SubmissionError as error:
             self._refuse(str(error))
         console.show_summary(self.results)
@@ -143,7 +141,7 @@ class Session(Observer):
 
     def graded(self, case: Cases) -> None:
         if _settings(self._edition).leaderboard and not self._limited:
-            self._leaderboard = leaderboard.entries(self._runner.assignment, self.results, case)
+            self._leaderboard = document.leaderboard(self._runner.assignment, self.results, case)
         self._write()
 
     def _note(self, words: str, names: list[str]) -> None:

@@ -5,7 +5,7 @@ from types import SimpleNamespace
 import numpy as np
 import pytest
 
-from autograder.gradescope import leaderboard
+from autograder.gradescope import document
 from grading.results import Results, TestResult
 from grading.verdicts import Outcome, failure
 from questions.shared.outputs import OutputsCase
@@ -31,7 +31,7 @@ class Case(OutputsCase):
         return {"w": np.zeros(1234)}, {}
 
 
-LAB = SimpleNamespace(data=SimpleNamespace(places=lambda split: PLACES), seed=1)
+LAB = SimpleNamespace(data=SimpleNamespace(places=lambda split: PLACES), seed=1, staged=None)
 
 
 def rows(outcomes: dict[str, Outcome], case: type = Case) -> list[dict]:
@@ -43,7 +43,7 @@ def rows(outcomes: dict[str, Outcome], case: type = Case) -> list[dict]:
     ]
     specs = {(spec.topic, spec.name): spec for spec in EDITION.tests}
     results = Results(EDITION, 1, tests)
-    return leaderboard.entries(ASSIGNMENT, results, lambda *test: case(specs[test], LAB, 1))
+    return document.leaderboard(ASSIGNMENT, results, lambda *test: case(LAB, specs[test]))
 
 
 def test_what_passed_is_ranked():
@@ -53,7 +53,7 @@ def test_what_passed_is_ranked():
     ]
 
 
-@pytest.mark.parametrize("name", leaderboard.DEMANDED)
+@pytest.mark.parametrize("name", document.RANKED)
 @pytest.mark.parametrize("outcome", [Outcome.FAILED, Outcome.NOT_RUN, Outcome.RAN_NOT_GRADED])
 def test_what_did_not_pass_has_no_row(name, outcome):
     assert rows({name: outcome}) == []
@@ -66,4 +66,4 @@ def test_parameters_that_fit_no_model_have_no_row():
 def test_every_demanded_test_exists():
     for topic in {variant.topic for variant in ASSIGNMENT.variants.values()}:
         names = {spec.name for spec in EDITION.tests if spec.topic == topic}
-        assert names.issuperset(leaderboard.DEMANDED)
+        assert names.issuperset(document.RANKED)

@@ -9,8 +9,8 @@ from types import SimpleNamespace
 
 import pytest
 
-from autograder import paths
-from autograder.gradescope import document, leaderboard, session
+from autograder import authoritative, paths
+from autograder.gradescope import document, session
 from grading.results import Results, TestResult
 from grading.staging import Staged
 from grading.verdicts import Outcome
@@ -108,9 +108,9 @@ def grade(tmp_path, monkeypatch):
     monkeypatch.setattr(paths, "ANSWERS", tmp_path)
     monkeypatch.setattr(paths, "SOLUTIONS", tmp_path)
     board = [{"name": "vanilla: right on dev (%)", "value": 25.0}]
-    monkeypatch.setattr(leaderboard, "entries", lambda *_: board)
+    monkeypatch.setattr(document, "leaderboard", lambda *_: board)
     no_pool = SimpleNamespace(close=lambda: None)
-    monkeypatch.setattr(session, "open_pool", lambda *_: no_pool)
+    monkeypatch.setattr(authoritative, "open_pool", lambda *_: no_pool)
     (tmp_path / session.SECRET).write_text("secret", encoding="ascii")
     (tmp_path / "results").mkdir()
 

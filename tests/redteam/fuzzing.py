@@ -18,7 +18,7 @@ from typing import Any
 
 import torch
 
-from autograder.gradescope import leaderboard
+from autograder.gradescope import document
 from autograder.isolation import sandbox
 from autograder.isolation.pool import finished
 from autograder.judging import course_runner, stage_reference
@@ -147,7 +147,7 @@ class Grader:
         passed = [TestResult(t, "does", Outcome.PASSED) for t in run.edition.tests]
         results = Results(run.edition, SEED, passed)
         case = partial(case_of, run, bind(run.edition.tests, CASES))
-        return leaderboard.entries(ASSIGNMENT, results, case)
+        return document.leaderboard(ASSIGNMENT, results, case)
 
     def grade(
         self,
