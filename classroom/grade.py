@@ -14,6 +14,7 @@ import json
 import os
 import re
 import sys
+import warnings
 import zipfile
 from collections.abc import Callable, Collection, Iterator, Sequence
 from dataclasses import dataclass
@@ -21,11 +22,12 @@ from decimal import Decimal
 from pathlib import Path
 from typing import Any
 
-from tqdm import tqdm  # type: ignore[import-untyped]
+from tqdm import TqdmExperimentalWarning, tqdm  # type: ignore[import-untyped]
 
 from autograder import paths
 from autograder.authoritative import SECRET, seed_of
 from autograder.description import load_assignment
+from grading import terminal
 from grading.cases import in_scope
 from grading.edition import EDITION
 from grading.errors import SubmissionError, UsageError
@@ -395,7 +397,7 @@ def run(asked: argparse.Namespace) -> int:
             for one in export.submissions
             if asked.preview or not _has_counted(store, one)
         ]
-        with tqdm(total=len(export.submissions), unit="submission") as bar:
+        with progress_bar(len(export.submissions)) as bar:
             bar.update(len(export.submissions) - len(jobs))
             say = teller(bar)
             with _advice(asked):
@@ -429,6 +431,19 @@ def refuse_other(store: Store, release: Release) -> None:
             f"counts, and this is release {release.id} of {release.edition}: `regrade` shows what "
             "it would change, and `apply` lets it count; --release names a file of the first one"
         )
+
+
+def progress_bar(submissions: int) -> tqdm:
+    """Return rich's bar in a terminal where people see colours, elsewhere tqdm's."""
+    words = {"total": submissions, "unit": "submission"}
+    console = terminal.console_on(sys.stderr)
+    if console is None or console.is_dumb_terminal:
+        return tqdm(**words)
+    from tqdm.rich import tqdm as drawn  # type: ignore[import-untyped]
+
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", TqdmExperimentalWarning)
+        return drawn(**words, options={"console": console})
 
 
 def teller(bar: tqdm) -> Say:

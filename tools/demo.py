@@ -9,11 +9,14 @@ import json
 import subprocess
 import sys
 import time
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from pathlib import Path
 
 from autograder.description import UsageError
+from grading import terminal
 
-from . import reference
+from . import reference, telling
 from .arguments import OneLineParser, add_recipe
 from .commands import Command, pipelines_of
 from .datafiles import REPO
@@ -30,8 +33,9 @@ def main(arguments: list[str] | None = None) -> int:
     asked = parser.parse_args(arguments)
     started = time.monotonic()
     try:
-        clock = TimeLeft(Remaining(REPO, chosen_recipe(REPO, asked.recipe)))
-        trained = reference.train(recipe=asked.recipe, watch=clock)
+        with status_line() as show:
+            clock = TimeLeft(Remaining(REPO, chosen_recipe(REPO, asked.recipe)), show)
+            trained = reference.train(recipe=asked.recipe, watch=clock)
     except UsageError as failure:
         print(f"error: {failure}", file=sys.stderr)
         return 2
@@ -63,11 +67,30 @@ def main(arguments: list[str] | None = None) -> int:
     return 0 if status == 0 else 1
 
 
-class TimeLeft:
-    """Prints from time to time, after the first minute, how long the demo will still take."""
+@contextmanager
+def status_line() -> Iterator[Callable[[str], None]]:
+    """Yield what shows a line: the last one in a terminal where people see colours, else a new one.
 
-    def __init__(self, remaining: Remaining, clock: Clock = time.monotonic):
-        self._remaining, self._clock = remaining, clock
+    Other lines are printed above the last one.
+    """
+    console = terminal.console_on(sys.stdout)
+    if console is None or console.is_dumb_terminal:
+        yield telling.say
+        return
+    with console.status("training", refresh_per_second=1) as status:
+        yield status.update
+
+
+class TimeLeft:
+    """Shows from time to time, after the first minute, how long the demo will still take."""
+
+    def __init__(
+        self,
+        remaining: Remaining,
+        show: Callable[[str], None] = telling.say,
+        clock: Clock = time.monotonic,
+    ):
+        self._remaining, self._show, self._clock = remaining, show, clock
         self._started = self._printed = clock()
         self._first: tuple[float, float] | None = None  # when it was printed, and the estimate
 
@@ -75,8 +98,7 @@ class TimeLeft:
         left_s, now = self._remaining.now(command, share), self._clock()
         if now - self._started >= 60 and now - self._printed >= EVERY_S:
             minutes = f"about {max(left_s / 60, 0.5):.1f} minutes until the demo ends"
-            print(f"  {share:4.0%} of {command.writes}; {minutes}")
-            sys.stdout.flush()
+            self._show(f"  {share:4.0%} of {command.writes}; {minutes}")
             self._printed = now
             self._first = self._first or (now, left_s)
 

@@ -5,9 +5,11 @@ curve looks wrong, before hours are lost.
 from __future__ import annotations
 
 import math
+import os
 import sys
 import time
-from typing import Protocol
+from contextlib import suppress
+from typing import Protocol, TextIO
 
 import torch
 from tqdm import tqdm  # type: ignore[import-untyped]  # it has no annotations
@@ -233,7 +235,42 @@ def in_words(seconds: float) -> str:
     return f"about {seconds / 3600:.1f} hours"
 
 
-def progress_bar(steps: int, done: int) -> tqdm:
+class TerminalBar:
+    """A bar in the grader's look, with the methods of tqdm's that Progress calls."""
+
+    def __init__(self, steps: int, done: int) -> None:
+        from rich.console import Console
+        from rich.progress import BarColumn, MofNCompleteColumn, Progress, TimeRemainingColumn
+
+        columns = (BarColumn(20), MofNCompleteColumn(), "steps,", TimeRemainingColumn(), "left,")
+        self._progress = Progress(
+            *columns,
+            "{task.description}",
+            console=Console(stderr=True),
+            auto_refresh=False,
+            redirect_stdout=sys.stdout.isatty(),
+        )
+        self._task = self._progress.add_task("", total=steps, completed=done)
+        self._progress.start()
+
+    def update(self) -> None:
+        self._progress.advance(self._task)
+
+    def set_postfix_str(self, text: str, refresh: bool) -> None:
+        self._progress.update(self._task, description=text, refresh=True)
+
+    def write(self, line: str, file: TextIO) -> None:
+        print(line, file=sys.stdout)  # of this moment: above the bar, if it goes to the terminal
+
+    def close(self) -> None:
+        self._progress.stop()
+
+
+def progress_bar(steps: int, done: int) -> tqdm | TerminalBar:
     """Return a bar with speed and time left, which without a terminal prints occasional lines."""
+    is_plain = os.environ.get("NO_COLOR") or os.environ.get("TERM") == "dumb"
+    if sys.stderr.isatty() and not is_plain:
+        with suppress(ImportError):  # an environment from before the course needed rich
+            return TerminalBar(steps, done)
     seldom_s = 0.2 if sys.stderr.isatty() else 5
     return tqdm(total=steps, initial=done, unit="step", mininterval=seldom_s, dynamic_ncols=True)

@@ -1,6 +1,8 @@
 """What a student sees during training: estimate, hints, TensorBoard, the picture of the loss."""
 
+import io
 import math
+import sys
 import xml.etree.ElementTree as ElementTree
 
 import pytest
@@ -193,3 +195,20 @@ class TestPicture:
 
     def test_one_step_is_enough(self, submission):
         ElementTree.fromstring(submission.plots.draw_loss([2.0], "x"))
+
+
+@pytest.mark.parametrize("variable, is_drawn", [("_", True), ("NO_COLOR", False)])
+def test_a_bar_is_drawn_for_people_who_see_colours(submission, monkeypatch, variable, is_drawn):
+    terminal = io.StringIO()
+    terminal.isatty = lambda: True
+    monkeypatch.setattr(sys, "stderr", terminal)
+    monkeypatch.setenv("TERM", "xterm-256color")
+    monkeypatch.delenv("NO_COLOR", raising=False)
+    monkeypatch.setenv(variable, "1")
+    bar = submission.progress.progress_bar(10, 3)
+    bar.update()
+    bar.set_postfix_str("loss 0.5", refresh=False)
+    bar.close()
+    text = terminal.getvalue()
+    assert "4/10" in text and "loss 0.5" in text
+    assert ("\x1b[32m" in text) is is_drawn
