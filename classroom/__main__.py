@@ -20,9 +20,10 @@ from grading.verdicts import ExitCode
 
 from . import grade, listing, regrade, stored
 from .arguments import USUAL, Parser
+from .grades import commands as grades
 
 # Each adds its commands (see `arguments.add_command`), and imports large packages only to run them.
-COMMANDS: tuple[ModuleType, ...] = (listing, grade, regrade, stored)
+COMMANDS: tuple[ModuleType, ...] = (listing, grade, grades, regrade, stored)
 
 
 def main(arguments: list[str] | None = None) -> int:

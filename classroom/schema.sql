@@ -53,10 +53,18 @@ CREATE TABLE regraded (  -- the submissions of the open regrade
   submission TEXT PRIMARY KEY REFERENCES submissions ON DELETE CASCADE,
   kept TEXT NOT NULL);  -- why it keeps its earlier result; '' if it is run
 CREATE TABLE decisions (  -- what staff decided about students, from `decide FILE.csv`
-  id INTEGER PRIMARY KEY, kind TEXT NOT NULL, student TEXT NOT NULL, question TEXT, value TEXT,
-  reason TEXT, author TEXT, date TEXT);
+  id INTEGER PRIMARY KEY,
+  kind TEXT NOT NULL,  -- 'override', 'extension', 'excuse', 'withheld', 'late_days' or 'same_as'
+  student TEXT NOT NULL,  -- as it was written
+  question TEXT, value TEXT, reason TEXT, author TEXT, date TEXT,
+  place TEXT);  -- file and line
 CREATE TABLE written (  -- scores of written answers, from Gradescope's CSV
-  student TEXT NOT NULL, question TEXT NOT NULL, score TEXT, max_score TEXT, submitted TEXT);
+  place TEXT NOT NULL,  -- file and line: one for each student
+  name TEXT NOT NULL, sid TEXT NOT NULL, email TEXT NOT NULL, submission TEXT NOT NULL,
+  status TEXT NOT NULL,  -- why there is no score; '' if there is one, or nothing was handed in
+  submitted TEXT, late_s INTEGER,
+  question TEXT NOT NULL,  -- Gradescope's number; 'written': all; '': there is no score
+  title TEXT NOT NULL, score TEXT, max_score TEXT);
 CREATE TABLE history (
   id INTEGER PRIMARY KEY, at TEXT NOT NULL, what TEXT NOT NULL, release TEXT,
   reason TEXT, author TEXT);

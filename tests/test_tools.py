@@ -32,6 +32,7 @@ COMMANDS = {
     "question": (("No-Name",), (), False),
     "reference": ((), ("--edition", "--recipe"), True),
     "release": ((), ("--edition", "--recipe"), True),
+    "rubrics": (("--into=new",), ("--edition",), False),
     "starter": ((), (), False),
     "student": ((), ("--edition",), True),
     "world": ((), (), False),

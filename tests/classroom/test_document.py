@@ -14,10 +14,10 @@ from tools.classroom.folder import ClassFolder
 from tools.classroom.submissions import RollEntry, Student
 
 DOCUMENT = (ROOT / "docs" / "grading-a-class.md").read_text(encoding="utf-8")
-# See test_graded_document.py, gradebook/test_document.py and regrading/test_document.py.
-ELSEWHERE = "grade|table|certificates|gradebook|explain|policy|rubrics"
+# See test_graded_document.py, grades/test_end_to_end.py and regrading/test_document.py.
+ELSEWHERE = "grade|table|certificates|grades|decide"
 ELSEWHERE += "|regrade|apply|discard|history|repeat|stored|report"
-GRADE = re.compile(rf"tools\.classroom (?:{ELSEWHERE}) ")
+GRADE = re.compile(rf"classroom (?:{ELSEWHERE}) |tools\.rubrics ")
 COMMANDS = [command for command in commands_of(DOCUMENT) if not GRADE.search(command)]
 
 

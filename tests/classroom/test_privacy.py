@@ -5,10 +5,10 @@ from datetime import UTC, datetime
 
 import pytest
 
+from classroom.arguments import count
 from tests.snapshots import check
 from tools.classroom.__main__ import main
 from tools.classroom.folder import ClassFolder
-from tools.classroom.gradebook.policy import count
 from tools.classroom.submissions import RollEntry, Student
 
 ADA = Student("ada@example.edu", 'Zoe\u0301 "Ada" Byron', "007007", "Ada@example.edu")

@@ -5,10 +5,10 @@ import io
 
 import pytest
 
+from classroom.cells import write
 from grading.errors import UsageError
 from tools.classroom.__main__ import main
 from tools.classroom.folder import ClassFolder
-from tools.classroom.gradebook.cells import write
 from tools.classroom.roster import RollEntry, Student
 from tools.classroom.table import newest_release, table
 

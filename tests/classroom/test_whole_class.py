@@ -10,10 +10,10 @@ import random
 
 import pytest
 
+from classroom.cells import guarded
 from tests.classroom.clusters import kill_one_below, wait_for_records
 from tests.classroom.tiny import needs_root, table
 from tests.variants import all_variants
-from tools.classroom.gradebook.cells import guarded
 
 pytestmark = needs_root
 TOPIC = "attention_copying"  # the tiny edition's question

@@ -3,7 +3,6 @@
     python -m tools.classroom list SOURCE                show what would be graded
     python -m tools.classroom grade SOURCE --into DIR    grade it, on all cores or on a cluster
     python -m tools.classroom table --in DIR             print the results as CSV
-    python -m tools.classroom gradebook DIR              make grades for Canvas and others
     python -m tools.classroom similar SOURCE --into DIR  compare submissions with each other
     python -m tools.classroom regrade DIR                show what another release would change
     python -m tools.classroom report DIR                 write a report on the class
@@ -32,7 +31,6 @@ The modules:
 - `choosing`          reads lists of students
 - `regrading/`        `regrade`, `apply`, `discard`, `history`, `repeat`, `stored`
 - `reports/`          `report`: pages and CSV files for staff, and a page for each student
-- `gradebook/`        turns results, written scores and decisions into grades
 - `similarity/`       `similar`: compares the code, parameters and predictions of pairs
 - `privacy`           `forget` and `purge`; `listing` is `list`
 

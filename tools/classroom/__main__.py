@@ -12,7 +12,6 @@ from grading.verdicts import ExitCode
 
 from ..arguments import OneLineParser
 from . import grade, listing, privacy, table
-from .gradebook import bookkeeping, rubrics
 from .parsers import USUAL
 from .regrading import regrade, repeat, stored
 from .reports import class_report
@@ -22,7 +21,7 @@ from .similarity import command as similar
 COMMANDS = (
     *(listing, grade, table),
     *(regrade, repeat, stored, class_report),
-    *(bookkeeping, rubrics, similar, privacy),
+    *(similar, privacy),
 )
 
 

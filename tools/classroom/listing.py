@@ -6,10 +6,10 @@ import argparse
 from pathlib import Path
 from typing import get_args
 
+from classroom.arguments import count
 from grading import printable
 from grading.verdicts import ExitCode
 
-from .gradebook.policy import count
 from .parsers import Commands, add_command
 from .roster import Attempts, ClassRoll, read_class
 from .submissions import Student, Submission

@@ -15,11 +15,11 @@ from datetime import datetime
 from pathlib import Path
 
 from autograder.isolation.leftovers import remove_tree
+from classroom.arguments import count
 from grading.errors import UsageError
 from grading.verdicts import ExitCode
 
 from .folder import LOCK, RECORDS, ROLL, ClassFolder, written_at
-from .gradebook.policy import count
 from .parsers import USUAL, Commands, add_command, add_in
 from .regrading.preview import FOLDER as REGRADES
 from .regrading.preview import PAGES

@@ -8,13 +8,13 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
+from classroom.cells import Number, write
 from grading import printable
 from grading.errors import UsageError
 from grading.results import write_atomically
 from grading.verdicts import ExitCode
 
 from .folder import ClassFolder, read_json
-from .gradebook.cells import Number, write
 from .parsers import Commands, add_command, add_in, add_release
 from .records import Record
 from .regrading.history import counting

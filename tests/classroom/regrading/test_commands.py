@@ -3,10 +3,10 @@
 import json
 import re
 
+from classroom.cells import write
 from tests.classroom.regrading.conftest import BASELINE, described, entry, ids_of
 from tests.snapshots import check, printed
 from tools.classroom.folder import read_json
-from tools.classroom.gradebook.cells import write
 from tools.classroom.table import newest_release, table
 
 NEW = described(two={"digest": "new"})

@@ -8,13 +8,13 @@ from typing import Any
 
 from autograder.isolation.leftovers import remove_tree
 from autograder.pages import WIDE
+from classroom.arguments import count
 from grading import printable
 from grading.report import points as shown_points
 from grading.report import render
 from grading.results import write_atomically
 
 from ..folder import ClassFolder
-from ..gradebook.policy import count
 from ..reports.result_pages import titles, write_result
 from ..submissions import RollEntry
 from .difference import Change, Difference, TestChange

@@ -10,6 +10,7 @@ from pathlib import Path
 
 from tqdm import tqdm  # type: ignore[import-untyped]
 
+from classroom.arguments import count
 from grading import paths, printable
 from grading.edition import load_assignment
 from grading.errors import UsageError
@@ -29,7 +30,6 @@ from ..dispatching import (
     teller,
 )
 from ..folder import ClassFolder
-from ..gradebook.policy import count
 from ..handed_files import add_files, submissions_of
 from ..parsers import GRADING, Commands, add_command, add_folder
 from ..records import Record

@@ -12,6 +12,7 @@ from typing import Any
 
 from autograder.isolation.leftovers import remove_tree
 from autograder.pages import WIDE
+from classroom.cells import write as write_csv
 from grading.errors import UsageError
 from grading.report import points as shown_points
 from grading.report import render
@@ -20,7 +21,6 @@ from grading.verdicts import ExitCode
 
 from ..choosing import chosen
 from ..folder import ClassFolder, refuse_project
-from ..gradebook.cells import write as write_csv
 from ..handed_files import add_files, submissions_of
 from ..parsers import Commands, add_command, add_folder, add_release
 from ..submissions import Submission

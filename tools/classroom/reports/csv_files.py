@@ -6,9 +6,9 @@ from collections.abc import Callable, Iterable
 from decimal import Decimal
 from typing import Any
 
+from classroom.cells import Number, write
 from grading.report import points as shown_points
 
-from ..gradebook.cells import Number, write
 from .failures import Failure
 from .gathered import Gathered, Handed
 from .numbers import MeasuredRow, QuestionRow, Spread, TestRow

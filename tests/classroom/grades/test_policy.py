@@ -9,8 +9,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from autograder.description import Grading, read
+from classroom.grades.policy import Earned, Settled, days_late, settle
 from grading.errors import UsageError
-from tools.classroom.gradebook.policy import Earned, Settled, days_late, settle
 
 DAY_S = 86_400
 POINTS = st.integers(0, 5000).map(lambda hundredths: Fraction(hundredths, 100))

@@ -1,25 +1,26 @@
-"""Builds classes without grading: a Gradescope export, records, and files of a gradebook."""
+"""Builds classes without grading: submissions and records in class.db, and files of staff."""
 
+import csv
+import io
+import json
 from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import date, datetime, timedelta, timezone
 from pathlib import Path
 
-import yaml
-
 from autograder.description import Course, Dates, Grading, Policies
-from tools.classroom import __main__ as classroom
-from tools.classroom.folder import ClassFolder
-from tools.classroom.gradebook.cells import Number, write
-from tools.classroom.gradebook.decisions import COLUMNS
-from tools.classroom.gradebook.written import SCORES
-from tools.classroom.records import graded, staff_fault
-from tools.classroom.roster import read_class
+from classroom import __main__ as classroom
+from classroom.cells import Number, write
+from classroom.grades.decisions import COLUMNS
+from classroom.grades.written import SCORES
+from classroom.store import Record, Store
+from classroom.submissions import Student as OfRoll
+from classroom.submissions import Submission
 
 # Not the due date in course.toml, which changes with each term.
 DUE = datetime(2027, 1, 31, 23, 59, tzinfo=timezone(timedelta(hours=-8)))
 RELEASE = "r1"
-# An edition with a question of each kind, as the gradebook reads it.
+# An edition with a question of each kind, as grades need it.
 ASSIGNMENT = """
 [assignment]
 title = "A small assignment"
@@ -80,6 +81,11 @@ class Student:
     sid: str
     email: str
 
+    @property
+    def of_roll(self) -> OfRoll:
+        """The student as Gradescope's export has them."""
+        return OfRoll(self.email or self.sid, self.name, self.email or None, self.sid or None)
+
 
 ADA = Student("Ada Byron", "007", "ada@x.edu")
 BO = Student("Bo Chen", "008", "bo@x.edu")
@@ -101,54 +107,34 @@ def lateness(time: datetime | None) -> str:
     return f"{seconds // 3600:02}:{seconds // 60 % 60:02}:{seconds % 60:02}"
 
 
-def record(*scores: float) -> dict:
-    """Return the record of a submission with these points for each of TESTS."""
-    tests = [
-        {"test_id": test, "outcome": "passed", "score": score, "max_score": most,
-         "is_extra_credit": False}
-        for (test, most), score in zip(TESTS, scores, strict=True)
-    ]  # fmt: skip
-    results = {"edition": "tiny", "score": sum(scores), "max_score": 26.0, "tests": tests,
-               "facts": {"authoritative": True}}  # fmt: skip
-    return graded("digest", {"results": results, "refused": ""}, alone=True)
+class Class:
+    """A class's folder that is made submission by submission."""
 
+    def __init__(self, folder: Path) -> None:
+        self.folder = folder
+        with Store.create(folder) as store:
+            store.set("edition", "tiny")
+            store.set("release", RELEASE)
 
-FAULT = staff_fault("digest", ["lost twice"], True)
-
-
-class Export:
-    """A Gradescope export that is made submission by submission, with its records."""
-
-    def __init__(self, root: Path) -> None:
-        self.root = root / "assignment_1_export"
-        self.root.mkdir(parents=True)
-        self.entries: dict = {}
-        self.records: dict[str, dict] = {}
-
-    def add(self, number: int, people: Sequence[Student], time: datetime, found: dict) -> None:
-        """Add a submission; a group's has several people."""
-        key = f"submission_{number}"
-        who = [
-            {":name": p.name} | ({":sid": p.sid} if p.sid else {})
-            | ({":email": p.email} if p.email else {})
-            for p in people
-        ]  # fmt: skip
-        self.entries[key] = {":submitters": who, ":created_at": time, ":score": 1.0}
-        self.records[key] = found
-        (self.root / key).mkdir()
-        (self.root / key / "a.py").write_text("x = 1\n", encoding="utf-8")
-
-    def into(self, folder: Path) -> Path:
-        """Read the export, enroll who is in it, and write the records."""
-        text = yaml.safe_dump(self.entries, allow_unicode=True)
-        (self.root / "submission_metadata.yml").write_text(text, encoding="utf-8")
-        made = ClassFolder.create(folder)
-        with made.locked():
-            made.enroll(read_class(self.root).submissions)
-            for key, found in self.records.items():
-                made.write_record(key, RELEASE, found)
-        (folder / "gradebook").mkdir()
-        return folder
+    def add(
+        self, one: Submission | int, people: Sequence[Student], time: datetime, *scores: float
+    ) -> Path:
+        """Add a submission and its record, a staff fault without scores; return the folder."""
+        if isinstance(one, int):
+            students = tuple(person.of_roll for person in people)
+            one = Submission(f"submission_{one}", students, time)
+        tests = [
+            {"test_id": test, "kind": "basic", "name": "", "outcome": "passed"}
+            | {"score": score, "max_score": most}
+            for (test, most), score in zip(TESTS, scores, strict=False)
+        ]
+        results = json.dumps({"score": sum(scores), "max_score": 26.0, "tests": tests})
+        made = Record(one.id, RELEASE, "grade", "graded" if scores else "staff fault", "7", "",
+                      results if scores else None)  # fmt: skip
+        with Store.existing(self.folder, writes=True) as store:
+            store.add_submissions(Path("export"), "Gradescope export", "latest", [one])
+            store.count(store.add_record(made))
+        return self.folder
 
 
 def scores(rows: list[list], questions: Sequence[str] = QUESTIONS) -> str:
@@ -166,24 +152,34 @@ def scores(rows: list[list], questions: Sequence[str] = QUESTIONS) -> str:
     return write([[Number(str(cell)) for cell in line] for line in lines])
 
 
-def put(folder: Path, **files: str | Sequence[tuple]) -> None:
-    """Write files into DIR/gradebook/: `put(folder, canvas=text)` writes canvas.csv.
+def put(folder: Path, **files: str | Sequence[tuple]) -> list[Path]:
+    """Write files beside a class's folder: `put(folder, canvas=text)` writes canvas.csv.
 
     Rows of a file of decisions may be given instead: `put(folder, extensions=[("007", at(60))])`.
     WHY is added to rows that lack a reason.
     """
+    paths = []
     for name, content in files.items():
-        path = folder / "gradebook" / f"{name}.csv"
-        text = content if isinstance(content, str) else _decided(COLUMNS[path.name], content)
+        path = folder.with_name(f"{name}.csv")
+        text = content
+        if not isinstance(content, str):
+            head = COLUMNS[path.name]
+            rows = [[stamp(c) if isinstance(c, datetime) else c for c in row] for row in content]
+            text = write([head, *([*row, *WHY][: len(head)] for row in rows)])
         path.write_text(text, encoding="utf-8", newline="")
+        paths.append(path)
+    return paths
 
 
-def _decided(head: tuple[str, ...], rows: Sequence[tuple]) -> str:
-    """Return a file of decisions as CSV."""
-    cells = [[stamp(c) if isinstance(c, datetime) else c for c in row] for row in rows]
-    return write([head, *([*row, *WHY][: len(head)] for row in cells)])
+def decide(folder: Path, **files: str | Sequence[tuple]) -> int:
+    """Write files, and let the class take them over; return the exit code."""
+    return command("decide", folder, *put(folder, **files))
 
 
 def command(*words: str | Path) -> int:
-    """Run `python -m tools.classroom WORD...` in this process."""
+    """Run `python -m classroom WORD...` in this process."""
     return classroom.main([str(word) for word in words])
+
+
+def read_csv(path: Path) -> list[list[str]]:
+    return list(csv.reader(io.StringIO(path.read_text(encoding="utf-8"), newline="")))

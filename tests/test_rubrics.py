@@ -5,9 +5,9 @@ from fractions import Fraction
 
 import pytest
 
-from tests.classroom.gradebook.building import command
-from tools.classroom.gradebook.cells import parse, table
-from tools.classroom.gradebook.rubrics import CRITERION, MISTAKE, items_of
+from classroom.cells import parse, table
+from tools import rubrics
+from tools.rubrics import CRITERION, MISTAKE, items_of
 
 RUBRIC = r"""
 \begin{rubric}
@@ -40,7 +40,7 @@ def test_items_have_points_where_a_share_is_stated():
 def sheets(tmp_path_factory):
     """Return the sheets of the edition with the most written questions."""
     folder = tmp_path_factory.mktemp("rubrics")
-    assert command("rubrics", "--edition", "cs224n", "--into", folder) == 0
+    assert rubrics.main(["--edition", "cs224n", "--into", str(folder)]) == 0
     return folder
 
 
@@ -53,18 +53,17 @@ def test_each_written_question_has_a_sheet_whose_criteria_share_out_its_points(s
     for path in sheets.glob("*.csv"):
         found = table(parse(path.read_bytes(), path.name, ("points",)),
                       ("points", "description", "kind"))  # fmt: skip
-        kinds = [found.cell(row, "kind") for row in found.rows]
+        kinds = [found.cell(row, "kind") for row in found.rows[1:]]
         assert kinds.count(CRITERION) >= 2 and kinds.count(MISTAKE) >= 2
         with_points += sum(
             found.cell(row, "kind") == MISTAKE and found.cell(row, "points") != ""
-            for row in found.rows
+            for row in found.rows[1:]
         )
-        assert all(found.cell(row, "description") for row in found.rows)
+        assert all(found.cell(row, "description") for row in found.rows[1:])
         number = path.stem.partition("-")[0]
-        for row in found.rows:
+        for row in found.rows[1:]:
             if found.cell(row, "kind") == CRITERION:
                 of_questions[number] += Fraction(found.cell(row, "points"))
-        assert (sheets / f"{path.stem}.html").is_file()
     assert of_questions == {q.number: q.written for q in edition.questions if q.written}
     assert with_points >= 20  # of the common wrong answers
 
@@ -75,11 +74,3 @@ def test_descriptions_are_markdown_with_mathematics_as_gradescope_has_it(sheets)
     for text in texts:
         assert text.count("$$") % 2 == 0
         assert not any(left in text for left in ("\\(", "\\emph", "\\code", "\\item", "RUBRICS"))
-
-
-def test_pages_stand_alone_and_show_formulas(sheets):
-    pages = [path.read_text(encoding="utf-8") for path in sorted(sheets.glob("*.html"))]
-    assert any("<math" in page for page in pages)
-    for page in pages:
-        assert "default-src 'none'" in page and "<h2>Common wrong answers</h2>" in page
-        assert not any(word in page for word in ("<script", "src=", "RUBRICS", "\\emph{"))

@@ -13,6 +13,8 @@ from fractions import Fraction
 
 from autograder.description import Grading
 
+from ..arguments import count
+
 DAY = timedelta(days=1)
 
 
@@ -108,8 +110,3 @@ def _loss(part: Earned, grading: Grading, charged: int) -> tuple[Fraction, str]:
     by_days = f"{count(covered, 'late day')} of the budget" if covered else ""
     by_percent = f"{bare} × {grading.percent_per_day} %" if bare else ""
     return share, f"{words}: {' and '.join(filter(None, (by_days, by_percent)))}"
-
-
-def count(number: int, word: str) -> str:
-    """Return a number with its noun: `1 day`, `2 days`."""
-    return f"{number} {word}{'s' * (number != 1)}"

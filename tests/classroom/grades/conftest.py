@@ -3,8 +3,8 @@
 import pytest
 
 from autograder.description import load_assignment
-from tests.classroom.gradebook.building import ASSIGNMENT, Export, course
-from tools.classroom.gradebook import bookkeeping, sources
+from classroom.grades import book, commands
+from tests.classroom.grades.building import ASSIGNMENT, Class, course
 
 
 @pytest.fixture
@@ -13,16 +13,16 @@ def policy(monkeypatch, tmp_path_factory):
     path = tmp_path_factory.mktemp("description") / "assignment.toml"
     path.write_text(ASSIGNMENT, encoding="utf-8")
     described = load_assignment(path.parent)
-    monkeypatch.setattr(sources, "load_assignment", lambda: described)
+    monkeypatch.setattr(book, "load_assignment", lambda: described)
 
     def set_policy(**grading) -> None:
-        monkeypatch.setattr(bookkeeping, "load_course", lambda: course(**grading))
+        monkeypatch.setattr(commands, "load_course", lambda: course(**grading))
 
     set_policy()
     return set_policy
 
 
 @pytest.fixture
-def export(tmp_path):
-    """Return a Gradescope export to which submissions can be added."""
-    return Export(tmp_path / "download")
+def made(tmp_path, policy):
+    """Return a class to which submissions can be added."""
+    return Class(tmp_path / "class")

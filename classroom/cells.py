@@ -13,14 +13,14 @@ from __future__ import annotations
 import csv
 import io
 import re
-from collections.abc import Collection, Iterable, Sequence
-from dataclasses import dataclass
+from collections.abc import Collection, Iterable, Iterator, Sequence
+from dataclasses import dataclass, field, replace
 from fractions import Fraction
 from pathlib import Path
 
 from grading.errors import UsageError, nearest
 
-from ..submissions import same
+from .submissions import same
 
 GUARDED = re.compile(r"'*[=+\-@\t\r]")
 DELIMITERS = ",;\t"
@@ -53,17 +53,28 @@ class Sheet:
     Attributes:
         name: the file's name, for messages.
         has_bom: whether it begins with a byte order mark, as Excel expects.
-        rows: the rows that aren't blank.
+        rows: the rows that aren't blank; the first one names the columns.
+        columns: the index of each column, by its name in lower case; see `table`.
     """
 
     name: str
     delimiter: str
     has_bom: bool
     rows: tuple[Row, ...]
+    columns: dict[str, int] = field(default_factory=dict)
+
+    def place(self, row: Row) -> str:
+        """Return where a row is, for messages."""
+        return f"{self.name}, line {row.line}"
 
     def fault(self, row: Row, what: str) -> UsageError:
         """Return an exception that names file and line."""
-        return UsageError(f"{self.name}, line {row.line}: {what}")
+        return UsageError(f"{self.place(row)}: {what}")
+
+    def cell(self, row: Row, column: str) -> str:
+        """Return the cell in a column, without blanks around it; "" if there is none."""
+        place = self.columns.get(same(column), len(row.cells))
+        return row.cells[place].strip() if place < len(row.cells) else ""
 
     def number(self, row: Row, column: str, text: str) -> Fraction:
         """Return a number, exactly.
@@ -71,21 +82,23 @@ class Sheet:
         Raises:
             UsageError: if the text isn't a number, or is ambiguous.
         """
-        found = NUMBER.fullmatch(text.strip())
-        if found is None or not (found[2] or found[4]):
+        match = NUMBER.fullmatch(text.strip())
+        if match is None or not (match[2] or match[4]):
             raise self.fault(row, f"{column} = {text!r:.60} should be a number such as 12.5")
-        if found[3] == "," and self.delimiter == ",":
+        if match[3] == "," and self.delimiter == ",":
             raise self.fault(
                 row, f"{column} = {text!r:.60}: a comma separates columns here; write 12.5"
             )
-        value = Fraction(f"{found[2] or 0}.{found[4] or 0}")
-        return -value if found[1] == "-" else value
+        value = Fraction(f"{match[2] or 0}.{match[4] or 0}")
+        return -value if match[1] == "-" else value
+
+
+# Writing ------------------------------------------------------------------------------------------
 
 
 def write(rows: Iterable[Iterable[str | Number]], delimiter: str = ",", bom: bool = False) -> str:
     """Return rows as CSV; texts that a spreadsheet would run as formulas are guarded."""
-    lines = [_line(list(row), delimiter) for row in rows]
-    return BOM * bom + "".join(lines)
+    return BOM * bom + "".join(_line(list(row), delimiter) for row in rows)
 
 
 def _line(cells: list[str | Number], delimiter: str) -> str:
@@ -110,6 +123,9 @@ def guarded(text: str) -> str:
 def unguarded(text: str) -> str:
     """Undo `guarded`."""
     return text[1:] if text.startswith("'") and GUARDED.match(text) else text
+
+
+# Reading ------------------------------------------------------------------------------------------
 
 
 def read(path: Path, known: Collection[str]) -> Sheet:
@@ -138,25 +154,27 @@ def parse(data: bytes, name: str, known: Collection[str]) -> Sheet:
             f"{name}, line {line}: not valid UTF-8; save it as CSV UTF-8 in your spreadsheet"
         ) from None
     has_bom, text = text.startswith(BOM), text.removeprefix(BOM)
-    wanted = {same(column) for column in known}
+    names = {same(column) for column in known}
     said = SEPARATOR.match(text)
     text = text[said.end() :] if said else text
-    delimiter = said[1] if said else max(DELIMITERS, key=lambda each: _fit(text, each, wanted))
+    delimiter = said[1] if said else max(DELIMITERS, key=lambda each: _fit(text, each, names))
     every = _rows(text, delimiter, name, skipped=1 if said else 0)
     rows = tuple(row for row in every if any(map(str.strip, row.cells)))
+    if not rows:
+        raise UsageError(f"{name} is empty; expected the columns {', '.join(known)}")
     return Sheet(name, delimiter, has_bom, rows)
 
 
-def _fit(text: str, delimiter: str, wanted: set[str]) -> tuple[int, int]:
+def _fit(text: str, delimiter: str, names: set[str]) -> tuple[int, int]:
     """Return how well a separator suits the first row: known names, then columns."""
     try:
         first = next(csv.reader(io.StringIO(text, newline=""), delimiter=delimiter), [])
     except csv.Error:
         return 0, 0
-    return len(wanted & {same(cell) for cell in first}), len(first)
+    return len(names & {same(cell) for cell in first}), len(first)
 
 
-def _rows(text: str, delimiter: str, name: str, skipped: int) -> Iterable[Row]:
+def _rows(text: str, delimiter: str, name: str, skipped: int) -> Iterator[Row]:
     reader = csv.reader(io.StringIO(text, newline=""), delimiter=delimiter, strict=True)
     while True:
         line = skipped + reader.line_num + 1
@@ -169,31 +187,8 @@ def _rows(text: str, delimiter: str, name: str, skipped: int) -> Iterable[Row]:
         yield Row(line, tuple(map(unguarded, cells)))
 
 
-@dataclass(frozen=True)
-class Table:
-    """A sheet whose first row names its columns.
-
-    Attributes:
-        columns: the index of each column, by its name in lower case.
-    """
-
-    sheet: Sheet
-    head: Row
-    columns: dict[str, int]
-
-    @property
-    def rows(self) -> tuple[Row, ...]:
-        """The rows below the names."""
-        return self.sheet.rows[1:]
-
-    def cell(self, row: Row, column: str) -> str:
-        """Return the cell in a column, without blanks around it; "" if there is none."""
-        place = self.columns.get(same(column))
-        return row.cells[place].strip() if place is not None and place < len(row.cells) else ""
-
-
-def table(sheet: Sheet, required: Sequence[str], optional: Sequence[str] | None = ()) -> Table:
-    """Return a sheet as a table.
+def table(sheet: Sheet, required: Sequence[str], optional: Sequence[str] | None = ()) -> Sheet:
+    """Return a sheet with its columns by name.
 
     Args:
         optional: further columns that it may have; None: any.
@@ -201,9 +196,7 @@ def table(sheet: Sheet, required: Sequence[str], optional: Sequence[str] | None 
     Raises:
         UsageError: if a column is missing, unknown or duplicated, or a row has too many cells.
     """
-    if not sheet.rows:
-        raise UsageError(f"{sheet.name} is empty; expected the columns {', '.join(required)}")
-    head = sheet.rows[0]
+    head, *rows = sheet.rows
     columns: dict[str, int] = {}
     names = {same(name) for name in (*required, *(optional or ()))}
     for place, cell in enumerate(head.cells):
@@ -220,14 +213,17 @@ def table(sheet: Sheet, required: Sequence[str], optional: Sequence[str] | None 
             raise sheet.fault(
                 head, f"the column {name!r} is missing; expected {', '.join(required)}"
             )
-    for row in sheet.rows[1:]:
+    for row in rows:
         if any(cell.strip() for cell in row.cells[len(head.cells) :]):
             raise sheet.fault(
                 row,
                 f"{len(row.cells)} cells, but only {len(head.cells)} columns; does a cell contain "
                 "a comma, without quotation marks around it?",
             )
-    return Table(sheet, head, columns)
+    return replace(sheet, columns=columns)
+
+
+# Points -------------------------------------------------------------------------------------------
 
 
 def rounded(value: Fraction) -> str:
@@ -239,15 +235,10 @@ def rounded(value: Fraction) -> str:
 
 def shown(value: Fraction) -> str:
     """Return a number for people: exact if that is short, as 12.5, else with two decimals."""
-    return _decimal(value, 4) or rounded(value)
+    return decimal(value, 4) or rounded(value)
 
 
-def shown_exactly(value: Fraction) -> str:
-    """Return the exact number, such as 8.685; as a fraction if it has no finite decimals."""
-    return _decimal(value, 12) or str(value)
-
-
-def _decimal(value: Fraction, places: int) -> str:
+def decimal(value: Fraction, places: int = 12) -> str:
     """Return the exact number, or "" if it needs more decimals than `places`."""
     scaled = value * 10**places
     if scaled.denominator != 1:

@@ -11,7 +11,15 @@ from decimal import Decimal
 
 import pytest
 
-from tests.classroom.gradebook.building import FAULT, Student, at, command, put, record, scores
+from tests.classroom.grades.building import (
+    Student,
+    at,
+    command,
+    decide,
+    put,
+    read_csv,
+    scores,
+)
 
 # name | student ID | address | code, by test (10, 6, 10) | written (4, and 2 of extra credit)
 #   | days from the due date to the code | to the written answers | Canvas's cell | how
@@ -65,14 +73,8 @@ PEOPLE = [Student(*row[:3]) for row in ROWS]
 BEFORE = {"0034": "11.00", "0035": "12.50", "0037": "13.00", "0039": "N/A", "0002": "1.00"}
 
 
-def named(name: str) -> Student:
-    (found,) = [person for person in PEOPLE if person.name == name]
-    return found
-
-
-def hand_in(export) -> None:
-    """Add the table's submissions to an export, a group's only once."""
-    members: list[Student] = []
+def hand_in(made) -> None:
+    """Add the table's submissions to a class, a group's only once."""
     for place, (person, row) in enumerate(zip(PEOPLE, ROWS, strict=True)):
         code = row[3]
         if code == "-" or code.startswith("="):
@@ -82,8 +84,8 @@ def hand_in(export) -> None:
             if not later[3].startswith("="):
                 break
             members.append(other)
-        found = FAULT if code == "fault" else record(*map(float, code.split()))
-        export.add(1000 + place, members, at(float(row[5]) * 1440), found)
+        points = [] if code == "fault" else map(float, code.split())
+        made.add(1000 + place, members, at(float(row[5]) * 1440), *points)
 
 
 def written() -> str:
@@ -122,10 +124,20 @@ def canvas() -> str:
     return text.getvalue()
 
 
-def decide(folder) -> None:
-    """Write what staff decided; students are named by all kinds of IDs."""
-    put(
-        folder,
+@pytest.fixture
+def folder(policy, made):
+    """Return the class's folder; students are named by all kinds of IDs in what staff decided."""
+    policy(
+        grace_minutes=15,
+        late_days=2,
+        percent_per_day=Decimal(10),
+        hard_deadline_days=3,
+        extra_credit_cap=Decimal("1.5"),
+    )
+    hand_in(made)
+    code = decide(
+        made.folder,
+        written=written(),
         extensions=[
             ("0020", at(5 * 1440)),
             ("G21@x.edu", at(1440)),
@@ -143,31 +155,14 @@ def decide(folder) -> None:
         excuses=[("0029",)],
         late_days=[("0014", "1"), ("0015", "2"), ("0016", "5"), ("0031", "2")],
     )
-
-
-@pytest.fixture
-def folder(policy, export, tmp_path):
-    policy(
-        grace_minutes=15,
-        late_days=2,
-        percent_per_day=Decimal(10),
-        hard_deadline_days=3,
-        extra_credit_cap=Decimal("1.5"),
-    )
-    hand_in(export)
-    made = export.into(tmp_path / "class")
-    decide(made)
-    put(made, written=written(), canvas=canvas())
-    return made
-
-
-def read_csv(path) -> list[list[str]]:
-    return list(csv.reader(io.StringIO(path.read_text(encoding="utf-8"), newline="")))
+    assert code == 0
+    return made.folder
 
 
 def test_every_cell_of_canvas_csv_is_as_computed_by_hand(folder, capsys):
-    assert command("gradebook", folder, "--assignment", "Problem Set 5") == 0
-    before, after = list(csv.reader(io.StringIO(canvas()))), read_csv(folder / "grades/canvas.csv")
+    (template,) = put(folder, canvas=canvas())
+    assert command("grades", folder, "--canvas", template, "--assignment", "Problem Set 5") == 0
+    before, after = read_csv(template), read_csv(folder / "grades/canvas.csv")
     assert after[0] == ["Student", "ID", "SIS User ID", "SIS Login ID", "Section",
                         "Problem Set 5 (12)"]  # fmt: skip
     assert after[1:3] == [[""] * 6, ["    Points Possible", "", "", "", "", "30.00"]]

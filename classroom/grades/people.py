@@ -1,9 +1,9 @@
-"""Matches the people in the sources of a gradebook.
+"""Matches the people in the sources of grades.
 
-Two mentions belong to the same person if they share a Canvas ID, a student ID, a login or an e-mail
-address, or if people.csv says so. A contradiction, such as one address with two student IDs, is an
-error that names both. Everybody else is matched by login and address (`ada` and `ada@x.edu`, if
-x.edu is most students' domain), then by name, provided that only one person in each source comes
+Two mentions belong to the same person if they share a platform's ID, a student ID, a login or an
+e-mail address, or if people.csv says so. A contradiction, such as one address with two student IDs,
+is an error that names both. Everybody else is matched by login and address (`ada` and `ada@x.edu`,
+if x.edu is most students' domain), then by name, provided that only one person in each source comes
 into question and that no ID speaks against it. Both kinds of matches are noted.
 """
 
@@ -19,13 +19,13 @@ from grading import printable
 from grading.errors import UsageError
 
 from ..submissions import same
-from .handed import Handed
 
 # Canvas exports a name that begins with = as a formula that shows it.
 AS_FORMULA = re.compile(r'="(.*)"', re.DOTALL)
-SOURCES = ("coding", "written", "canvas")
-# What identifies a person. In most courses, Canvas's SIS User ID is the student ID.
-STRONG = {"canvas": "canvas", "sid": "sid", "sis": "sid", "email": "email", "login": "email"}
+SOURCES = CODING, WRITTEN, CANVAS, MOODLE = "coding", "written", "canvas", "moodle"
+# What identifies a person. In most courses, Canvas's SIS User ID is the student ID; a login may be
+# an address or a student ID.
+STRONG = {"sis": ("sid",), "login": ("email", "sid")}
 
 
 @dataclass(frozen=True)
@@ -33,9 +33,9 @@ class Mention:
     """What a source says about somebody.
 
     Attributes:
-        source: "canvas", "coding" or "written".
+        source: one of SOURCES.
         where: the place, for messages: "canvas.csv, line 7".
-        ids: (kind, value) with kinds "canvas", "sid", "sis", "email", "login".
+        ids: (kind, value) with the kinds "key", "canvas", "moodle", "sid", "sis", "email", "login".
         said: what else the source says about this person.
     """
 
@@ -51,16 +51,36 @@ class Mention:
 
     @property
     def keys(self) -> set[tuple[str, str]]:
-        """The IDs in a normal form, for comparisons; a login may be a student ID."""
-        logins = {("sid", same(value)) for kind, value in self.ids if kind == "login"}
-        return logins | {(STRONG[kind], same(value)) for kind, value in self.ids}
+        """The IDs in a normal form, for comparisons."""
+        return {(k, same(value)) for kind, value in self.ids for k in STRONG.get(kind, (kind,))}
+
+    @property
+    def names(self) -> set[str]:
+        """The name in normal forms, or nothing."""
+        return {same(self.name), plain_name(self.name)} - {""}
+
+    @property
+    def submissions(self) -> set[str]:
+        """The submission; Gradescope's pages show only its number."""
+        text = same(self.said.submission) if self.source in (CODING, WRITTEN) else ""
+        return {text, text.removeprefix("submission_")} - {""}
+
+    @property
+    def words(self) -> set[str]:
+        """Everything that may mean this mention."""
+        return {value for _, value in self.keys} | self.names | self.submissions
 
 
 @dataclass(eq=False)
 class Person:
-    """Somebody whom at least one source mentions."""
+    """Somebody whom at least one source mentions.
+
+    Attributes:
+        preferred: what somebody handed in that counts, by people.csv, if times don't tell.
+    """
 
     mentions: list[Mention] = field(default_factory=list)
+    preferred: list[Mention] = field(default_factory=list)
 
     @property
     def name(self) -> str:
@@ -110,12 +130,8 @@ class Alias:
     other: str
 
 
-class Unclear(Exception):
-    """A text means nobody, or may mean several people; `str()` says which."""
-
-
 class Directory:
-    """Finds the people that a text means, in all files of the gradebook and for `explain`.
+    """Finds the people that a text means, in all files of decisions and for `--explain`.
 
     A text may be a submission, which means everybody in its group, or any ID or address of one
     person. What may mean two people is refused, whatever kinds of IDs these are.
@@ -132,10 +148,10 @@ class Directory:
         self._stripped: dict[str, list[Person]] = defaultdict(list)  # IDs without leading zeros
         for person in people:
             ids = {value for _, value in person.keys}
-            by_name = {each for m in person.mentions for each in (same(m.name), plain_name(m.name))}
-            for submission in _submissions(person):
+            by_name = {name for m in person.mentions for name in m.names}
+            for submission in {text for m in person.mentions for text in m.submissions}:
                 self._groups[submission].append(person)
-            for text in ids | (by_name - {""} if names else set()):
+            for text in ids | (by_name if names else set()):
                 self._single[text].append(person)
             for text in {text.lstrip("0") for text in ids if text.isdecimal()} - ids:
                 self._stripped[text].append(person)
@@ -143,34 +159,47 @@ class Directory:
             ", e-mail address or full name" if names else " or e-mail address"
         )
 
-    def find(self, text: str) -> list[Person]:
+    def find(self, text: str, where: str = "") -> list[Person]:
         """Return the person, or the members of the group.
 
+        Args:
+            where: what a message begins with.
+
         Raises:
-            Unclear: if it means nobody, or may mean other people as well.
+            UsageError: if it means nobody, or may mean other people as well.
         """
-        wanted = same(text)
-        group = self._groups.get(wanted, [])
-        single, stripped = self._single.get(wanted, []), self._stripped.get(wanted, [])
+        key = same(text)
+        group, single = self._groups.get(key, []), self._single.get(key, [])
+        stripped = self._stripped.get(key, [])
         readings = [members for members in (group, single, stripped) if members]
         everybody = list({id(p): p for members in readings for p in members}.values())
         if len(single) > 1 or any(len(members) < len(everybody) for members in readings):
-            raise Unclear(_several(text, everybody))
+            raise _several(text, everybody, where)
         if stripped and not group and not single:
             labels = ", ".join(person.label for person in stripped)
-            raise Unclear(
-                f"{text!r:.60} matches nobody, but {labels} would match with leading zeros: did a "
-                "spreadsheet remove them?"
+            raise UsageError(
+                f"{where}{text!r:.60} matches nobody, but {labels} would match with leading zeros: "
+                "did a spreadsheet remove them?"
             )
         if not everybody:
-            raise Unclear(f"{text!r:.60} matches no {self._kinds}")
+            raise UsageError(f"{where}{text!r:.60} matches no {self._kinds}")
         return everybody
 
+    def only(self, text: str, where: str = "") -> Person:
+        """Return the one person that a text means.
 
-def _submissions(person: Person) -> set[str]:
-    """Return the submissions of a person; Gradescope's pages show only their numbers."""
-    said = {same(m.said.submission) for m in person.mentions if isinstance(m.said, Handed)}
-    return {each for text in said for each in (text, text.removeprefix("submission_"))} - {""}
+        Raises:
+            UsageError: if it means nobody, or several people.
+        """
+        people = self.find(text, where)
+        if len(people) > 1:
+            raise _several(text, people, where)
+        return people[0]
+
+
+def _several(text: str, people: list[Person], where: str) -> UsageError:
+    labels = ", ".join(person.label for person in people)
+    return UsageError(f"{where}{text!r:.60} may mean any of {labels}: use another ID")
 
 
 def join(
@@ -185,23 +214,24 @@ def join(
     by_key: dict[tuple[str, str], Person] = {}
     for mention in mentions:
         known = (by_key[key] for key in sorted(mention.keys) if key in by_key)
-        found = {id(person): person for person in known}
         person = Person([mention])
-        for other in found.values():
+        for other in {id(each): each for each in known}.values():
             _merge(other, person)
             people.remove(other)
         people.append(person)
         by_key |= dict.fromkeys(person.keys, person)
     for alias in aliases:
-        _apply(alias, people)
+        directory = Directory(people, names=True)
+        one = directory.only(alias.one, f"{alias.where}: ")
+        other = directory.only(alias.other, f"{alias.where}: ")
+        other.preferred += [m for m in one.of(CODING) if same(alias.one) in m.words]
+        if one is not other:
+            _merge(one, other)
+            people.remove(one)
     notes: list[str] = []
     domain = _domain(people)
-    for key_of, words in (
-        (lambda person: _local(person, domain), "login and address"),
-        (_names, "name"),
-    ):
-        people, more = _weakly_joined(people, key_of, words)
-        notes += more
+    people = _weakly_joined(people, lambda p: _local(p, domain), "login and address", notes)
+    people = _weakly_joined(people, _plain_names, "name", notes)
     for person in people:
         person.mentions.sort(key=lambda mention: SOURCES.index(mention.source))
     _refuse_contradictions(people)
@@ -212,63 +242,31 @@ def _merge(other: Person, person: Person) -> None:
     """Add the mentions of `other` to `person`.
 
     Raises:
-        UsageError: if one source mentions both. (Several submissions in the class's folder are
-            dealt with later, since --latest may choose.)
+        UsageError: if one source mentions both. (Which of several submissions counts is decided
+            later.)
     """
-    for twice in sorted(other.sources & person.sources - {"coding"}):
-        raise _two(other.of(twice)[0], person.of(twice)[0])
+    for twice in sorted(other.sources & person.sources - {CODING}):
+        both = (other.of(twice)[0], person.of(twice)[0])
+        places = " and ".join(sorted(f"{m.where} ({printable.line(m.name, 60)})" for m in both))
+        raise UsageError(
+            f"two records for one person: {places} share an ID or an e-mail address; correct or "
+            "remove one of them"
+        )
     person.mentions[:0] = other.mentions
-
-
-def _apply(alias: Alias, people: list[Person]) -> None:
-    try:
-        one, other = (only(Directory(people), text) for text in (alias.one, alias.other))
-    except Unclear as unclear:
-        raise UsageError(f"{alias.where}: {unclear}") from None
-    if one is not other:
-        _merge(one, other)
-        people.remove(one)
-
-
-def only(directory: Directory, text: str) -> Person:
-    """Return the one person that a text means.
-
-    Raises:
-        Unclear: if it means nobody, or several people.
-    """
-    found = directory.find(text)
-    if len(found) > 1:
-        raise Unclear(_several(text, found))
-    return found[0]
-
-
-def _several(text: str, people: list[Person]) -> str:
-    labels = ", ".join(person.label for person in people)
-    return f"{text!r:.60} may mean any of {labels}: use another ID"
 
 
 def _domain(people: list[Person]) -> str:
     """Return the domain of most addresses: only there, `ada@domain` may have the login `ada`."""
-    addresses = {same(value) for p in people for m in p.mentions for _, value in m.ids}
+    addresses = {value for p in people for _, value in p.keys}
     domains = Counter(a.partition("@")[2] for a in sorted(addresses) if "@" in a)
     return domains.most_common(1)[0][0] if domains else ""
-
-
-def _two(*mentions: Mention) -> UsageError:
-    places = " and ".join(sorted(f"{m.where} ({printable.line(m.name, 60)})" for m in mentions))
-    return UsageError(
-        f"two records for one person: {places} share an ID or an e-mail address; correct or remove "
-        "one of them"
-    )
 
 
 def _refuse_contradictions(people: list[Person]) -> None:
     """Refuse people with two student IDs, if the sources use the same kind of student ID."""
     one_kind = _agreeing(people)
     for person in people:
-        for kinds in (("sid",), ("sid", "sis")):
-            if kinds == ("sid", "sis") and not one_kind:
-                continue
+        for kinds in (("sid",), ("sid", "sis")) if one_kind else (("sid",),):
             said = {same(m.value(*kinds)): m for m in person.mentions if m.value(*kinds)}
             if len(said) > 1:
                 one, other, *_ = said.values()
@@ -282,7 +280,7 @@ def _refuse_contradictions(people: list[Person]) -> None:
 def _agreeing(people: list[Person]) -> bool:
     """Return whether Canvas's SIS User IDs are the student IDs of the other sources."""
     return any(
-        {same(m.value("sis")) for m in person.of("canvas")}
+        {same(m.value("sis")) for m in person.of(CANVAS)}
         & {same(m.value("sid")) for m in person.mentions if m.value("sid")}
         for person in people
     )
@@ -290,31 +288,26 @@ def _agreeing(people: list[Person]) -> bool:
 
 def _local(person: Person, domain: str) -> set[str]:
     """Return the logins, and the part before the @ of addresses in a domain."""
-    addresses = (
-        same(value).partition("@")
-        for mention in person.mentions
-        for kind, value in mention.ids
-        if kind in ("email", "login")
-    )
+    addresses = (value.partition("@") for kind, value in person.keys if kind == "email")
     return {local for local, _, at in addresses if at in ("", domain)}
 
 
-def _names(person: Person) -> set[str]:
+def _plain_names(person: Person) -> set[str]:
     return {plain_name(mention.name) for mention in person.mentions} - {""}
 
 
 def plain_name(name: str) -> str:
     """Return a name in a normal form, in which `Byron, Ada` is `Ada Byron`."""
-    shown = AS_FORMULA.fullmatch(name.strip())
-    name = shown[1] if shown else name
+    formula = AS_FORMULA.fullmatch(name.strip())
+    name = formula[1] if formula else name
     last, comma, first = name.partition(",")
     return same(f"{first} {last}" if comma and "," not in first else name)
 
 
 def _weakly_joined(
-    people: list[Person], key_of: Callable[[Person], set[str]], words: str
-) -> tuple[list[Person], list[str]]:
-    """Join people who share a key, if it can only mean one person."""
+    people: list[Person], key_of: Callable[[Person], set[str]], words: str, notes: list[str]
+) -> list[Person]:
+    """Join people who share a key, if it can only mean one person; add notes."""
     buckets: dict[str, list[Person]] = defaultdict(list)
     for person in people:
         for key in key_of(person):
@@ -322,7 +315,7 @@ def _weakly_joined(
     one_kind = _agreeing(people)
     sources = {source for person in people for source in person.sources}
     gone: set[int] = set()
-    joined, notes = [], []
+    joined = []
     for several in buckets.values():
         # People who are in all sources are complete, and don't take part.
         several = [p for p in several if id(p) not in gone and p.sources != sources]
@@ -334,11 +327,12 @@ def _weakly_joined(
             continue
         first, *others = several
         first.mentions += [mention for other in others for mention in other.mentions]
+        first.preferred += [mention for other in others for mention in other.preferred]
         gone |= {id(other) for other in others}
         joined.append(first.label)
     if joined:
         notes.append(f"matched only by {words}: {', '.join(joined)}")
-    return [person for person in people if id(person) not in gone], notes
+    return [person for person in people if id(person) not in gone]
 
 
 def _could_be_one(several: list[Person], one_kind: bool, words: str) -> bool:
@@ -346,7 +340,7 @@ def _could_be_one(several: list[Person], one_kind: bool, words: str) -> bool:
     sources = [source for person in several for source in person.sources]
     if len(sources) != len(set(sources)):
         return False
-    kinds = [("sid", "sis") if one_kind else ("sid",), ("canvas",)]
+    kinds = [("sid", "sis") if one_kind else ("sid",), ("canvas",), ("moodle",)]
     kinds += [("email", "login")] if words == "name" else []
     for each in kinds:
         values = {same(m.value(*each)) for p in several for m in p.mentions if m.value(*each)}

@@ -2,12 +2,14 @@
 
 import pytest
 
+from classroom.grades.people import Alias, Mention, join, plain_name
+from classroom.grades.work import Work
 from grading.errors import UsageError
-from tools.classroom.gradebook.people import Alias, Mention, join, plain_name
 
 
 def said(source: str, name: str, **ids: str) -> Mention:
-    return Mention(source, f"{source} {name}", name, tuple(ids.items()))
+    work = Work(source, f"{source} {name}")
+    return Mention(source, f"{source} {name}", name, tuple(ids.items()), work)
 
 
 def groups(*mentions: Mention, aliases=()) -> list[list[str]]:
@@ -124,8 +126,8 @@ def test_people_csv_joins_and_refuses_what_it_cant():
                 said("canvas", "S", sis="6")]  # fmt: skip
     joined = groups(*mentions, aliases=[Alias("people.csv, line 2", "BO@mail.com", "5")])
     assert joined == [["canvas R, Robert", "coding Bo"], ["canvas S"]]
-    with pytest.raises(UsageError, match="line 2: 'bo' matches no submission, student ID or e"):
-        join(mentions, [Alias("people.csv, line 2", "bo", "5")])
+    with pytest.raises(UsageError, match="line 2: 'b' matches no submission, student ID, e"):
+        join(mentions, [Alias("people.csv, line 2", "b", "5")])
     with pytest.raises(UsageError, match="two records for one person"):
         join(mentions, [Alias("people.csv, line 2", "6", "5")])
 

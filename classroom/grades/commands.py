@@ -1,0 +1,273 @@
+"""The commands `grades DIR` and `decide DIR FILE.csv...`."""
+
+from __future__ import annotations
+
+import argparse
+from collections.abc import Iterable, Iterator
+from dataclasses import astuple, fields
+from datetime import datetime
+from fractions import Fraction
+from pathlib import Path
+
+from autograder.description import load_course
+from grading import printable
+from grading.errors import UsageError, nearest
+from grading.results import write_atomically
+from grading.verdicts import ExitCode
+
+from .. import cells
+from ..arguments import Commands, add_command, add_folder, count
+from ..cells import Number, decimal, rounded, shown
+from ..store import Store, refuse_project
+from . import decisions, written
+from .book import EXCUSED, GRADED, INCOMPLETE, STATES, WITHHELD, ZERO, Book, Grade, read_book
+from .decisions import COLUMNS, Decision
+from .people import Directory
+from .rosters import read_canvas, read_moodle
+from .work import natural
+
+INTO = "grades"
+SAME_S = 60  # by how many seconds Gradescope's lateness may differ from ours
+DECIDED = (
+    "exit codes: 0 done, 1 stored, but `grades` refuses it as things are, 2 wrong usage or bad "
+    "input: nothing is stored, 3 DIR can't be written, 130 interrupted"
+)
+
+
+def add_to(commands: Commands) -> None:
+    """Add the commands."""
+    decide = add_command(
+        commands,
+        "decide",
+        run_decide,
+        "store decisions of staff, and scores of written answers",
+        f"Store files in the class: Gradescope's CSV of the written assignment's scores, and "
+        f"{', '.join(COLUMNS)}. A file replaces what the class has from an earlier one of its "
+        "kind.",
+        DECIDED,
+    )
+    add_folder(decide)
+    decide.add_argument("files", type=Path, nargs="+", metavar="FILE.csv", help="what to store")
+    grades = add_command(
+        commands,
+        "grades",
+        run_grades,
+        "combine coding scores, written scores and decisions, and write grades",
+        "Make the class's grades from its results and decisions, by the policy [grading] in "
+        f"course.toml. Files are written to DIR/{INTO}/, except for FILE.",
+    )
+    add_folder(grades)
+    grades.add_argument(
+        "--csv",
+        type=Path,
+        metavar="FILE",
+        help=f"where to write one line a student; default: DIR/{INTO}/grades.csv",
+    )
+    grades.add_argument(
+        "--canvas",
+        type=Path,
+        metavar="TEMPLATE",
+        help=f"your export of Canvas's gradebook; DIR/{INTO}/canvas.csv is for its import",
+    )
+    grades.add_argument(
+        "--assignment",
+        metavar="TITLE",
+        help="the title or number of the assignment in Canvas; default: the only one",
+    )
+    grades.add_argument(
+        "--moodle",
+        type=Path,
+        metavar="WORKSHEET",
+        help=f"Moodle's grading worksheet; DIR/{INTO}/moodle.csv is for its import",
+    )
+    grades.add_argument(
+        "--explain",
+        metavar="STUDENT",
+        help="only show each step in the calculation of a grade, with its source: a submission, a "
+        "student ID, an e-mail address or a full name",
+    )
+
+
+# decide -------------------------------------------------------------------------------------------
+
+
+def run_decide(asked: argparse.Namespace) -> int:
+    """Store the files, all or none of them."""
+    due = load_course().dates.due
+    with Store.existing(asked.folder, writes=True) as store, store.transaction():
+        said = [f"{path.name}: {_store(store, path, due)}" for path in asked.files]
+        for line in said:
+            store.note(f"decide {line}")
+            print(printable.line(line))
+        try:
+            read_book(store, load_course()).grades()
+        except UsageError as error:
+            print(f"note: `grades` refuses this, unless --canvas or --moodle helps: {error}")
+            return ExitCode.FAILED
+    return ExitCode.OK
+
+
+def _store(store: Store, path: Path, due: datetime) -> str:
+    """Replace what the class has of a file's kind; return how much that is, in words.
+
+    Raises:
+        UsageError: if the file is none of those that are known, or has a mistake.
+    """
+    name = path.name
+    sheet = cells.read(path, COLUMNS.get(name, written.SCORES))
+    if name in COLUMNS:
+        kind = decisions.DECISIONS[name][0]
+        rows = decisions.read_decisions(sheet, due)
+        columns = [field.name for field in fields(Decision)]
+        store.db.execute("DELETE FROM decisions WHERE kind = ?", (kind,))
+        store.db.executemany(_insert("decisions", columns), map(astuple, rows))
+        return count(len(rows), "row")
+    if "Total Score" not in sheet.rows[0].cells:
+        raise UsageError(f"{path}: unknown file{nearest(name, ('written.csv', *COLUMNS))}")
+    scores = written.read_scores(sheet)
+    store.db.execute("DELETE FROM written")
+    for row in scores:
+        store.db.execute(_insert("written", list(row)), (*row.values(),))
+    return count(len({row["place"] for row in scores}), "row") + " of written scores"
+
+
+def _insert(table: str, columns: list[str]) -> str:
+    return f"INSERT INTO {table} ({', '.join(columns)}) VALUES ({', '.join('?' * len(columns))})"
+
+
+# grades -------------------------------------------------------------------------------------------
+
+
+def run_grades(asked: argparse.Namespace) -> int:
+    """Write the grades; print notes on everything unusual, then a summary."""
+    if asked.assignment and not asked.canvas:
+        raise UsageError("--assignment needs an export from Canvas: --canvas TEMPLATE")
+    rosters = [read_canvas(asked.canvas, asked.assignment)] if asked.canvas else []
+    rosters += [read_moodle(asked.moodle)] if asked.moodle else []
+    with Store.existing(asked.folder) as store:
+        people = [mention for roster in rosters for mention in roster.students]
+        book = read_book(store, load_course(), people)
+        folder = store.path
+    if asked.explain:
+        person = Directory(book.people, names=True).only(asked.explain)
+        for line in explanation(book.grade(person), book):
+            print(printable.line(line))
+        return ExitCode.OK
+    grades = book.grades()
+    notes = [*book.notes, *_times(book, grades), *_open(grades)]
+    texts = {asked.csv or folder / INTO / "grades.csv": as_csv(book, grades)}
+    for roster in rosters:
+        text, more = roster.filled(grades, book.most)
+        texts[folder / INTO / f"{roster.source}.csv"] = text
+        notes += more
+    _write(folder, texts)
+    for note in notes:
+        print(f"note: {printable.line(note)}")
+    print(_summary(grades, len(notes)))
+    for path in texts:
+        print(path)
+    return ExitCode.OK
+
+
+def _write(folder: Path, texts: dict[Path, str]) -> None:
+    for path, text in texts.items():
+        refuse_project(path.resolve().parent)
+        try:
+            if path.parent == folder / INTO:
+                path.parent.mkdir(mode=0o700, exist_ok=True)
+            write_atomically(path, text)
+        except OSError as error:
+            raise UsageError(f"{path} can't be written: {error.strerror}") from None
+
+
+def _times(book: Book, grades: Iterable[Grade]) -> Iterator[str]:
+    """Yield notes on times that are unknown, or that don't agree with Gradescope's lateness."""
+    unknown = other = 0
+    for grade in grades:
+        extended = (decisions.EXTENSION, "") in book.decided.get(id(grade.person), {})
+        for one in grade.work.values():
+            unknown += bool(one.submission) and one.time is None and one.late_by is None
+            if one.time is not None and one.late_by is not None and not extended:
+                ours = max(0.0, one.time.timestamp() - book.due.timestamp())
+                other += abs(ours - one.late_by.total_seconds()) > SAME_S
+    if unknown:
+        yield (
+            f"{count(unknown, 'submission')} without a time: counted as on time unless marked as "
+            "late"
+        )
+    if other:
+        yield (
+            f"{count(other, 'written submission')} with a different lateness on Gradescope: does "
+            "the assignment have another due date there, or extensions that extensions.csv lacks?"
+        )
+
+
+def _open(grades: Iterable[Grade]) -> list[str]:
+    """Return who has no grade and why, except for people who are only on a roster."""
+    return [
+        f"{grade.state}: {grade.person.label}: {grade.why}"
+        for grade in grades
+        if grade.state in (WITHHELD, EXCUSED) or (grade.state == INCOMPLETE and grade.work)
+    ]
+
+
+def _summary(grades: list[Grade], notes: int) -> str:
+    states = [grade.state for grade in grades]
+    counted = [f"{states.count(state)} {state}" for state in STATES if state in states]
+    people = "person" if len(grades) == 1 else "people"
+    return f"{len(grades)} {people}: {', '.join(counted)}; {count(notes, 'note')}"
+
+
+def explanation(grade: Grade, book: Book) -> list[str]:
+    """Return the lines of an explanation."""
+    places = ", ".join(dict.fromkeys(mention.where for mention in grade.person.mentions))
+    lines = [f"{grade.person.label}: {places}"]
+    lines += [f"  {remark}" for remark in grade.remarks]
+    lines += [f"  {shown(s.points):>8}  {s.what}  [{s.source}]" for s in grade.steps]
+    if grade.settled is not None:
+        total, exact = grade.settled.total, ""
+        if Fraction(rounded(total)) != total:
+            exact = f", {decimal(total) or total} before rounding"
+        lines.append(f"  {rounded(total):>8}  of {shown(book.most)}{exact}")
+    if grade.state != GRADED:
+        lines.append(f"  {grade.state}, so no points are exported: {grade.why}")
+    return lines
+
+
+# One line a student -------------------------------------------------------------------------------
+
+
+def as_csv(book: Book, grades: list[Grade]) -> str:
+    """Return a row for each person: points by part and question, lateness, total, reason."""
+    found = {
+        (part, item.group or item.id)
+        for grade in grades
+        for part, work in grade.work.items()
+        for item in work.items
+        if item.id != part
+    }
+    questions = sorted(found, key=lambda each: (each[0], natural(each[1])))
+    head = ["name", "sid", "email", "submissions", "state", "total", "most"]
+    head += [*book.parts, *(f"days_late_{part}" for part in book.parts), "late_days_charged"]
+    head += ["lost_late", "lost_over_cap", *(f"{part} {name}" for part, name in questions), "why"]
+    rows: list[list[str | Number]] = [list(head)]
+    rows += [_row(book, grade, questions) for grade in grades]
+    return cells.write(rows)
+
+
+def _row(book: Book, grade: Grade, questions: list[tuple[str, str]]) -> list[str | Number]:
+    person, settled = grade.person, grade.settled if grade.state == GRADED else None
+    submissions = " ".join(one.submission for one in grade.work.values() if one.submission)
+    row: list[str | Number] = [person.name, person.sid, person.email, submissions, grade.state]
+    row += [_number(grade.total), _number(book.most)]
+    row += [_number(grade.points_of(part)) for part in book.parts]
+    row += [Number(str(grade.days.get(part, ""))) for part in book.parts]
+    row += [Number(str(settled.charged)) if settled else ""]
+    row += [_number(sum((late.points for late in settled.late), ZERO) if settled else None)]
+    row += [_number(settled.over_cap if settled else None)]
+    row += [_number(grade.points_of(*each)) for each in questions]
+    return [*row, grade.why]
+
+
+def _number(value: Fraction | None) -> str | Number:
+    return Number(rounded(value)) if value is not None else ""

@@ -1,0 +1,287 @@
+"""Fills in the instructor's own export of Canvas's gradebook, or Moodle's grading worksheet.
+
+They are rosters, too. How Canvas imports a file can be read in its source,
+lib/gradebook_importer.rb. It finds a student by ID, SIS User ID, login and name, in this order. It
+finds an assignment by the number at the end of a column's title, and creates a new one if there is
+no number. It drops columns whose titles contain `Final Score` and the like, and columns that are
+read only. It reads 12,5 as 12.5. An empty cell deletes a score.
+
+The file for Canvas has the columns that identify students, and one assignment, so importing it
+can't change anything else. Moodle's has all its columns. A cell for which we have no grade is
+written as it was exported.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable
+from dataclasses import dataclass, replace
+from fractions import Fraction
+from pathlib import Path
+
+from grading.errors import UsageError
+
+from .. import cells
+from ..cells import Number, Row, Sheet, rounded, shown
+from ..moodle import FIELDS
+from .book import EXCUSED, INCOMPLETE, WITHHELD, Grade
+from .people import CANVAS, MOODLE, Mention
+
+STUDENT = ("Student", "LastName", "FirstName", "ID", "SIS User ID", "SIS Login ID",
+           "Integration ID", "Root Account", "Section")  # fmt: skip
+# Canvas's importer doesn't take a column for an assignment if its title contains one of these.
+DROPPED = ("Current Score", "Current Points", "Current Grade", "Final Score", "Final Points",
+           "Final Grade", "Override Score", "Override Grade", "Override Status")  # fmt: skip
+TITLED = re.compile(r"(.*)\s\(([0-9]+)\)", re.DOTALL)
+POINTS = "Points Possible"
+# A row with nothing else says that grades are posted by hand.
+POSTING = re.compile(r"\s*(Muted|Manual Posting.*)?\s*", re.IGNORECASE)
+READ_ONLY = re.compile(r"read\s+only")
+EXCUSED_THERE, NOT_ASSIGNED, NO_SCORE = "EX", "N/A", "-"
+IDENTIFIER, GRADE, MAXIMUM = "Identifier", "Grade", "Maximum Grade"  # Moodle's columns
+CHANGEABLE = "Grade can be changed"
+
+
+@dataclass(frozen=True)
+class Roster:
+    """An export that is to be filled in.
+
+    Attributes:
+        source: "canvas" or "moodle".
+        students: a mention of each student; what it said is the row.
+        kept: the indices of the columns that are written.
+        column: the index of the column of grades.
+        points: the row and column with the maximum points, if there are any.
+    """
+
+    source: str
+    sheet: Sheet
+    students: tuple[Mention, ...]
+    kept: tuple[int, ...]
+    column: int
+    points: tuple[Row, int] | None
+
+    def filled(self, grades: Iterable[Grade], most: Fraction) -> tuple[str, list[str]]:
+        """Return the file to import, and a line about everything surprising in it.
+
+        Args:
+            most: the maximum points, without extra credit.
+
+        Raises:
+            UsageError: if a cell has something that the platform doesn't export.
+        """
+        notes = self._points_differ(most)
+        by_row = {id(m.said): grade for grade in grades for m in grade.person.of(self.source)}
+        students = {id(mention.said) for mention in self.students}
+        rows: list[list[str | Number]] = []
+        for row in self.sheet.rows:
+            new: list[str | Number] = [Number(c) if c == NO_SCORE else c for c in row.cells]
+            if id(row) in students:
+                new[self.column], note = self._cell(row, by_row.get(id(row)))
+                notes += [f"{self.sheet.place(row)}: {note}"] if note else []
+            elif self.points and row is self.points[0]:
+                new[self.column] = Number(row.cells[self.column])
+            rows.append([new[place] for place in self.kept])
+        return cells.write(rows, self.sheet.delimiter, self.sheet.has_bom), notes
+
+    def _cell(self, row: Row, grade: Grade | None) -> tuple[str | Number, str]:
+        """Return the new content of a cell, and a note or ""."""
+        before = row.cells[self.column].strip()
+        before = "" if before == NO_SCORE else before
+        is_excused, platform = before.upper() == EXCUSED_THERE, self.source.capitalize()
+        if before not in ("", NOT_ASSIGNED) and not is_excused:
+            self._number(row, self.column)
+        kept = Number(before)
+        if grade is None:
+            return kept, ""
+        label = grade.person.label
+        if before == NOT_ASSIGNED or self.sheet.cell(row, CHANGEABLE).lower() == "no":
+            known = grade.state != INCOMPLETE or bool(grade.work)
+            said = f"not assigned to {label} in {platform}: N/A is kept"
+            if before != NOT_ASSIGNED:
+                said = f"{platform} doesn't allow a change for {label}: {before or '-'} is kept"
+            return kept, said if known else ""
+        if grade.state == WITHHELD or (grade.state == EXCUSED and self.source == MOODLE):
+            return "", ""
+        if grade.state == EXCUSED:
+            return EXCUSED_THERE, ""
+        if grade.total is None:
+            return kept, ""
+        number = rounded(grade.total)
+        if is_excused:
+            said = f"{label} has EX in {platform}, but {number} in the gradebook: EX is kept"
+            return kept, said
+        comma = self._mark == "," and self.sheet.delimiter != ","
+        return Number(number.replace(".", ",") if comma else number), ""
+
+    def _points_differ(self, most: Fraction) -> list[str]:
+        if self.points is None or not self.points[0].cells[self.points[1]].strip():
+            return []
+        there = self._number(*self.points)
+        if there == most:
+            return []
+        return [
+            f"the assignment is worth {shown(there)} points in {self.source.capitalize()}, but "
+            f"{shown(most)} in the gradebook"
+        ]
+
+    @property
+    def _mark(self) -> str:
+        """The usual decimal mark, which depends on the platform's language."""
+        numbers = [row.cells[self.column].strip() for row in self.sheet.rows[1:]]
+        numbers += [self.points[0].cells[self.points[1]].strip()] if self.points else []
+        elsewhere = self.sheet.delimiter != "," and any("," in number for number in numbers)
+        return "," if elsewhere or "," in map(_mark_of, numbers) else "."
+
+    def _number(self, row: Row, place: int) -> Fraction:
+        """Return the number in a cell, perhaps with thousands separators.
+
+        Raises:
+            UsageError: if it isn't one.
+        """
+        text = row.cells[place].strip()
+        mark = _mark_of(text) or self._mark
+        separators = ",.\u202f\xa0 '’".replace(mark, "")
+        plain = re.sub(f"(?<=[0-9])[{separators}](?=[0-9]{{3}}(?![0-9]))", "", text)
+        if not re.fullmatch(rf"[+-]?([0-9]{{1,9}}(\{mark}[0-9]*)?|\{mark}[0-9]+)", plain):
+            column = POINTS if POINTS in row.cells[0] else self.sheet.rows[0].cells[place]
+            raise self.sheet.fault(
+                row, f"{column} = {text!r:.60} should be a number such as 12{mark}5"
+            )
+        return Fraction(plain.replace(mark, "."))
+
+
+def _mark_of(number: str) -> str:
+    """Return a number's decimal mark; "" if it has none, or perhaps a thousands separator."""
+    marks = re.findall("[,.]", number)
+    if not marks:
+        return ""
+    if marks.count(marks[-1]) > 1:  # 1,234,567
+        return "." if marks[-1] == "," else ","
+    after = number.rpartition(marks[-1])[2]
+    return marks[-1] if len(marks) > 1 or len(after) != 3 or number.startswith("0") else ""
+
+
+# Canvas -------------------------------------------------------------------------------------------
+
+
+def read_canvas(path: Path, assignment: str | None) -> Roster:
+    """Read an export of Canvas's gradebook.
+
+    Args:
+        assignment: its title, with or without its number, or its number; None: the only one.
+
+    Raises:
+        UsageError: if the file is something else, or Canvas wouldn't import that assignment.
+    """
+    sheet = cells.read(path, STUDENT)
+    head = sheet.rows[0].cells
+    starts = head[:1] == ("Student",) or head[:2] == ("LastName", "FirstName")
+    if not starts or "ID" not in head or "Section" not in head:
+        raise UsageError(
+            f"{path.name}, line 1: not an export of Canvas's gradebook; expected the columns "
+            "Student, ID, SIS User ID, SIS Login ID, Section, and a column for each assignment"
+        )
+    width = head.index("Section") + 1
+    columns = {name.lower(): head.index(name) for name in STUDENT if name in head}
+    points, students = None, []
+    rows = tuple(_as_wide(sheet, row) for row in sheet.rows)
+    sheet = replace(sheet, rows=rows, columns=columns)
+    for row in rows[1:]:
+        if POINTS in row.cells[0] and sheet.cell(row, "ID"):
+            raise sheet.fault(
+                row, f"a student is called {POINTS}: Canvas would take this row for the points"
+            )
+        if POINTS in row.cells[0]:
+            points = row
+        elif not all(POSTING.fullmatch(cell) for cell in row.cells):
+            students.append(_canvas_mention(sheet, row))
+    column = _assignment(sheet, width, points, assignment)
+    worth = (points, column) if points else None
+    return Roster(CANVAS, sheet, tuple(students), (*range(width), column), column, worth)
+
+
+def _as_wide(sheet: Sheet, row: Row) -> Row:
+    """Return a row with a cell for each column; Canvas's row about posting may have fewer.
+
+    Raises:
+        UsageError: if a cell beyond the last column isn't empty.
+    """
+    width = len(sheet.rows[0].cells)
+    if any(cell.strip() for cell in row.cells[width:]):
+        raise sheet.fault(row, f"{len(row.cells)} cells, but only {width} columns")
+    return replace(row, cells=(*row.cells, *[""] * width)[:width])
+
+
+def _canvas_mention(sheet: Sheet, row: Row) -> Mention:
+    name = f"{sheet.cell(row, 'FirstName')} {sheet.cell(row, 'LastName')}".strip()
+    ids = (
+        ("canvas", sheet.cell(row, "ID")),
+        ("sis", sheet.cell(row, "SIS User ID")),
+        ("login", sheet.cell(row, "SIS Login ID")),
+    )
+    name = sheet.cell(row, "Student") or name
+    return Mention(CANVAS, sheet.place(row), name, tuple(i for i in ids if i[1]), row)
+
+
+def _assignment(sheet: Sheet, width: int, points: Row | None, name: str | None) -> int:
+    """Return the index of an assignment's column; see `read_canvas`."""
+    head = sheet.rows[0]
+    below = points.cells if points else head.cells
+    places = range(width, len(head.cells))
+    refused = {place: _refused(head.cells[place], below[place]) for place in places}
+    if name is not None:
+        several = [place for place in refused if name.strip() in _names(head.cells[place])]
+    else:
+        several = [place for place, why in refused.items() if not why]
+    if len(several) == 1:
+        if why := refused[several[0]]:
+            raise sheet.fault(head, f"{head.cells[several[0]]!r:.90} {why}")
+        return several[0]
+    titles = [repr(head.cells[place]) for place, why in refused.items() if not why]
+    asked = "--assignment" if name is None else f"--assignment {name!r:.60}"
+    raise sheet.fault(
+        head, f"{asked}: expected one of the assignments {', '.join(titles) or '(there is none)'}"
+    )
+
+
+def _refused(title: str, points: str) -> str:
+    """Return why Canvas wouldn't import a column, or ""."""
+    if dropped := [words for words in DROPPED if words in title]:
+        return f"contains {dropped[0]!r}: Canvas drops such columns; rename the assignment"
+    if not TITLED.fullmatch(title):
+        return "has no number in parentheses at its end: Canvas would create a new assignment"
+    if READ_ONLY.search(points):
+        return "is read only: Canvas drops such columns"
+    return ""
+
+
+def _names(title: str) -> set[str]:
+    match = TITLED.fullmatch(title)
+    return {title.strip(), *((match[1].strip(), match[2]) if match else ())}
+
+
+# Moodle -------------------------------------------------------------------------------------------
+
+
+def read_moodle(path: Path) -> Roster:
+    """Read Moodle's grading worksheet.
+
+    Raises:
+        UsageError: if the file is something else.
+    """
+    sheet = cells.read(path, (IDENTIFIER, GRADE, *FIELDS.values()))
+    sheet = cells.table(sheet, (IDENTIFIER, GRADE), None)
+    sheet = replace(sheet, rows=tuple(_as_wide(sheet, row) for row in sheet.rows))
+    students = tuple(_moodle_mention(sheet, row) for row in sheet.rows[1:])
+    place = sheet.columns.get(MAXIMUM.lower())
+    points = (sheet.rows[1], place) if place is not None and students else None
+    everything = tuple(range(len(sheet.rows[0].cells)))
+    return Roster(MOODLE, sheet, students, everything, sheet.columns[GRADE.lower()], points)
+
+
+def _moodle_mention(sheet: Sheet, row: Row) -> Mention:
+    ids = [("moodle", sheet.cell(row, IDENTIFIER).rpartition(" ")[2])]
+    ids += [(kind, sheet.cell(row, FIELDS[kind])) for kind in ("email", "sid", "login")]
+    name = sheet.cell(row, FIELDS["name"])
+    return Mention(MOODLE, sheet.place(row), name, tuple(i for i in ids if i[1]), row)

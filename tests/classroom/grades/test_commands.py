@@ -1,0 +1,173 @@
+"""`decide` and `grades` at work: written scores, what is printed, and what is written."""
+
+import stat
+from decimal import Decimal
+
+import pytest
+
+from classroom.cells import parse
+from classroom.grades.written import read_scores, uniformly_extra
+from grading.errors import UsageError
+from tests.classroom.grades.building import (
+    ADA,
+    SCORES,
+    Student,
+    at,
+    command,
+    decide,
+    put,
+    read_csv,
+    scores,
+)
+from tests.project import ROOT
+from tests.snapshots import check, printed
+
+BO = Student("=Bo Chen", "008", "bo@x.edu")
+CY = Student("Cy Comma, Jr", "", "cy@x.edu")
+
+
+@pytest.fixture
+def folder(made, policy):
+    policy(late_days=1, percent_per_day=Decimal("12.5"), extra_credit_cap=Decimal(1))
+    made.add(1, [ADA, BO], at(1500), 10, 6, 0.13)  # two days late
+    folder = made.add(2, [CY], at(-60), 1, 2, 3)
+    text = scores([[ADA, [4, 2], at(-60), "51"], [BO, None, at(-60), "52"],
+                   [CY, None, None, ""]])  # fmt: skip
+    code = decide(
+        folder,
+        written=text,
+        overrides=[("007", "1d", "8")],
+        late_days=[("cy@x.edu", "1")],
+        extensions=[("cy@x.edu", at(60))],
+    )
+    assert code == 0
+    return folder
+
+
+def test_what_the_commands_print_and_that_refusals_write_nothing(folder, capsys, tmp_path):
+    capsys.readouterr()
+    found = {}
+
+    def run(title: str, *words) -> None:
+        code = command(*words)
+        found[title] = printed(code, *capsys.readouterr())
+
+    # 8 + 6.13 = 14.13, minus an eighth: 12.36375; plus 4; plus 1 of 2.
+    run("explain a grade", "grades", folder, "--explain", "Ada Byron")
+    for student in ("SUBMISSION_2", "2", "cy@x.edu", "Cy Comma, Jr"):
+        before = found.get("explain what was not handed in")
+        run("explain what was not handed in", "grades", folder, "--explain", student)
+        assert before in (None, found["explain what was not handed in"])
+    for title, student in (
+        ("explain what is incomplete", "008"),
+        ("explain a group's submission", "submission_1"),
+        ("explain nobody", "nobody"),
+        ("explain an ID without its zeros", "7"),
+    ):
+        run(title, "grades", folder, "--explain", student)
+    run("an assignment without Canvas", "grades", folder, "--assignment", "12")
+    run("in the repository", "grades", folder, "--csv", ROOT / "tests" / "grades.csv")
+    assert not (folder / "grades").exists()
+    (folder / "grades").write_text("", encoding="utf-8")
+    run("grades is a file", "grades", folder)
+    (folder / "grades").unlink()
+    run("grades", "grades", folder, "--csv", tmp_path / "all.csv")
+    assert stat.S_IMODE((tmp_path / "all.csv").stat().st_mode) == 0o600
+    text = scores([[ADA, [4, 2], at(90), "51"], [BO, [4, 2], at(-9), "52"]])
+    decide(folder, written=text.replace("01:30:00", "00:30:00"))
+    capsys.readouterr()
+    run("another due date on Gradescope", "grades", folder)
+    check("grades_commands", found, {str(folder): "CLASS", str(tmp_path): "HERE"})
+
+
+def test_a_line_has_every_part_of_a_grade(folder):
+    assert command("grades", folder) == 0
+    path = folder / "grades" / "grades.csv"
+    assert [stat.S_IMODE(each.stat().st_mode) for each in (path.parent, path)] == [0o700, 0o600]
+    head, *rows = read_csv(path)
+    found = {row[1]: dict(zip(head, row, strict=True)) for row in rows}
+    assert found["007"] == {
+        "name": "Ada Byron", "sid": "007", "email": "ada@x.edu", "submissions": "submission_1 51",
+        "state": "graded", "total": "17.36", "most": "30.00", "coding": "14.13", "written": "6.00",
+        "days_late_coding": "2", "days_late_written": "0", "late_days_charged": "1",
+        "lost_late": "1.77", "lost_over_cap": "1.00", "coding 1d": "8.00", "coding 1e": "6.13",
+        "written 1": "4.00", "written 2": "2.00", "why": "",
+    }  # fmt: skip
+    bo = [found["008"][key] for key in ("name", "state", "total", "coding", "why")]
+    assert bo == ["'=Bo Chen", "incomplete", "", "", "written.csv, line 3: Ungraded"]
+
+
+# Gradescope's CSV ---------------------------------------------------------------------------------
+HEAD = ",".join(SCORES)
+GRADED = "Ada,Byron,007,ada@x.edu,,5.5,6.0,Graded,51,2027-02-01 10:00:00 -0800,10:01:00,0,2"
+
+
+def read(*lines: str) -> list[tuple]:
+    columns = ("question", "title", "score", "max_score")
+    rows = read_scores(parse("\r\n".join(lines).encode(), "written.csv", SCORES))
+    return [tuple(row[column] for column in columns) for row in rows]
+
+
+def test_a_total_or_a_column_for_each_question_is_read():
+    assert read(HEAD, GRADED) == [("written", "", "5.5", "6")]
+    head = HEAD + ',1: 2(a) Why (4.0 pts),"2.1: 3(a) Copying, again (2 pts)",Notes'
+    expected = [("1", "2(a) Why", "4", "4"), ("2.1", "3(a) Copying, again", "1.5", "2")]
+    assert read(head, GRADED + ",4.0,1.5,later") == expected
+    german = [line.replace(",", ";").replace("5.5", "5,5") for line in ("\ufeff" + HEAD, GRADED)]
+    assert read(*german) == [("written", "", "5.5", "6")]
+    assert read("Name,SID,Email,Total Score", "A,7,a@x,3") == [("written", "", "3", None)]
+
+
+def test_what_is_not_graded_is_a_gap_and_what_is_missing_has_no_points():
+    lines = [
+        "A,A,1,a@x,,,6.0,Ungraded,52,2027-02-01 10:00:00 -0800,00:00:00,0,1",
+        "B,B,2,b@x,,,6.0,Missing,,,,0,0",
+        "C,C,3,c@x,,,6.0,,53,,,0,1",
+    ]
+    rows = read_scores(parse("\n".join([HEAD, *lines]).encode(), "written.csv", SCORES))
+    assert [row["status"] for row in rows] == ["Ungraded", "", "Ungraded"]
+    assert rows[0]["submitted"] == "2027-02-01T18:00:00+00:00"
+    assert all(row["score"] is None for row in rows)
+
+
+@pytest.mark.parametrize(
+    "before, after, message",
+    [
+        ("5.5", "-1", "written has -1 points; remove negative points on Gradescope, because"),
+        ("5.5", "5.5*", "Total Score = '5.5*' should be a number such as 12.5"),
+        ("10:01:00", "10h", "Lateness (H:M:S) = '10h' should look like 26:05:00"),
+        (" -0800", "", "the time '2027-02-01 10:00:00' has no time zone; add one, such as -0800"),
+        ("2027-02-01 10:00:00 -0800", "1.2.2027 10:00",
+         "'1.2.2027 10:00' should be a time such as"),
+        ("007,ada@x.edu", ",", "Email, SID and Submission ID are all empty"),
+    ],
+)  # fmt: skip
+def test_a_row_that_cant_be_is_named(made, capsys, before, after, message):
+    line = GRADED.replace(before, after).replace(",51,", ",,")
+    (path,) = put(made.folder, scores=f"{HEAD}\n{line}\n")
+    assert command("decide", made.folder, path) == 2
+    assert capsys.readouterr().err.startswith(f"classroom: scores.csv, line 2: {message}")
+
+
+def test_questions_have_to_sum_to_the_total_but_for_rounding_and_max_points_to_agree():
+    head = HEAD + ",1: A (3.0 pts),2: B (3.0 pts)"
+    assert read(head, GRADED + ",2.75,2.74")[1][2] == "2.74"
+    for end, message in (
+        (",3,1.5", "Total Score = 5.5, but the questions add up to 4.5"),
+        (",3,", "'2: B .* is empty, but there is a Total Score"),
+    ):
+        with pytest.raises(UsageError, match=message):
+            read(head, GRADED + end)
+    with pytest.raises(UsageError, match="line 3: Max Points = 7, but 6 in line 2"):
+        read(HEAD, GRADED, GRADED.replace("6.0", "7.0"))
+
+
+def test_extra_credit_is_told_by_the_sheets_number_or_is_that_of_all():
+    assert uniformly_extra({"2a": True, "3a": True})("anything")
+    assert not uniformly_extra({"2a": False})("") and not uniformly_extra({})("")
+    mixed = uniformly_extra({"2a": False, "3a": True, "12b": True})
+    assert all(map(mixed, ("3(a) Copying", "3a: Copying", " (12) (b)", "3a-ii")))
+    assert not mixed("2 a  Why")
+    for title in ("Copying", "3 apples", "Copying 3a"):
+        with pytest.raises(UsageError, match=f"the question '{title}' doesn't tell which"):
+            mixed(title)

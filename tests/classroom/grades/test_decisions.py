@@ -1,0 +1,279 @@
+"""What staff decided, and what can't be: `decide` stores it, and `grades` applies it."""
+
+from datetime import UTC, datetime, timedelta, timezone
+from decimal import Decimal
+from fractions import Fraction
+
+import pytest
+
+from classroom.grades.book import read_book
+from classroom.grades.people import Directory
+from classroom.store import Store
+from classroom.submissions import Student as OfRoll
+from classroom.submissions import Submission
+from grading.errors import UsageError
+from tests.classroom.grades.building import (
+    ADA,
+    BO,
+    DUE,
+    Student,
+    at,
+    command,
+    course,
+    decide,
+    put,
+    scores,
+)
+from tests.snapshots import check
+
+FULL = (10, 6, 10)
+
+
+def book(folder, **grading):
+    with Store.existing(folder) as store:
+        return read_book(store, course(**grading))
+
+
+def grade(folder, who=ADA, **grading):
+    found = book(folder, **grading)
+    return found.grade(Directory(found.people, names=True).only(who.email or who.name))
+
+
+def total(folder, who=ADA, **grading):
+    return grade(folder, who, **grading).total
+
+
+def fault(folder, **grading) -> str:
+    with pytest.raises(UsageError) as caught:
+        book(folder, **grading).grades()
+    return str(caught.value)
+
+
+# Several submissions ------------------------------------------------------------------------------
+def moodle(number: str, **known) -> OfRoll:
+    return OfRoll(f"moodle:{number}", "Ada King", moodle_id=number, **known)
+
+
+def test_a_resubmission_after_an_extension_counts(made):
+    made.add(1, [ADA], at(-60), 1, 0, 0)
+    folder = made.add(2, [ADA], at(2000), *FULL)
+    assert total(folder, hard_deadline_days=0) == 0
+    assert decide(folder, extensions=[("007", at(2880))]) == 0
+    assert total(folder, hard_deadline_days=0) == 26
+
+
+@pytest.mark.parametrize("name", ["moodle:657", "657", "moodle_657", "Ada King"])
+def test_people_csv_names_any_submission_and_says_which_counts(made, name):
+    made.add(Submission("upload_1", (OfRoll("ada.zip", "ada"),)), (), DUE, *FULL)
+    folder = made.add(Submission("moodle_657", (moodle("657"),)), (), DUE, 1, 0, 0)
+    assert decide(folder, people=[("ada.zip", name)]) == 0
+    assert total(folder, Student("Ada King", "", "")) == 26
+    decide(folder, people=[(name, "upload_1")])
+    assert total(folder, Student("Ada King", "", "")) == 1
+
+
+def test_where_times_dont_tell_the_latest_nobody_guesses(made):
+    known = {"email": "ada@x.edu"}
+    made.add(Submission("moodle_657", (moodle("657", **known),)), (), DUE, *FULL)
+    folder = made.add(1, [ADA], at(-60), 1, 0, 0)
+    said = fault(folder)
+    assert "has moodle_657 and submission_1, and their times don't tell which" in said
+    decide(folder, people=[("657", "submission_1")])
+    assert total(folder) == 26
+
+
+# Clocks -------------------------------------------------------------------------------------------
+def test_a_day_has_24_hours_whatever_clocks_do(made):
+    # In Los Angeles, clocks go forward on 2027-03-14 at 2:00; this is 23 hours and 31 minutes.
+    due = datetime(2027, 3, 13, 23, 59, tzinfo=timezone(timedelta(hours=-8)))
+    handed_in = datetime(2027, 3, 15, 0, 30, tzinfo=timezone(timedelta(hours=-7)))
+    folder = made.add(1, [ADA], handed_in, *FULL)
+    decide(folder, extensions=[("007", due)])
+    found = grade(folder, percent_per_day=Decimal(10))
+    assert found.total == Fraction("23.4")  # one day, not two
+    assert found.remarks[1] == "coding: handed in 2027-03-14 23:30:00-08:00: 1 day late"
+
+
+@pytest.mark.parametrize(
+    "time, points",
+    [
+        *((DUE.astimezone(timezone(timedelta(hours=hours))), 26) for hours in (14, -11)),
+        (DUE.astimezone(UTC).replace(tzinfo=None), 26),  # without a zone: in UTC
+        (DUE.astimezone(UTC).replace(tzinfo=None) + timedelta(seconds=1), 0),
+    ],
+)
+def test_the_zone_in_which_a_time_is_written_doesnt_matter(made, time, points):
+    assert total(made.add(1, [ADA], time, *FULL), hard_deadline_days=0) == points
+
+
+def test_late_by_nobody_knows_how_much_is_no_grade_until_it_is_said(made):
+    ada = OfRoll("canvas:5", "Ada Byron", canvas_id="5")
+    made.add(Submission("canvas_5_1", (ada,), late=True), (), DUE, *FULL)
+    other = OfRoll("canvas:6", "Bo Chen", canvas_id="6")
+    folder = made.add(Submission("canvas_6_1", (other,)), (), DUE, *FULL)
+    ada, bo = (Student(name, "", "") for name in ("Ada Byron", "Bo Chen"))
+    found = grade(folder, ada)
+    assert found.total is None and "override of days_late" in found.why
+    assert total(folder, bo) == 26
+    assert any("counts as on time" in remark for remark in grade(folder, bo).remarks)
+    decide(folder, overrides=[("canvas_5_1", "days_late", "2")])
+    assert total(folder, ada, percent_per_day=Decimal(25)) == 13
+
+
+def test_gradescopes_lateness_counts_where_there_is_no_time(made):
+    folder = made.add(1, [ADA], at(-60), *FULL)
+    text = scores([[ADA, [4, 0], None, "51"]]).replace("00:00:00", "25:00:00")
+    decide(folder, written=text)
+    assert total(folder, percent_per_day=Decimal(10)) == 26 + 4 * Fraction(8, 10)
+    decide(folder, extensions=[("007", at(60))])
+    assert total(folder, percent_per_day=Decimal(10)) == 26 + 4 * Fraction(9, 10)
+    decide(folder, written=text.replace("25:00:00", "-1:00:00"))
+    assert total(folder, percent_per_day=Decimal(10)) == 30
+
+
+# What is missing ----------------------------------------------------------------------------------
+def test_a_part_of_which_no_source_knows_is_blank_or_zero(made):
+    folder = made.add(1, [ADA], at(-60), *FULL)
+    decide(folder, written=scores([[BO, [4, 2], at(-60), "52"]]))
+    assert (total(folder), total(folder, BO)) == (None, None)
+    assert (total(folder, missing="zero"), total(folder, BO, missing="zero")) == (26, 6)
+    notes = book(folder).notes
+    assert "not in written: Ada Byron <ada@x.edu> (007): submission_1" in notes
+    assert "not in coding: Bo Chen <bo@x.edu> (008): written.csv, line 2" in notes
+
+
+def test_what_doesnt_count_is_never_a_zero(made):
+    folder = made.add(1, [ADA], at(-60))
+    with Store.existing(folder, writes=True) as store:
+        store.add_submissions(made.folder, "folder", "latest", [Submission("x", (BO.of_roll,))])
+    found = [(each.total, each.why) for each in book(folder, missing="zero").grades()]
+    assert found == [(None, "submission_1: staff fault"), (None, "x: not graded")]
+    with Store.existing(folder, writes=True) as store:
+        store.db.execute("DELETE FROM counted")
+    assert grade(folder).why == "submission_1: staff fault"
+
+
+def test_results_that_count_have_one_total(made):
+    made.add(1, [ADA], at(-60), *FULL)
+    assert "worth 16 and 26 points" in fault(made.add(2, [BO], at(-60), 10, 6))
+
+
+# Decisions ----------------------------------------------------------------------------------------
+@pytest.mark.parametrize("points, total_", [("3", 3), ("4", 4), ("5", "4.5"), ("6", "4.5")])
+@pytest.mark.parametrize("scored", [[4, 0], None])
+def test_a_whole_part_by_override_is_extra_credit_above_the_points_to_reach(
+    made, points, total_, scored
+):
+    folder = made.add(1, [ADA], at(-60), 0, 0, 0)
+    text = scores([[ADA, scored, at(-60), "51" if scored else ""]])
+    decide(folder, written=text, overrides=[("007", "written", points)])
+    assert total(folder, extra_credit_cap=Decimal("0.5")) == Fraction(total_)
+
+
+def test_an_override_of_a_group_is_for_each_of_its_members(made):
+    folder = made.add(1, [ADA, BO], at(-60), 0, 6, 0)
+    decide(folder, overrides="student;question;points;reason;author;date\n"
+           "submission_1;1d;2,5;x;y;2027-01-20\n")  # fmt: skip
+    assert (total(folder), total(folder, BO)) == (Fraction("8.5"), Fraction("8.5"))
+
+
+REFUSED = {
+    "overrides": [
+        [("007", "1e", "1"), ("ada@x.edu", "1E ", "2")],
+        [("submission_1", "1e", "1"), ("008", "1e", "2")],
+        [("007", "1e", "1"), ("007", "1e-1-hidden", "2")],
+        [("007", "coding", "1"), ("007", "1d", "2")],
+        [("007", "coding", "26.5")],
+        [("007", "1e", "16.01")],
+        [("007", "1e", "-1")],
+        [("007", "days_late", "1.5")],
+        [("007", "1f", "1")],
+        [("009", "1e", "1")],
+        [("", "1e", "1")],
+    ],
+    "extensions": [
+        [("007", at(-1))],
+        [("007", "2027-02-03 23:59")],
+        [("submission_1", at(9)), ("008", at(9))],
+    ],
+    "withheld": [[("007",), ("ada@x.edu",)]],
+    "excuses": [
+        [("007", "ill", "Grace", "1/20/2027")],
+        [("007", "", "Grace", "2027-01-20")],
+        [("1",)],  # a group's number, and a student's ID
+    ],
+    "late_days": [[("007", "1"), ("ada@x.edu", "1")], [("007", "-1")], "student,day\n"],
+    "extension": ["x"],
+}
+
+
+def test_decisions_that_cant_be_are_one_line(made, capsys):
+    made.add(1, [ADA, BO], at(-60), *FULL)
+    folder = made.add(2, [Student("Cy", "1", "cy@x.edu")], at(-60), *FULL)
+    found = {}
+    for name, cases in REFUSED.items():
+        for number, rows in enumerate(cases):
+            code = decide(folder, **{name: rows})
+            out, err = capsys.readouterr()
+            found[f"{name}, {number}"] = f"exit {code}\n{err or out.splitlines()[-1]}"
+        with Store.existing(folder, writes=True) as store:
+            store.db.execute("DELETE FROM decisions")
+    check("grades_decisions", found, {str(folder.parent): "HERE"})
+
+
+def test_all_files_are_stored_or_none_and_each_replaces_its_kind(made):
+    folder = made.add(1, [ADA, BO], at(-60), *FULL)
+    assert decide(folder, excuses=[("007",)], late_days=[("008", "1")]) == 0
+    assert decide(folder, excuses=[("008",)], overrides=[("008", "1e", "x")]) == 2
+    assert [one.state for one in book(folder).grades()] == ["excused", "graded"]
+    assert decide(folder, excuses=[("008",)], withheld=[("008",)]) == 0  # outweighs excused
+    assert [one.state for one in book(folder).grades()] == ["graded", "withheld"]
+    with Store.existing(folder) as store:
+        history = [row["what"] for row in store.rows("SELECT what FROM history")]
+    assert history == ["decide excuses.csv: 1 row", "decide late_days.csv: 1 row",
+                       "decide excuses.csv: 1 row", "decide withheld.csv: 1 row"]  # fmt: skip
+
+
+EXCEL = """Student,ID,SIS User ID,SIS Login ID,Section,Problem Set 5 (12)
+"Byron, Ada",125,000777,ada,S1,
+"Chen, Bo",999,000125,bo,S1,
+"""
+
+
+@pytest.mark.parametrize(
+    "text, message",
+    [
+        ("000125", ""),
+        ("0125", "matches no submission"),
+        ("777", "would match with leading zeros"),
+        ("125", "may mean any of"),
+    ],
+)
+def test_an_id_without_its_zeros_goes_to_nobody_else(made, capsys, text, message):
+    """125 is the number of one student in Canvas; Excel makes it from 000125, another's ID."""
+    made.add(1, [Student("Ada Byron", "000777", "ada@x.edu")], at(-60), *FULL)
+    folder = made.add(2, [Student("Bo Chen", "000125", "bo@x.edu")], at(-60), *FULL)
+    (canvas,) = put(folder, canvas=EXCEL)
+    decide(folder, extensions=[(text, at(9))])
+    capsys.readouterr()
+    assert command("grades", folder, "--canvas", canvas) == (2 if message else 0)
+    err = capsys.readouterr().err
+    assert message in err and err.startswith("classroom: extensions.csv, line 2: ") == bool(message)
+
+
+def test_a_group_and_one_of_its_members_are_not_the_same(made):
+    folder = made.add(1, [Student("Cy", "1", "cy@x.edu"), BO], at(-60), *FULL)
+    assert decide(folder, excuses=[("1",)]) == 1
+    assert "'1' may mean any of" in fault(folder)
+    assert decide(folder, excuses=[("submission_1",)]) == 0
+    assert [each.state for each in book(folder).grades()] == ["excused", "excused"]
+
+
+def test_an_outline_with_other_points_is_noted(made):
+    folder = made.add(1, [ADA], at(-60), *FULL)
+    text = scores([[ADA, [4, 2], at(-60), "51"]]).replace("(4.0 pts)", "(5.0 pts)")
+    decide(folder, written=text)
+    assert book(folder).notes == (
+        "the written answers are worth 7 points on Gradescope, but 6 in assignment.toml: the "
+        "outlines differ",
+    )
