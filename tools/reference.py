@@ -40,7 +40,6 @@ GIVEN = (
     "attention_exploration.py",
     "grading/__init__.py",
     "grading/importing.py",
-    "grading/limits.py",
 )
 STATE = "trained.json"  # which outputs are finished, and for which hash
 POLL_S = 0.5

@@ -25,10 +25,9 @@ from typing import Any
 
 from grading import wire
 from grading.errors import GradingError, SubmissionError, UsageError, WireError
-from grading.limits import Limits
 from grading.pool import Job, Pool
 from grading.staging import stage
-from grading.worker import Context
+from grading.worker import Context, Limits
 
 from .. import paths
 from . import leftovers, sandbox

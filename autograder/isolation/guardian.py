@@ -20,8 +20,8 @@ import time
 from dataclasses import dataclass
 from pathlib import Path
 
-from grading.limits import Limits
 from grading.pool import Ending
+from grading.worker import Limits
 
 from . import kernel
 from .leftovers import CLEANUP_S, reap

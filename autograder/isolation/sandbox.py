@@ -17,7 +17,7 @@ from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 
-from grading.limits import MEMORY_BYTES, Limits
+from grading.worker import MEMORY_BYTES, Limits
 
 from .. import paths
 from . import kernel, users

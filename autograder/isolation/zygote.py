@@ -24,8 +24,8 @@ from dataclasses import asdict
 from typing import Any
 
 from grading import importing, wire, worker
-from grading.limits import Limits
 from grading.pool import Ending
+from grading.worker import Limits
 
 from . import guardian, leftovers, sandbox, users
 from .guardian import Clock

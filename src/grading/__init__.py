@@ -15,7 +15,7 @@ through all of it. Each line here uses only what is below it:
     report.py, terminal.py, results.py: results, and how students read them
     verdicts.py           how a test ended, as a value and in words
     pool.py               who runs a probe in which process
-    worker.py, importing.py, limits.py: what happens in it
+    worker.py, importing.py: what happens in it, within which limits
     staging.py, upload.py: which files are graded
     edition.py            what is graded: editions, questions, points
     wire.py               frames, and what must be in them

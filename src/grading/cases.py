@@ -41,14 +41,14 @@ from typing import Any, NoReturn, Protocol, Self, TypeVar
 
 import numpy as np
 
-from . import importing, verdicts, wire
+from . import verdicts, wire
 from .edition import Assignment, Edition, TestSpec
 from .errors import GradingError, UsageError, WireError, nearest
-from .limits import Limits
 from .pool import Finished, Job, Pool
 from .results import has_torch
 from .staging import Provided, Staged
 from .verdicts import Outcome, TestEnd, Verdict, malformed
+from .worker import Limits
 
 # Decoding 500 answers of a student's synthesizer with the largest recipe takes 75 to 100 on a fast
 # processor. If a run's deadline ends it, nobody is at fault; this limit would make it the grader's.
@@ -144,7 +144,7 @@ class Run:
     to_confirm: int = TO_CONFIRM
     float_ranges: str = ""
     warnings: list[str] = field(default_factory=list)
-    stuck: dict[str, importing.Stuck] = field(default_factory=dict)
+    stuck: dict[str, verdicts.Stuck] = field(default_factory=dict)
     timed_out: Counter[str] = field(default_factory=Counter)
     shared: dict[str, tuple[GradedTestCase, Future[Any]]] = field(default_factory=dict)
 
@@ -373,14 +373,7 @@ class GradedTestCase:
         self.output += finished.output
         if finished.notes.stopped in run.stuck:
             raise TestEnd(verdicts.of_stuck(run.stuck[finished.notes.stopped], spec.is_hidden))
-        stuck = importing.find_stuck(
-            finished.notes,
-            ending.reason,
-            ending.wall_s,
-            limits,
-            self.staged.taken,
-            named=not spec.is_hidden,
-        )
+        stuck = verdicts.find_stuck(finished, limits, self.staged.taken, named=not spec.is_hidden)
         if stuck is not None and (not finished.used or not run.to_confirm):
             run.stuck[finished.notes.importing] = stuck  # no later test imports it again
         shown = Limits.for_test(spec.timeout_s)

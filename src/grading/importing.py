@@ -30,15 +30,13 @@ import os
 import re
 import sys
 import time
-from collections.abc import Callable, Collection, Container, Iterable, Iterator
+from collections.abc import Callable, Collection, Iterable, Iterator
 from contextlib import suppress
 from dataclasses import dataclass
 from importlib.machinery import ModuleSpec, PathFinder
 from pathlib import Path
 from types import ModuleType
 from typing import Any
-
-from .limits import Limits
 
 PACKAGE = "submission"
 LIMITS = ("cpu", "wall", "import", "import-wall", "memory")
@@ -299,42 +297,3 @@ def read_notes(data: bytes) -> Notes:
 
 def _is_number(word: str) -> bool:
     return word.replace(".", "", 1).isdecimal()
-
-
-@dataclass(frozen=True)
-class Stuck:
-    """A module whose import took the whole limit of imports.
-
-    Attributes:
-        file: its name in the submission.
-        named: whether messages may name it: not if a hidden test found it, whose inputs the choice
-            of a file could reveal.
-    """
-
-    file: str
-    named: bool
-
-
-def find_stuck(
-    notes: Notes, reason: str, wall_s: float, limits: Limits, files: Container[str], named: bool
-) -> Stuck | None:
-    """Return the module in whose import a worker got stuck, or None.
-
-    The whole limit of imports must have been used (a run's deadline shortens some), at least half
-    of the time in this import, and the module must be one of the submission's files: if code hits a
-    limit elsewhere, every test tries again.
-
-    Args:
-        reason, wall_s: from the worker's ending.
-        limits: the worker's limits.
-        files: the staged files.
-    """
-    whole = reason == "import" or (
-        reason == "import-wall"
-        and limits.import_wall_s >= Limits.for_test(limits.cpu_s).import_wall_s
-    )
-    module = notes.importing.replace(".", "/")
-    file = f"{module}/__init__.py" if module == PACKAGE else f"{module}.py"
-    if not whole or file not in files or notes.began_s > wall_s / 2:
-        return None
-    return Stuck(file, named)

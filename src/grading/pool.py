@@ -25,9 +25,8 @@ from typing import Any, Protocol
 
 from . import importing, wire, worker
 from .errors import GradingError, WireError
-from .limits import Limits
 from .paths import SRC
-from .worker import MAX_OUTPUT_BYTES, READY, forget
+from .worker import MAX_OUTPUT_BYTES, READY, Limits, forget
 
 MAX_FRAME_BYTES = (
     wire.MAX_ANSWER_HEADER_BYTES

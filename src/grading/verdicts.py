@@ -10,6 +10,7 @@ from __future__ import annotations
 import builtins
 import re
 import signal
+from collections.abc import Container
 from dataclasses import dataclass, replace
 from enum import Enum, IntEnum
 from fractions import Fraction
@@ -19,10 +20,10 @@ from typing import Any
 from . import wire
 from .edition import TestSpec
 from .errors import WireError
-from .importing import Stuck
-from .limits import Limits
+from .importing import PACKAGE
 from .pool import Finished
 from .staging import Staged
+from .worker import Limits
 
 
 class Outcome(Enum):
@@ -171,6 +172,45 @@ SIGNALS: dict[int, str] = {
 FRAME = re.compile(
     r'^  File "[^"\n]*?(submission[/\\][^/\\"\n]+\.py)", line ([0-9]{1,6}) in', re.MULTILINE
 )
+
+
+@dataclass(frozen=True)
+class Stuck:
+    """A module whose import took the whole limit of imports.
+
+    Attributes:
+        file: its name in the submission.
+        named: whether messages may name it: not if a hidden test found it, whose inputs the choice
+            of a file could reveal.
+    """
+
+    file: str
+    named: bool
+
+
+def find_stuck(
+    finished: Finished, limits: Limits, files: Container[str], named: bool
+) -> Stuck | None:
+    """Return the module in whose import a worker got stuck, or None.
+
+    The whole limit of imports must have been used (a run's deadline shortens some), at least half
+    of the time in this import, and the module must be one of the submission's files: if code hits a
+    limit elsewhere, every test tries again.
+
+    Args:
+        limits: the worker's limits.
+        files: the staged files.
+    """
+    notes, reason = finished.notes, finished.ending.reason
+    whole = reason == "import" or (
+        reason == "import-wall"
+        and limits.import_wall_s >= Limits.for_test(limits.cpu_s).import_wall_s
+    )
+    module = notes.importing.replace(".", "/")
+    file = f"{module}/__init__.py" if module == PACKAGE else f"{module}.py"
+    if not whole or file not in files or notes.began_s > finished.ending.wall_s / 2:
+        return None
+    return Stuck(file, named)
 
 
 def of_ending(

@@ -11,7 +11,7 @@ import pytest
 from autograder.isolation import confined_pool
 from autograder.isolation.sandbox import Layers
 from autograder.judging import course_runner
-from grading import limits, paths
+from grading import paths, worker
 from grading.edition import Edition, TestSpec
 from grading.pool import LocalPool
 from grading.results import TestResult
@@ -45,8 +45,8 @@ def hasty_runner(runner_in_haste, monkeypatch) -> Runner:
 
     Right code takes some milliseconds. Limits of wall time are what they are elsewhere.
     """
-    monkeypatch.setattr("grading.limits.WALL_FACTOR", limits.WALL_FACTOR * SHORTER)
-    monkeypatch.setattr("grading.limits.IMPORT_S", IMPORT_S)
+    monkeypatch.setattr("grading.worker.WALL_FACTOR", worker.WALL_FACTOR * SHORTER)
+    monkeypatch.setattr("grading.worker.IMPORT_S", IMPORT_S)
     return runner_in_haste
 
 

@@ -10,11 +10,11 @@ import pytest
 from grading import importing, paths
 from grading.cases import bind
 from grading.errors import UsageError
-from grading.importing import Notes, Stuck, find_stuck, read_notes
-from grading.limits import Limits
-from grading.pool import InProcessPool
+from grading.importing import Notes, read_notes
+from grading.pool import Ending, Finished, InProcessPool
 from grading.runner import Observer, Options
-from grading.verdicts import Outcome
+from grading.verdicts import Outcome, Stuck, find_stuck
+from grading.worker import Limits
 from questions.attention_exploration.tests import AttentionCopying
 from questions.provided import CourseData
 from questions.shared.trained_files import model_configs
@@ -36,7 +36,7 @@ def append(submission: Path, text: str, name: str = FILE) -> Path:
 
 @pytest.mark.parametrize("way", POOLS)
 def test_an_endless_import_is_run_once_and_named(way, submission, grade_hastily, monkeypatch):
-    monkeypatch.setattr("grading.limits.IMPORT_S", SOON_S)
+    monkeypatch.setattr("grading.worker.IMPORT_S", SOON_S)
     results = grade_hastily(append(submission, LOOP), *ASKED, "1g-2-basic", way=way)
     first, *others = (results[test_id] for test_id in ASKED)
     assert first.outcome is Outcome.TIMED_OUT
@@ -49,7 +49,7 @@ def test_an_endless_import_is_run_once_and_named(way, submission, grade_hastily,
 
 
 def test_an_import_that_waits_is_run_once(submission, grade, monkeypatch):
-    monkeypatch.setattr("grading.limits.WALL_FACTOR", 0.3)
+    monkeypatch.setattr("grading.worker.WALL_FACTOR", 0.3)
     results = grade(append(submission, "\nimport time\ntime.sleep(600)\n"), *ASKED)
     assert results[ASKED[0]].cause == "timed-out.import"
     assert all(results[i].outcome is Outcome.TIMED_OUT for i in ASKED[1:])
@@ -59,7 +59,7 @@ def test_what_a_hidden_test_found_is_never_named_to_students(
     submission, grade_hastily, monkeypatch
 ):
     """A submission could choose the file that hangs by what it sees in a hidden test."""
-    monkeypatch.setattr("grading.limits.IMPORT_S", SOON_S)
+    monkeypatch.setattr("grading.worker.IMPORT_S", SOON_S)
     results = grade_hastily(append(submission, LOOP), "3a-1-hidden", "3b-0-basic")
     for test_id in ("3a-1-hidden", "3b-0-basic"):
         assert "import" in results[test_id].message
@@ -154,7 +154,8 @@ FILES = {"submission/helper.py": "", "submission/__init__.py": ""}
 
 
 def find(notes=INSIDE, reason="import", wall_s=40.0, limits=LIMITS, files=FILES):
-    return find_stuck(notes, reason, wall_s, limits, files, named=True)
+    ending = Ending(0, 0, reason, cpu_s=20.0, wall_s=wall_s, memory_bytes=0)
+    return find_stuck(Finished(ending, True, None, "", notes), limits, files, named=True)
 
 
 def test_a_whole_limit_spent_in_an_import_is_stuck():

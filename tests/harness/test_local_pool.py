@@ -10,11 +10,11 @@ import pytest
 
 from grading import wire
 from grading.errors import WireError
-from grading.limits import Limits
 from grading.pool import Finished, Job, LocalPool
 from grading.results import Results
 from grading.runner import Observer, Options
 from grading.verdicts import Outcome
+from grading.worker import Limits
 from tests.redteam import arena
 
 PROBE = "questions.attention_exploration.probe:call"

@@ -6,11 +6,11 @@ from dataclasses import replace
 
 import pytest
 
-from grading.limits import Limits
 from grading.pool import Ending, Finished
 from grading.runner import Observer, Options
 from grading.staging import Staged
 from grading.verdicts import Outcome, of_ending
+from grading.worker import Limits
 from tests.harness.conftest import POOLS
 
 ID, HIDDEN, QUESTION = "3a-0-basic", "3a-1-hidden", "3a"
@@ -63,7 +63,7 @@ def test_the_innermost_line_is_that_of_a_function_that_was_called(write_query, g
 
 @pytest.mark.parametrize("way", POOLS)
 def test_code_that_waits_names_its_line_too(way, write_query, grade, monkeypatch):
-    monkeypatch.setattr("grading.limits.WALL_FACTOR", 1.2)
+    monkeypatch.setattr("grading.worker.WALL_FACTOR", 1.2)
     upload = write_query("import time\ntime.sleep(600)\n")
     found = grade(upload, ID, way=way)[ID]
     assert (found.cause, found.where) == ("timed-out.wall", f"{FILE}:5")

@@ -9,8 +9,8 @@ import pytest
 from autograder.isolation import guardian, kernel, leftovers, sandbox
 from autograder.isolation.guardian import Imports
 from grading import verdicts
-from grading.limits import Limits
 from grading.verdicts import Outcome
+from grading.worker import Limits
 from tests.harness.conftest import POOLS
 from tests.scheduling import sampled
 
@@ -108,7 +108,7 @@ def test_of_a_float_for_a_whole_number_every_python_gets_the_advice(write_query,
 
 @pytest.mark.parametrize("way", POOLS)
 def test_sleeping_is_ended_by_the_wall_clock(way, write_query, grade, monkeypatch):
-    monkeypatch.setattr("grading.limits.WALL_FACTOR", 0.3)
+    monkeypatch.setattr("grading.worker.WALL_FACTOR", 0.3)
     started = time.monotonic()
     result = grade(write_query("import time; time.sleep(600)\n"), ID, way=way)[ID]
     assert result.cause == "timed-out.wall"
@@ -117,7 +117,7 @@ def test_sleeping_is_ended_by_the_wall_clock(way, write_query, grade, monkeypatc
 
 @pytest.mark.parametrize("way", POOLS)
 def test_resident_memory_is_watched(way, write_query, grade, monkeypatch):
-    monkeypatch.setattr("grading.limits.MEMORY_BYTES", 300 << 20)
+    monkeypatch.setattr("grading.worker.MEMORY_BYTES", 300 << 20)
     body = "kept = [bytearray(b'x') * (50 << 20) for _ in range(12)]\nimport time; time.sleep(9)\n"
     result = grade(write_query(body), ID, way=way)[ID]
     assert result.outcome is Outcome.OUT_OF_MEMORY
@@ -323,7 +323,7 @@ def test_nothing_outlives_a_test(write_query, grade, tmp_path):
 
 
 def test_an_endless_import_is_timed_out(write_query, grade_hastily, monkeypatch):
-    monkeypatch.setattr("grading.limits.IMPORT_S", 1.5)
+    monkeypatch.setattr("grading.worker.IMPORT_S", 1.5)
     result = grade_hastily(write_query(RIGHT, before="while True: pass\n"), ID)[ID]
     assert result.outcome is Outcome.TIMED_OUT
 

@@ -15,7 +15,7 @@ import pytest
 from autograder.command import StaffCommand
 from autograder.isolation import guardian, kernel, leftovers, sandbox, system_calls, users, zygote
 from grading import paths
-from grading.limits import Limits
+from grading.worker import Limits
 
 LINUX = pytest.mark.skipif(sys.platform != "linux", reason="Linux's")
 NOBODY = 65_090  # if we are root, a user without other processes on this machine

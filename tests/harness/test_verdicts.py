@@ -7,11 +7,11 @@ from pathlib import Path
 import pytest
 
 from autograder import replay
-from grading.limits import Limits
 from grading.pool import Ending, Finished
 from grading.results import Results, TestResult
 from grading.staging import Staged
 from grading.verdicts import REPORT, Outcome, Verdict, of_ending, of_report
+from grading.worker import Limits
 from tests import pinned
 
 EDITION = pinned.load().edition(None)

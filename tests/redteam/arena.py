@@ -125,13 +125,13 @@ class Arena:
         import grader
         from autograder import isolation, judging
         from autograder.isolation import sandbox
-        from grading import edition, limits, paths
+        from grading import edition, paths, worker
 
         assert paths.ROOT == tree
         sandbox.hide_memory()  # as the command does
-        limits.WALL_FACTOR = 2.5  # so that attacks that wait end soon
-        limits.IMPORT_S = 2.0
-        limits.MEMORY_BYTES = 300 << 20
+        worker.WALL_FACTOR = 2.5  # so that attacks that wait end soon
+        worker.IMPORT_S = 2.0
+        worker.MEMORY_BYTES = 300 << 20
         as_root, with_kernel = MODES[mode]
         found = sandbox.detect()
         assert found.root is as_root

@@ -7,9 +7,9 @@ import pytest
 
 from autograder.isolation import kernel
 from grading import verdicts, worker
-from grading.limits import Limits
 from grading.pool import Ending, Finished
 from grading.staging import Staged
+from grading.worker import Limits
 from tests.harness.test_outcomes import FILTERED
 from tests.snapshots import check
 
@@ -48,8 +48,8 @@ def test_limits_and_signals(runner, tmp_path):
 
 
 def test_time_outs(write_query, grade_hastily, monkeypatch):
-    monkeypatch.setattr("grading.limits.IMPORT_S", 0.5)
-    monkeypatch.setattr("grading.limits.WALL_FACTOR", 1000)  # however busy the machine is
+    monkeypatch.setattr("grading.worker.IMPORT_S", 0.5)
+    monkeypatch.setattr("grading.worker.WALL_FACTOR", 1000)  # however busy the machine is
     texts = {"in a function": both(grade_hastily(write_query("while True: pass\n"), BASIC, HIDDEN))}
     endless = write_query(RIGHT, before="while True: pass\n")
     texts["in an import"] = both(grade_hastily(endless, BASIC, HIDDEN))
