@@ -20,7 +20,7 @@ from collections.abc import Callable, Collection, Iterator, Sequence
 from dataclasses import dataclass
 from decimal import Decimal
 from pathlib import Path
-from typing import Any
+from typing import Any, Final
 
 from tqdm import TqdmExperimentalWarning, tqdm  # type: ignore[import-untyped]
 
@@ -33,7 +33,7 @@ from grading.edition import EDITION
 from grading.errors import SubmissionError, UsageError
 from grading.verdicts import ExitCode, Outcome
 
-from . import times
+from . import records, times
 from .arguments import (
     CONTINUE,
     Commands,
@@ -45,7 +45,8 @@ from .arguments import (
     where_of,
 )
 from .listing import add_source, read_source, show_notes
-from .store import PREVIEW, Record, Store
+from .records import PREVIEW, Record
+from .store import Store
 from .submissions import Submission
 
 Say = Callable[[str], None]
@@ -59,6 +60,9 @@ SAME_INPUTS = (
     "all submissions get the same inputs: scores can be compared test by test, but a student who "
     "learns what one submission was tested with can prepare another one for it"
 )
+GRADED: Final = "graded"
+NOTHING: Final = "nothing to grade"
+FAULT: Final = "staff fault"
 IS_PREVIEW = "these results are a preview, and don't count"
 # Outcomes that another submission on the same machine may have caused.
 LIMITS = {
@@ -199,7 +203,7 @@ class _Run:
         """Return whether a job has its record."""
         key = job.submission.id
         record = self._store.record(key, self._release.id, self._kind)
-        if record is None or record["outcome"] == "staff fault" or record["seed"] != job.seed:
+        if record is None or record["outcome"] == FAULT or record["seed"] != job.seed:
             return False
         if record["upload"] != _digest(_packed(job.submission)[0]):
             return False
@@ -238,12 +242,13 @@ class _Run:
         self._keep(job, answer)
 
     def _keep(self, job: Job, answer: Answer) -> None:
-        key, outcome = job.submission.id, "graded"
+        key = job.submission.id
+        outcome: records.Outcome = GRADED
         if "lost" in answer:
-            outcome = "staff fault"
+            outcome = FAULT
             self._say(f"{key}: staff fault: {answer['lost'].splitlines()[0]:.300}")
         elif answer["refused"]:
-            outcome = "nothing to grade"
+            outcome = NOTHING
             self._say(f"{key}: nothing to grade: {answer['refused']}")
         record = Record(
             submission=key,
@@ -260,7 +265,7 @@ class _Run:
         with self._store.transaction():
             self._release.keep(self._store)
             number = self._store.add_record(record)
-            if self._kind == GRADE and outcome != "staff fault":
+            if self._kind == GRADE and outcome != FAULT:
                 self._count(number)
         self._done()
 
@@ -468,10 +473,10 @@ def _advice(asked: argparse.Namespace) -> Iterator[None]:
 
 def show_totals(store: Store, release: Release, kind: str, submissions: Sequence[str]) -> int:
     """Print what was graded, and each question's points; return the exit code."""
-    records = {key: _record(store, release, kind, key) for key in submissions}
-    present = {key: record for key, record in records.items() if record is not None}
-    faults = {k: r for k, r in present.items() if r["outcome"] == "staff fault"}
-    refused = sum(record["outcome"] == "nothing to grade" for record in present.values())
+    found = {key: _record(store, release, kind, key) for key in submissions}
+    present = {key: record for key, record in found.items() if record is not None}
+    faults = {k: r for k, r in present.items() if r["outcome"] == FAULT}
+    refused = sum(record["outcome"] == NOTHING for record in present.values())
     results = len(present) - len(faults)
     print(
         f"{results} of {count(len(submissions), 'submission')} have a result from release "
@@ -479,7 +484,7 @@ def show_totals(store: Store, release: Release, kind: str, submissions: Sequence
     )
     if kind == PREVIEW:
         print(IS_PREVIEW)
-    for line in _questions(store, [r["id"] for r in present.values() if r["outcome"] == "graded"]):
+    for line in _questions(store, [r["id"] for r in present.values() if r["outcome"] == GRADED]):
         print(line)
     for key, record in faults.items():
         print(f"staff fault: {key}: {record['reason'].splitlines()[0]:.300}")
@@ -493,10 +498,10 @@ def _record(store: Store, release: Release, kind: str, submission: str) -> Any:
     return counted or store.record(submission, release.id, kind)
 
 
-def _questions(store: Store, records: Collection[int]) -> Iterator[str]:
+def _questions(store: Store, numbers: Collection[int]) -> Iterator[str]:
     """Yield a table: of each question the points, their mean, and how many earned all or none."""
     per_question: dict[str, list[tuple[Decimal, Decimal]]] = {}
-    for number in records:
+    for number in numbers:
         sums: dict[str, list[Decimal]] = {}
         for row in store.rows("SELECT * FROM tests WHERE record = ? ORDER BY question", number):
             earned = sums.setdefault(row["question"], [Decimal(0), Decimal(0)])

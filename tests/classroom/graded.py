@@ -1,0 +1,167 @@
+"""The tiny course packed as releases, the command that grades with it, and the tables it makes."""
+
+import hashlib
+import hmac
+import json
+import os
+import signal
+import sqlite3
+import subprocess
+import sys
+import time
+import zipfile
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+from tests.classroom.tiny import BODIES, class_of, hand_in
+
+NAMES = ("right", "wrong", "exits", "slow", "daemon", "raises", "slow", "floods")
+PACK = """
+import sys; sys.path[:0] = [".", "src"]
+from pathlib import Path
+from tools import archive, autograder
+autograder.keep_secret(Path.cwd())
+files = autograder.contents(Path.cwd(), "tiny")
+archive.write(Path("dist/autograder-tiny.zip"), files, autograder.SCRIPTS)
+"""
+
+
+@pytest.fixture(scope="session")
+def release(course) -> Path:
+    """Return the tiny edition's packed autograder, where `grade` finds it."""
+    subprocess.run([sys.executable, "-c", PACK], cwd=course, check=True)
+    return course / "dist" / "autograder-tiny.zip"
+
+
+def changed(release: Path, target: Path, change: Callable[[str, bytes], bytes | None]) -> Path:
+    """Write another release, in which `change` decides what each file contains, or None."""
+    with zipfile.ZipFile(release) as packed, zipfile.ZipFile(target, "w") as writer:
+        for name in packed.namelist():
+            content = change(name, packed.read(name))
+            if content is not None:
+                writer.writestr(name, content)
+    return target
+
+
+@pytest.fixture(scope="session")
+def start_grading(course, release, temporary):
+    """Return a function that starts to grade a class with the tiny edition."""
+    started = []
+
+    def start(source: Path, into: Path, *words: str | Path, **keywords) -> subprocess.Popen:
+        command = [sys.executable, "-m", "classroom", "grade", source, "--into", into]
+        process = subprocess.Popen(
+            [*map(str, command), "--edition", "tiny", *map(str, words)],
+            **{"cwd": course, "env": os.environ | {"TMPDIR": str(temporary)}} | keywords,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.STDOUT,
+            stdin=subprocess.DEVNULL,
+            encoding="utf-8",
+            # If tests run in the background, as by `nohup make test &`, SIGINT is ignored.
+            preexec_fn=lambda: signal.signal(signal.SIGINT, signal.SIG_DFL),
+        )
+        started.append(process)
+        return process
+
+    yield start
+    for process in started:
+        process.kill()
+        process.wait()
+
+
+@pytest.fixture(scope="session")
+def graded(start_grading):
+    """Return a function that grades a class with the tiny edition: (exit code, output)."""
+
+    def run(source: Path, into: Path, *words: str | Path, within_s: float = 240, **keywords):
+        process = start_grading(source, into, *words, **keywords)
+        output = process.communicate(timeout=within_s)[0]
+        return process.returncode, output
+
+    return run
+
+
+@pytest.fixture(scope="session")
+def eight(tmp_path_factory) -> Path:
+    return class_of(tmp_path_factory.mktemp("class") / "source", *NAMES)
+
+
+@pytest.fixture(scope="session")
+def undisturbed(eight, course, release, tmp_path_factory) -> dict[str, list]:
+    """Return what the grader's own command finds in each submission, without a cluster."""
+    from classroom.exports import read_export
+
+    secret, rows = (course / "solutions/data/grading_secret").read_bytes(), {}
+    for one in read_export(eight).submissions:
+        path = tmp_path_factory.mktemp("alone") / "results.json"
+        words = ["--authoritative", "--edition", "tiny", "--seed", str(seed(secret, one.id))]
+        words += ["--submission", str(eight / one.upload.location), "--json", str(path)]
+        ran = subprocess.run([sys.executable, "src/grader.py", *words], cwd=course, check=False)
+        assert ran.returncode in (0, 1)
+        rows[one.id] = row("graded", "", json.loads(path.read_text(encoding="utf-8")))
+    assert len({json.dumps(each[3]) for each in rows.values()}) >= 4  # they end differently
+    return rows
+
+
+def seed(secret: bytes, name: str) -> int:
+    digest = hmac.new(secret, name.encode("utf-8"), hashlib.sha256).digest()
+    return int.from_bytes(digest[:8], "big") >> 1
+
+
+def row(outcome: str, reason: str, results: dict | None) -> list:
+    """Return everything that decides a grade."""
+    tests = results["tests"] if results else []
+    ends = [[t["test_id"], t["outcome"], t["score"], t["message"]] for t in tests]
+    return [outcome, reason, f"{results['score']:.2f}" if results else None, ends]
+
+
+def rows_of(folder: Path, sql: str) -> list[tuple]:
+    """Ask a class's database, as `sqlite3` would."""
+    connection = sqlite3.connect(f"file:{folder / 'class.db'}?mode=ro", uri=True, timeout=60)
+    try:
+        return connection.execute(sql).fetchall()
+    finally:
+        connection.close()
+
+
+def table(folder: Path) -> dict[str, list]:
+    """Return what counts, by submission."""
+    found = rows_of(
+        folder,
+        "SELECT c.submission, outcome, reason, score, results FROM counted c "
+        "JOIN records ON records.id = record ORDER BY c.submission",
+    )
+    rows = {key: row(outcome, why, json.loads(text)) for key, outcome, why, _, text in found}
+    assert all(rows[key][2] == score for key, _, _, score, _ in found)
+    return rows
+
+
+def records_in(folder: Path) -> int:
+    if not (folder / "class.db").exists():
+        return 0
+    try:
+        return rows_of(folder, "SELECT count(*) FROM records")[0][0]
+    except sqlite3.OperationalError:  # it has no tables yet
+        return 0
+
+
+def wait_for(condition: Callable[[], object], process: subprocess.Popen, most_s: float = 300):
+    """Wait until a condition holds, or a process ends; return the condition's value."""
+    deadline = time.monotonic() + most_s
+    while not (value := condition()) and process.poll() is None:
+        assert time.monotonic() < deadline
+        time.sleep(0.02)
+    return value
+
+
+def wait_for_records(folder: Path, count: int, process: subprocess.Popen) -> None:
+    wait_for(lambda: records_in(folder) >= count, process)
+
+
+def broken(folder: Path) -> Path:
+    """Write a class of two, of which one handed in something else."""
+    hand_in(folder / "000-right", BODIES["right"])
+    (folder / "001-broken.zip").write_bytes(b"PK\3\4 and no more")
+    return folder
