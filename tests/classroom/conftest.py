@@ -6,10 +6,10 @@ import pytest
 
 from autograder import paths
 from classroom.gradescope import METADATA
-from tests.classroom.clusters import certificates, dask, expected, source, start  # noqa: F401
+from tests.classroom.clusters import certificates, dask, start  # noqa: F401
 from tests.classroom.graded import eight, graded, release, start_grading, undisturbed  # noqa: F401
 from tests.classroom.make_class import MadeClass, make_class
-from tests.classroom.tiny import begin, classroom, course, grade, temporary  # noqa: F401
+from tests.classroom.tiny import course, temporary  # noqa: F401
 from tools import world
 
 

@@ -98,7 +98,12 @@ def undisturbed(eight, course, release, tmp_path_factory) -> dict[str, list]:
         path = tmp_path_factory.mktemp("alone") / "results.json"
         words = ["--authoritative", "--edition", "tiny", "--seed", str(seed(secret, one.id))]
         words += ["--submission", str(eight / one.upload.location), "--json", str(path)]
-        ran = subprocess.run([sys.executable, "src/grader.py", *words], cwd=course, check=False)
+        ran = subprocess.run(
+            [sys.executable, "src/grader.py", *words],
+            cwd=course,
+            check=False,
+            stdout=subprocess.DEVNULL,
+        )
         assert ran.returncode in (0, 1)
         rows[one.id] = row("graded", "", json.loads(path.read_text(encoding="utf-8")))
     assert len({json.dumps(each[3]) for each in rows.values()}) >= 4  # they end differently

@@ -1,5 +1,7 @@
 """Whatever is killed while a class is graded, the same command completes the same table."""
 
+import contextlib
+import json
 import os
 import random
 import signal
@@ -7,79 +9,169 @@ import subprocess
 import sys
 import tempfile
 import time
+from collections import Counter
 from pathlib import Path
-from types import SimpleNamespace
 
 import pytest
 
-from tests.classroom.clusters import (
-    descendants,
-    is_below_a_host,
-    is_final,
-    is_host,
-    is_worker,
-    left_in,
+from tests.classroom.clusters import descendants, is_below_a_grader, is_grader, is_worker, left_in
+from tests.classroom.graded import (
+    NAMES,
     records_in,
-    wait_for_hosts,
+    rows_of,
+    table,
+    wait_for,
     wait_for_records,
 )
-from tests.classroom.tiny import needs_root, table
-from tools.classroom import dispatch, slots
-from tools.classroom.cluster import Able
-from tools.classroom.dispatch import GONE, MOST_IN_A_ROW
-from tools.classroom.dispatching import CONTINUE
+from tests.classroom.tiny import class_of, needs_root
 
 pytestmark = needs_root
+CONTINUE = "run the same command again to continue"
+TWO_MINUTES = 120
+
+
+def victims(pid: int, kind) -> list[int]:
+    return sorted(each for each, line in descendants(pid).items() if kind(line))
+
+
+def test_a_client_that_is_killed_terminated_or_interrupted_loses_nothing_that_was_done(
+    eight, undisturbed, start_grading, graded, temporary, tmp_path
+):
+    into, kept = tmp_path / "class", {}
+    for count, stop in enumerate((signal.SIGKILL, signal.SIGTERM, signal.SIGINT), 1):
+        process = start_grading(eight, into, "--slots", "2")
+        wait_for_records(into, 2 * count, process)
+        below = descendants(process.pid)
+        assert any(map(is_grader, below.values()))
+        process.send_signal(stop)
+        output = process.communicate(timeout=TWO_MINUTES)[0]
+        assert process.returncode == (-9 if stop == signal.SIGKILL else 130), output
+        assert "Traceback" not in output and "distributed" not in output, output
+        assert left_in(temporary) == []
+        assert not any(map(runs, below))
+        now = dict(rows_of(into, "SELECT submission, results FROM records"))
+        assert kept.items() <= now.items()
+        kept = now
+    code, output = graded(eight, into, "--slots", "2")
+    assert code == 0, output
+    assert table(into) == undisturbed
+    assert kept.items() <= dict(rows_of(into, "SELECT submission, results FROM records")).items()
+
+
+def runs(pid: int) -> bool:
+    with contextlib.suppress(OSError):
+        return "Z" not in Path(f"/proc/{pid}/stat").read_text("utf-8").rpartition(")")[2][:3]
+    return False
+
+
+def test_workers_graders_and_what_is_below_them_may_be_killed(
+    eight, undisturbed, start_grading, graded, temporary, tmp_path
+):
+    into, killed = tmp_path / "class", []
+    process = start_grading(eight, into, "--slots", "2")
+    for count, kind in enumerate((is_grader, is_below_a_grader, is_worker), 1):
+        wait_for_records(into, count, process)
+        found = wait_for(lambda kind=kind: victims(process.pid, kind), process)
+        os.kill(found[0], signal.SIGKILL)
+        killed.append(kind)
+    output = process.communicate(timeout=300)[0]
+    assert process.returncode in (0, 1), output
+    if process.returncode == 1:  # one of them was killed twice
+        assert "staff fault" in output
+        code, output = graded(eight, into, "--slots", "2")
+        assert code == 0, output
+    assert table(into) == undisturbed
+    assert left_in(temporary) == []
+
+
+# The command, whose workers are killed when one has finished a submission, before it is fetched.
+KILL_BEFORE_FETCHING = """
+import os, signal, sys, time
+from classroom import cluster
+from classroom.__main__ import main
+fetch, cluster.FETCH_S, killed = cluster._fetch, 5.0, []
+def kill_and_fetch(future):
+    if not killed:
+        assert future.status == "finished"
+        killed.extend(future.client.run(os.getpid).values())
+        for pid in killed:
+            os.kill(pid, signal.SIGKILL)
+        print("killed before its answer was fetched", flush=True)
+    return fetch(future)
+cluster._fetch = kill_and_fetch
+sys.exit(main(sys.argv[1:]))
+"""
+
+
+def test_an_answer_that_died_with_its_worker_is_found_again(
+    undisturbed, course, release, temporary, tmp_path, tmp_path_factory
+):
+    source, into = class_of(tmp_path / "source", *NAMES[:2]), tmp_path / "class"
+    ran = subprocess.run(
+        [sys.executable, "-c", KILL_BEFORE_FETCHING, "grade", source, "--into", into]
+        + ["--edition", "tiny", "--slots", "1"],
+        cwd=course,
+        env=os.environ | {"TMPDIR": str(temporary)},
+        capture_output=True,
+        encoding="utf-8",
+        timeout=240,
+        check=False,
+    )
+    assert ran.returncode == 0, ran.stdout + ran.stderr
+    assert "killed before its answer was fetched" in ran.stdout
+    assert table(into) == {key: undisturbed[key] for key in table(into)}
+    assert len(table(into)) == 2
+    assert left_in(temporary) == []
 
 
 @pytest.mark.parametrize(
-    "stop", [signal.SIGKILL, pytest.param(signal.SIGINT, marks=pytest.mark.long)]
+    "stop", [signal.SIGKILL, pytest.param(signal.SIGSTOP, marks=pytest.mark.long)]
 )
-def test_a_client_that_is_stopped_loses_nothing_that_was_done(
-    source, expected, grade, begin, temporary, tmp_path, stop
+def test_a_nanny_and_a_scheduler_may_be_killed_and_a_scheduler_may_fall_silent(
+    eight, undisturbed, start_grading, graded, dask, temporary, tmp_path, stop
 ):
     into = tmp_path / "class"
-    process = begin(source, into, "--slots", "2")
-    wait_for_records(into, 1, process)  # seven are left, which take some seconds
-    family = descendants(process.pid)
-    assert any(is_host(line) for line in family.values())
-    process.send_signal(stop)
-    output = process.communicate(timeout=90)[0]
-    assert process.returncode == (130 if stop == signal.SIGINT else -signal.SIGKILL), output
-    assert "distributed" not in output  # dask doesn't report what was interrupted
-    wait_for_hosts(family)
-    kept = {path: path.read_bytes() for path in into.glob("records/*/*.json")}
-    assert kept
-    code, output = grade(source, into, "--slots", "2")
+    scheduler, workers = dask.scheduler(), [dask.worker() for _ in range(2)]
+    process = start_grading(eight, into, *dask.words)
+    wait_for_records(into, 1, process)
+    workers[0].kill()  # the nanny, and with it the worker
+    wait_for_records(into, 3, process)
+    scheduler.send_signal(stop)  # stopped, it answers nobody, like a network that is lost
+    output = process.communicate(timeout=TWO_MINUTES)[0]
+    assert process.returncode == 3, output
+    assert CONTINUE in output and "Traceback" not in output
+    assert 3 <= records_in(into) < len(undisturbed)
+    scheduler.kill()
+    workers[1].terminate()
+    workers[1].wait(60)
+    dask.scheduler()
+    dask.worker()
+    code, output = graded(eight, into, *dask.words)
+    if code == 1:  # one submission was on the nanny's worker and on the scheduler's
+        code, output = graded(eight, into, *dask.words)
     assert code == 0, output
-    assert table(into) == expected
-    assert all(path.read_bytes() == content for path, content in kept.items() if is_final(content))
-    assert left_in(temporary) == []
+    assert table(into) == undisturbed
+    assert left_in(temporary) == []  # the release was removed, although workers are running
 
 
 @pytest.mark.long
-@pytest.mark.parametrize("kinds", [(is_host, is_worker, is_host), (is_below_a_host,) * 6])
-def test_workers_hosts_and_what_is_below_them_may_be_killed(
-    source, expected, grade, begin, temporary, tmp_path, kinds
+def test_a_worker_that_falls_silent_is_given_up(
+    eight, undisturbed, start_grading, graded, dask, tmp_path
 ):
     into = tmp_path / "class"
-    process = begin(source, into, "--slots", "2")
-    rng = random.Random(1)
-    killed = 0
-    for count, kind in enumerate(kinds, 1):
-        wait_for_records(into, count, process)
-        victims = [pid for pid, line in descendants(process.pid).items() if kind(line)]
-        if victims and process.poll() is None:
-            os.kill(rng.choice(sorted(victims)), signal.SIGKILL)
-            killed += 1
-    code, output = process.wait(240), process.stdout.read()
-    assert killed >= 2, output
-    assert code in (0, 1), output
-    if code == 1:  # a submission was killed twice: the same command completes the class
-        code, output = grade(source, into, "--slots", "2")
-    assert code == 0, output
-    assert table(into) == expected
-    assert left_in(temporary) == []
+    dask.scheduler()
+    nannies = [dask.worker() for _ in range(2)]
+    process = start_grading(eight, into, *dask.words)
+    wait_for_records(into, 1, process)
+    for pid in (nannies[0].pid, *victims(nannies[0].pid, is_worker)):
+        os.kill(pid, signal.SIGSTOP)
+    output = process.communicate(timeout=300)[0]
+    assert process.returncode == 0, output
+    assert table(into) == undisturbed
+    nannies[0].send_signal(signal.SIGKILL)
+
+
+# Full disks -------------------------------------------------------------------------------------
 
 
 @pytest.fixture
@@ -87,7 +179,7 @@ def disk():
     """Yield a small disk, which other users can access."""
     folder = Path(tempfile.mkdtemp(prefix="disk-"))
     folder.chmod(0o755)
-    command = ["mount", "-t", "tmpfs", "-o", "size=32m,mode=755", "tmpfs", folder]
+    command = ["mount", "-t", "tmpfs", "-o", "size=48m,mode=755", "tmpfs", folder]
     if subprocess.run(command, check=False).returncode:
         folder.rmdir()
         pytest.skip("file systems can't be mounted here")
@@ -104,30 +196,9 @@ def fill(disk: Path) -> None:
     os.close(filler)
 
 
-@pytest.mark.long
-def test_where_the_disk_of_the_class_is_full_what_was_written_stays(
-    source, expected, grade, begin, temporary, disk
-):
-    into = disk / "class"
-    process = begin(source, into, "--slots", "1")
-    wait_for_records(into, 2, process)
-    fill(disk)
-    output = process.communicate(timeout=90)[0]
-    assert process.returncode == 3 and "No space left on device" in output, output
-    assert CONTINUE in output and "Traceback" not in output
-    kept = {path: path.read_bytes() for path in into.glob("records/*/*.json")}
-    assert 2 <= len(kept) < len(expected)
-    (disk / "filler").unlink()
-    code, output = grade(source, into, "--slots", "2")
-    assert code == 0, output
-    assert table(into) == expected
-    assert all(path.read_bytes() == content for path, content in kept.items() if is_final(content))
-    assert left_in(temporary) == []
-
-
 def fill_until_it_ends(disk: Path, process: subprocess.Popen) -> str:
-    """Keep filling a disk until a process ends; return what it printed."""
-    deadline = time.monotonic() + 240
+    """Keep a disk full until a process ends; return what it printed."""
+    deadline = time.monotonic() + 2 * TWO_MINUTES
     while process.poll() is None:
         assert time.monotonic() < deadline
         fill(disk)
@@ -135,147 +206,99 @@ def fill_until_it_ends(disk: Path, process: subprocess.Popen) -> str:
     return process.communicate(timeout=60)[0]
 
 
-@pytest.mark.long
-def test_where_the_disk_of_all_workers_is_full_nobody_gets_a_zero(
-    source, expected, grade, begin, disk, tmp_path
+def test_where_the_disk_of_the_class_is_full_what_was_written_stays(
+    eight, undisturbed, start_grading, graded, temporary, disk
 ):
-    into = tmp_path / "class"
-    process = begin(source, into, "--slots", "1", env=os.environ | {"TMPDIR": str(disk)})
+    into = disk / "class"
+    process = start_grading(eight, into, "--slots", "1")
     wait_for_records(into, 2, process)
-    output = fill_until_it_ends(disk, process)
-    assert process.returncode == 3, output
-    assert f"lost {MOST_IN_A_ROW} submissions in a row" in output and "Traceback" not in output
-    assert "No space left on device" in output
-    graded = table(into)
-    assert 2 <= len(graded) < len(expected)
-    assert all(row == expected[key] for key, row in graded.items())
-    code, output = grade(source, into, "--slots", "2")
+    fill(disk)
+    output = process.communicate(timeout=TWO_MINUTES)[0]
+    assert process.returncode == 3 and "can't be written" in output, output
+    assert "Traceback" not in output
+    kept = table(into)
+    assert 2 <= len(kept) < len(undisturbed)
+    assert kept.items() <= undisturbed.items()
+    (disk / "filler").unlink()
+    code, output = graded(eight, into, "--slots", "2")
     assert code == 0, output
-    assert table(into) == expected
-
-
-@pytest.mark.long
-def test_a_worker_whose_disk_is_full_leaves_the_class_to_others(
-    source, expected, grade, begin, dask, disk, tmp_path
-):
-    dask.scheduler()
-    dask.worker()
-    dask.worker(tmpdir=disk)
-    into = tmp_path / "class"
-    process = begin(source, into, *dask.words)
-    wait_for_records(into, 1, process)
-    output = fill_until_it_ends(disk, process)
-    assert process.returncode in (0, 1), output
-    if process.returncode == 1:  # a submission was lost there twice: make room
-        (disk / "filler").unlink()
-        code, output = grade(source, into, *dask.words)
-        assert code == 0, output
-    assert table(into) == expected
-
-
-@pytest.mark.long
-def test_a_scheduler_that_is_killed_ends_the_command_and_another_goes_on(
-    source, expected, grade, begin, dask, temporary, tmp_path
-):
-    into = tmp_path / "class"
-    scheduler, worker = dask.scheduler(), dask.worker()
-    process = begin(source, into, *dask.words)
-    wait_for_records(into, 1, process)
-    family = descendants(worker.pid)
-    scheduler.kill()
-    output = process.communicate(timeout=300)[0]
-    assert process.returncode == 3, output
-    assert CONTINUE in output and "Traceback" not in output
-    worker.terminate()
-    worker.wait(60)
-    wait_for_hosts(family)  # hosts end with their worker, and the worker with its nanny
-    kept = records_in(into)
-    assert 1 <= kept < len(expected)
-    dask.scheduler()
-    dask.worker()
-    code, output = grade(source, into, *dask.words)
-    assert code == 0, output
-    assert table(into) == expected
-
-
-@pytest.mark.long
-def test_a_scheduler_with_workers_of_its_own_and_kills_gives_the_same_table(
-    source, expected, grade, begin, dask, temporary, tmp_path
-):
-    dask.scheduler()
-    workers = [dask.worker() for _ in range(2)]
-    into = tmp_path / "class"
-    process = begin(source, into, *dask.words)
-    wait_for_records(into, 2, process)
-    assert process.poll() is None, process.stdout.read()
-    workers[0].kill()  # the nanny, and with it the worker
-    code, output = process.wait(240), process.stdout.read()
-    if code == 1:
-        code, output = grade(source, into, *dask.words)
-    assert code == 0, output
-    assert table(into) == expected
-    assert left_in(temporary) == []  # the release was removed, although workers are running
-
-
-# The command, whose worker is killed when it has finished a submission, before that is fetched.
-KILL_BEFORE_FETCHING = """
-import os, signal, sys, time
-from tools.classroom import dispatch
-from tools.classroom.__main__ import main
-fetch, dispatch.FETCH_S, killed = dispatch._answer, 5.0, []
-def kill_and_fetch(future):
-    if not killed:
-        killed.extend(future.client.run(os.getpid).values())
-        for pid in killed:
-            os.kill(pid, signal.SIGKILL)
-        deadline = time.monotonic() + 60
-        while future.status == "finished" and time.monotonic() < deadline:
-            time.sleep(0.01)
-        print("killed before its answer was fetched", flush=True)
-    return fetch(future)
-dispatch._answer = kill_and_fetch
-sys.exit(main(sys.argv[1:]))
-"""
-
-
-@pytest.mark.long
-def test_an_answer_that_died_with_its_worker_is_waited_for_in_vain_only_for_a_while(
-    source, expected, course, temporary, tmp_path
-):
-    into = tmp_path / "class"
-    words = ("grade", source, "--into", into, "--edition", "tiny", "--slots", "1")
-    ran = subprocess.run(
-        [sys.executable, "-c", KILL_BEFORE_FETCHING, *words],
-        cwd=course,
-        env=os.environ | {"TMPDIR": str(temporary)},
-        capture_output=True,
-        encoding="utf-8",
-        timeout=240,
-        check=False,
-    )
-    assert ran.returncode == 0, ran.stdout + ran.stderr
-    assert "killed before its answer was fetched" in ran.stdout
-    assert f"no result: {GONE}" in ran.stdout + ran.stderr
-    assert table(into) == expected  # the second pass has graded it
+    assert table(into) == undisturbed
     assert left_in(temporary) == []
 
 
-def test_a_worker_that_is_never_ready_does_not_keep_the_others_waiting(monkeypatch):
-    monkeypatch.setattr(dispatch, "PATIENCE_S", 0.5)
-    ready = Able("tls://a", "a", 2, {})
-    client = SimpleNamespace(
-        scheduler_info=lambda n_workers: {"workers": {"tls://a": {}, "tls://b": {}}}
-    )
-    workers = SimpleNamespace(able=lambda: {"tls://a": ready}, refused={})
-    before = time.monotonic()
-    assert dispatch.Dispatcher(client, "grader", workers).wait(print) == 2
-    assert time.monotonic() - before >= 0.5  # it had its chance
+@pytest.mark.long
+def test_where_the_disk_of_all_workers_is_full_nobody_gets_a_zero(
+    eight, undisturbed, start_grading, graded, disk, tmp_path
+):
+    into = tmp_path / "class"
+    process = start_grading(eight, into, "--slots", "1", env=os.environ | {"TMPDIR": str(disk)})
+    wait_for_records(into, 2, process)
+    output = fill_until_it_ends(disk, process)
+    assert process.returncode in (1, 3) and "Traceback" not in output, output
+    assert "No space left on device" in output
+    assert table(into).items() <= undisturbed.items()
+    code, output = graded(eight, into, "--slots", "2")
+    assert code == 0, output
+    assert table(into) == undisturbed
 
 
-def test_a_slot_may_tidy_up_while_its_worker_removes_the_grader(tmp_path, capfd):
-    own, half_removed = tmp_path / "slot-1", tmp_path / "release" / "src" / "grading"
-    (own / "scratch").mkdir(parents=True)
-    half_removed.mkdir(parents=True)
-    slots.remove(own, str(half_removed.parent))
-    assert not own.exists()
-    assert capfd.readouterr() == ("", "")
+# Random kills under load ------------------------------------------------------------------------
+
+LOAD = "while True: pass"
+STATES = ("grader", "below a grader", "worker", "client")
+KINDS = {"grader": is_grader, "below a grader": is_below_a_grader, "worker": is_worker}
+AT_LEAST = 20
+WITHIN_S = 3000
+
+
+@pytest.mark.long
+@pytest.mark.timeout(3900)
+def test_random_kills_under_load_give_the_table_of_an_undisturbed_run(
+    start_grading, graded, temporary, tmp_path
+):
+    source = class_of(tmp_path / "source", *(["right", "wrong", "slow", "raises", "exits"] * 40))
+    code, output = graded(source, tmp_path / "quiet", within_s=1200)
+    assert code == 0, output
+    into, rng, killed = tmp_path / "class", random.Random(1), Counter()
+    load = [subprocess.Popen([sys.executable, "-c", LOAD]) for _ in range(os.cpu_count() or 1)]
+    try:
+        deadline = time.monotonic() + WITHIN_S
+        codes = Counter()
+        while min(killed[state] for state in STATES) < AT_LEAST or codes[0] == 0:
+            assert time.monotonic() < deadline, (killed, codes)
+            if codes[0]:  # the class is complete, but too little was killed: begin again
+                check_and_remove(into, tmp_path / "quiet")
+                codes.clear()
+            process = start_grading(source, into)
+            kill_at_random(process, rng, killed)
+            output = process.communicate(timeout=TWO_MINUTES)[0]
+            codes[process.returncode] += 1
+            assert process.returncode in (0, 1, 3, -signal.SIGKILL), output
+            assert "Traceback" not in output, output
+    finally:
+        for each in load:
+            each.kill()
+    print(json.dumps({"killed": killed, "codes": codes}))
+    check_and_remove(into, tmp_path / "quiet")
+    assert left_in(temporary) == []
+
+
+def check_and_remove(into: Path, quiet: Path) -> None:
+    assert table(into) == table(quiet)
+    (into / "class.db").unlink()
+
+
+def kill_at_random(process: subprocess.Popen, rng: random.Random, killed: Counter) -> None:
+    """Kill something every few seconds until the command ends, or is killed itself."""
+    while process.poll() is None:
+        time.sleep(rng.uniform(1, 4))
+        rarest = min(killed[state] for state in STATES)
+        state = rng.choice([s for s in STATES if killed[s] <= rarest + 3])
+        if state == "client":
+            if rng.random() < 0.3:
+                process.kill()
+                killed[state] += 1
+        elif found := victims(process.pid, KINDS[state]):
+            with contextlib.suppress(ProcessLookupError):
+                os.kill(rng.choice(found), signal.SIGKILL)
+                killed[state] += 1

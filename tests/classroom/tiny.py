@@ -1,10 +1,7 @@
-"""A course with one quick question, classes that hand it in, and the command that grades them."""
+"""A course with one quick question, and classes that hand it in."""
 
-import json
 import os
 import shutil
-import signal
-import subprocess
 import sys
 import tempfile
 from collections.abc import Iterator
@@ -84,62 +81,3 @@ def temporary() -> Iterator[Path]:
     folder.chmod(0o755)
     yield folder
     shutil.rmtree(folder)
-
-
-@pytest.fixture(scope="session")
-def classroom(course, temporary):
-    """Yield a function that starts `python -m tools.classroom WORD...`; kill it at the end."""
-    started = []
-
-    def start(*words: str | Path, **keywords) -> subprocess.Popen:
-        process = subprocess.Popen(
-            [sys.executable, "-m", "tools.classroom", *map(str, words)],
-            **{"cwd": course, "env": os.environ | {"TMPDIR": str(temporary)}, **keywords},
-            stdout=subprocess.PIPE,
-            stderr=subprocess.STDOUT,
-            stdin=subprocess.DEVNULL,
-            encoding="utf-8",
-            # If tests run in the background, as by `nohup make test &`, SIGINT is ignored.
-            preexec_fn=lambda: signal.signal(signal.SIGINT, signal.SIG_DFL),
-        )
-        started.append(process)
-        return process
-
-    yield start
-    for process in started:
-        process.kill()
-        process.wait()
-
-
-@pytest.fixture(scope="session")
-def begin(classroom):
-    """Return a function that starts to grade a class with the tiny edition."""
-
-    def run(source: Path, into: Path, *words: str | Path, **keywords) -> subprocess.Popen:
-        command = ("grade", source, "--into", into, "--edition", "tiny", *words)
-        return classroom(*command, **keywords)
-
-    return run
-
-
-@pytest.fixture(scope="session")
-def grade(begin):
-    """Return a function that grades a class with the tiny edition: (exit code, output)."""
-
-    def run(source: Path, into: Path, *words: str | Path, within_s: float = 240):
-        process = begin(source, into, *words)
-        output = process.communicate(timeout=within_s)[0]
-        return process.returncode, output
-
-    return run
-
-
-def table(folder: Path) -> dict[str, list]:
-    """Return everything that decides grades, by submission: outcomes, points and messages."""
-    found = {}
-    for path in sorted((folder / "records").glob("*/*.json")):
-        record = json.loads(path.read_text(encoding="utf-8"))
-        tests = record["results"]["tests"] if record["results"] else []
-        ends = [[t["test_id"], t["outcome"], t["score"], t["message"]] for t in tests]
-        found[path.parent.name] = [record["counts"], record["again"], record["refused"], ends]
-    return found
