@@ -1,7 +1,6 @@
 """Classes graded on real clusters, and who may connect to these."""
 
 import http.client
-import os
 import signal
 import socket
 import ssl
@@ -9,25 +8,12 @@ import urllib.request
 
 import pytest
 
-from tests.classroom.clusters import NAMES, descendants, is_host, left_in, wait_for_records
-from tests.classroom.tiny import needs_root, table
-from tools.classroom.cluster import _security
+from classroom.cluster import security
+from tests.classroom.clusters import descendants
+from tests.classroom.graded import wait_for_records
+from tests.classroom.tiny import needs_root
 
 pytestmark = needs_root
-
-
-def test_a_class_is_graded_and_then_skipped(source, expected, grade, temporary, tmp_path):
-    code, output = grade(source, tmp_path / "class", "--slots", "2")
-    assert code == 0, output
-    assert table(tmp_path / "class") == expected
-    assert f"{len(NAMES)} of {len(NAMES)} submissions have a result" in output
-    for name in NAMES:
-        assert f"-{name}" not in output  # nothing reveals whose a submission is
-    before = {path: path.stat().st_mtime_ns for path in tmp_path.glob("class/records/*/*")}
-    code, output = grade(source, tmp_path / "class", "--slots", "2")
-    assert code == 0 and "at once" not in output  # no cluster was started
-    assert before == {path: path.stat().st_mtime_ns for path in tmp_path.glob("class/records/*/*")}
-    assert left_in(temporary) == []
 
 
 # ---------------------------------------------------------------- TLS
@@ -38,7 +24,7 @@ def test_nobody_without_the_certificate_is_let_in(dask, certificates):
 
     dask.scheduler()
     host, port = dask.address.removeprefix("tls://").split(":")
-    with Client(dask.address, security=_security(dask.address, certificates), timeout=30) as client:
+    with Client(dask.address, security=security(certificates), timeout=30) as client:
         assert client.scheduler_info()["type"] == "Scheduler"  # it is up
     with pytest.raises((OSError, TimeoutError)):
         Client(f"tcp://{host}:{port}", timeout=5)
@@ -60,10 +46,10 @@ def test_nobody_without_the_certificate_is_let_in(dask, certificates):
 
 @pytest.mark.long
 def test_our_own_cluster_listens_on_loopback_alone_with_tls_and_no_dashboard(
-    begin, source, tmp_path
+    start_grading, eight, tmp_path
 ):
     into = tmp_path / "class"
-    process = begin(source, into, "--slots", "1")
+    process = start_grading(eight, into, "--slots", "1")
     wait_for_records(into, 1, process)
     family = {process.pid, *descendants(process.pid)}
     ports = set()
@@ -76,31 +62,12 @@ def test_our_own_cluster_listens_on_loopback_alone_with_tls_and_no_dashboard(
     assert ports and {host for host, _ in ports} == {"127.0.0.1"}
 
 
-CORES = sorted(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else []
-
-
-@pytest.mark.long
-@pytest.mark.skipif(len(CORES) < 2, reason="needs two cores")
-@pytest.mark.parametrize("each_its_own", [True, False])
-def test_with_a_slot_per_core_each_has_a_core_of_its_own(begin, source, tmp_path, each_its_own):
-    into = tmp_path / "class"
-    process = begin(source, into, *(() if each_its_own else ("--slots", "1")))
-    wait_for_records(into, 1, process)
-    hosts = [pid for pid, line in descendants(process.pid).items() if is_host(line)]
-    allowed = [sorted(os.sched_getaffinity(pid)) for pid in hosts]
-    below = [os.sched_getaffinity(pid) for host in hosts for pid in descendants(host)]
-    process.send_signal(signal.SIGINT)
-    process.communicate(timeout=90)
-    assert sorted(allowed) == ([[core] for core in CORES] if each_its_own else [CORES])
-    assert below and all(sorted(cores) in allowed for cores in below)
-
-
 @pytest.mark.long
 def test_an_existing_cluster_serves_no_pages_either(dask, certificates):
     from distributed import Client
 
     started = [dask.scheduler(), dask.worker()]
-    with Client(dask.address, security=_security(dask.address, certificates)) as client:
+    with Client(dask.address, security=security(certificates)) as client:
         client.wait_for_workers(1, timeout=60)
         family = [pid for one in started for pid in (one.pid, *descendants(one.pid))]
         ports = {port for pid in family for _, port in listening(pid)}
@@ -130,21 +97,3 @@ def listening(pid: int) -> set[tuple[str, int]]:
     except psutil.Error:
         return set()
     return {(c.laddr.ip, c.laddr.port) for c in found if c.status == psutil.CONN_LISTEN}
-
-
-# ---------------------------------------------------------------- what the command refuses
-
-
-@pytest.mark.parametrize(
-    "words, message",
-    [
-        (("--scheduler", "tcp://127.0.0.1:1"), "expected tls://HOST:PORT"),
-        (("--scheduler", "tls://127.0.0.1:1"), "needs --certificates"),
-        (("--scheduler", "tls://h:1", "--slots", "2"), "leave it out"),
-        (("--slots", "0"), "from 1 to 512"),
-    ],
-)
-def test_what_can_not_be_done_is_said_in_a_line(grade, source, tmp_path, words, message):
-    code, output = grade(source, tmp_path / "class", *words)
-    assert code == 2 and message in output, output
-    assert "Traceback" not in output

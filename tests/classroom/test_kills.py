@@ -48,7 +48,7 @@ def test_a_client_that_is_killed_terminated_or_interrupted_loses_nothing_that_wa
         assert process.returncode == (-9 if stop == signal.SIGKILL else 130), output
         assert "Traceback" not in output and "distributed" not in output, output
         assert left_in(temporary) == []
-        assert not any(map(runs, below))
+        wait_until(lambda below=below: not any(map(runs, below)))
         now = dict(rows_of(into, "SELECT submission, results FROM records"))
         assert kept.items() <= now.items()
         kept = now
@@ -56,6 +56,13 @@ def test_a_client_that_is_killed_terminated_or_interrupted_loses_nothing_that_wa
     assert code == 0, output
     assert table(into) == undisturbed
     assert kept.items() <= dict(rows_of(into, "SELECT submission, results FROM records")).items()
+
+
+def wait_until(condition) -> None:
+    deadline = time.monotonic() + TWO_MINUTES
+    while not condition():
+        assert time.monotonic() < deadline
+        time.sleep(0.1)
 
 
 def runs(pid: int) -> bool:

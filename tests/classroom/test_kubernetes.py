@@ -6,7 +6,8 @@ import pytest
 import yaml
 
 from tests.classroom.clusters import free_port
-from tests.classroom.tiny import needs_root, table
+from tests.classroom.graded import table
+from tests.classroom.tiny import needs_root
 from tests.project import ROOT
 
 FOLDER = ROOT / "docs" / "kubernetes"
@@ -61,7 +62,7 @@ def test_the_image_gets_files_that_exist():
 @pytest.mark.long
 @needs_root
 def test_the_commands_of_the_containers_grade_a_class(
-    pods, source, expected, grade, start, certificates, tmp_path
+    pods, eight, undisturbed, graded, start, certificates, tmp_path
 ):
     port, mounted = str(free_port()), sorted(certificates.iterdir())
     for name, pod in pods.items():
@@ -78,7 +79,7 @@ def test_the_commands_of_the_containers_grade_a_class(
         ]
         start(*words)
     words = ("--scheduler", f"tls://127.0.0.1:{port}", "--certificates", certificates)
-    code, output = grade(source, tmp_path / "class", *words)
+    code, output = graded(eight, tmp_path / "class", *words)
     assert code == 0, output
-    assert table(tmp_path / "class") == expected
+    assert table(tmp_path / "class") == undisturbed
     assert sorted(certificates.iterdir()) == mounted  # which is read-only there

@@ -17,15 +17,13 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from autograder import paths
 from autograder.isolation import leftovers
 from grading import printable
 from grading.errors import SubmissionError
 from grading.staging import MAX_TOTAL_BYTES, stage
 from questions.course import Course
-from tools.classroom.host import Host
 
-from .conftest import ASKED, FILE, RIGHT
+from .conftest import FILE, RIGHT
 from .test_fuzz import BOTH, examples
 
 SLOWEST_S = 5.0  # of CPU; most take some milliseconds
@@ -122,34 +120,3 @@ def test_any_archive_is_staged_or_refused_in_one_line(count, archives, tmp_path)
         assert os.listdir(tmp_path) == ["up.zip"]  # nothing was written elsewhere
 
     holds()
-
-
-@pytest.mark.parametrize("count", BOTH)
-def test_after_any_zip_a_host_grades_the_next_one_as_before(count, tmp_path, grader, monkeypatch):
-    monkeypatch.setattr(paths, "DATA", grader.course / "src" / "data")
-    monkeypatch.setattr(paths, "ANSWERS", grader.course / "solutions" / "data")
-    monkeypatch.setattr("tools.classroom.host.MOST_SUBMISSIONS", 10**6)
-    right, odd = tmp_path / "right.zip", tmp_path / "odd.zip"
-    with zipfile.ZipFile(right, "w") as writer:
-        writer.writestr(FILE, RIGHT)
-    host = Host(Course(), tmp_path)
-
-    def graded(upload):
-        asked = {"name": upload.name, "edition": "xcs224n", "wanted": [ASKED], "counts": False}
-        answer = host.serve({"do": "grade", "submission": str(upload), "seed": "7", **asked})
-        assert "fault" not in answer and not answer["last"], answer
-        return [(t["outcome"], t["score"], t["message"]) for t in answer["results"]["tests"]]
-
-    try:
-        before = graded(right)
-
-        @examples(count, 60)
-        @given(zips())
-        def holds(data):
-            odd.write_bytes(data)
-            graded(odd)
-            assert graded(right) == before
-
-        holds()
-    finally:
-        host.close()
