@@ -101,7 +101,7 @@ class Cluster:
             counts: whether only workers whose results can count may grade.
             say: called with a line about each worker that can't grade.
         """
-        self._where, self._say = where, say
+        self._where, self._counts, self._say = where, counts, say
         self._plugin = worker.Grader(name, release, counts)
         self._stack = contextlib.ExitStack()
         self._client: Client
@@ -242,7 +242,8 @@ class Cluster:
             return
         why = "; ".join(sorted({f": {text.splitlines()[0]}" for text in self._obstacles.values()}))
         if present and present.keys() <= self._obstacles.keys():
-            raise ClusterFailed(f"no worker can grade{why}")
+            advice = "; results count only if workers are root's on Linux, --preview needs no root"
+            raise ClusterFailed(f"no worker can grade{why}{advice * self._counts}")
         if now > self._able_at + PATIENCE_S:
             raise ClusterFailed(f"no worker could grade for {PATIENCE_S:.0f} s{why}")
 

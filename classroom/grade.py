@@ -7,11 +7,9 @@ each in one transaction when it arrives. Whatever ends it, calling it again comp
 from __future__ import annotations
 
 import argparse
-import contextlib
 import hashlib
 import io
 import json
-import os
 import re
 import sys
 import warnings
@@ -20,7 +18,7 @@ from collections.abc import Callable, Collection, Iterator, Sequence
 from dataclasses import dataclass
 from decimal import Decimal
 from pathlib import Path
-from typing import Any, Final
+from typing import Any
 
 from tqdm import TqdmExperimentalWarning, tqdm  # type: ignore[import-untyped]
 
@@ -33,7 +31,7 @@ from grading.edition import EDITION
 from grading.errors import SubmissionError, UsageError
 from grading.verdicts import ExitCode, Outcome
 
-from . import records, times
+from . import times
 from .arguments import (
     CONTINUE,
     Commands,
@@ -60,9 +58,7 @@ SAME_INPUTS = (
     "all submissions get the same inputs: scores can be compared test by test, but a student who "
     "learns what one submission was tested with can prepare another one for it"
 )
-GRADED: Final = "graded"
-NOTHING: Final = "nothing to grade"
-FAULT: Final = "staff fault"
+FAULT = "staff fault"
 IS_PREVIEW = "these results are a preview, and don't count"
 # Outcomes that another submission on the same machine may have caused.
 LIMITS = {
@@ -242,13 +238,12 @@ class _Run:
         self._keep(job, answer)
 
     def _keep(self, job: Job, answer: Answer) -> None:
-        key = job.submission.id
-        outcome: records.Outcome = GRADED
+        key, outcome = job.submission.id, "graded"
         if "lost" in answer:
             outcome = FAULT
             self._say(f"{key}: staff fault: {answer['lost'].splitlines()[0]:.300}")
         elif answer["refused"]:
-            outcome = NOTHING
+            outcome = "nothing to grade"
             self._say(f"{key}: nothing to grade: {answer['refused']}")
         record = Record(
             submission=key,
@@ -405,8 +400,7 @@ def run(asked: argparse.Namespace) -> int:
         with progress_bar(len(export.submissions)) as bar:
             bar.update(len(export.submissions) - len(jobs))
             say = teller(bar)
-            with _advice(asked):
-                grade_all(store, jobs, release, kind, on, say, bar.update)
+            grade_all(store, jobs, release, kind, on, say, bar.update)
         return show_totals(store, release, kind, [one.id for one in export.submissions])
 
 
@@ -456,27 +450,12 @@ def teller(bar: tqdm) -> Say:
     return lambda line: bar.write(line, file=sys.stderr)
 
 
-@contextlib.contextmanager
-def _advice(asked: argparse.Namespace) -> Iterator[None]:
-    """Print what may have been forgotten when grading fails."""
-    try:
-        yield
-    except Exception:
-        if not (asked.preview or asked.scheduler or (hasattr(os, "geteuid") and not os.geteuid())):
-            print(
-                "note: results count only if workers run as root on Linux; --preview grades "
-                "without counting",
-                file=sys.stderr,
-            )
-        raise
-
-
 def show_totals(store: Store, release: Release, kind: str, submissions: Sequence[str]) -> int:
     """Print what was graded, and each question's points; return the exit code."""
     found = {key: _record(store, release, kind, key) for key in submissions}
     present = {key: record for key, record in found.items() if record is not None}
     faults = {k: r for k, r in present.items() if r["outcome"] == FAULT}
-    refused = sum(record["outcome"] == NOTHING for record in present.values())
+    refused = sum(record["outcome"] == "nothing to grade" for record in present.values())
     results = len(present) - len(faults)
     print(
         f"{results} of {count(len(submissions), 'submission')} have a result from release "
@@ -484,7 +463,7 @@ def show_totals(store: Store, release: Release, kind: str, submissions: Sequence
     )
     if kind == PREVIEW:
         print(IS_PREVIEW)
-    for line in _questions(store, [r["id"] for r in present.values() if r["outcome"] == GRADED]):
+    for line in _questions(store, [r["id"] for r in present.values() if r["outcome"] == "graded"]):
         print(line)
     for key, record in faults.items():
         print(f"staff fault: {key}: {record['reason'].splitlines()[0]:.300}")
@@ -498,25 +477,20 @@ def _record(store: Store, release: Release, kind: str, submission: str) -> Any:
     return counted or store.record(submission, release.id, kind)
 
 
-def _questions(store: Store, numbers: Collection[int]) -> Iterator[str]:
+def _questions(store: Store, numbers: Sequence[int]) -> Iterator[str]:
     """Yield a table: of each question the points, their mean, and how many earned all or none."""
-    per_question: dict[str, list[tuple[Decimal, Decimal]]] = {}
-    for number in numbers:
-        sums: dict[str, list[Decimal]] = {}
-        for row in store.rows("SELECT * FROM tests WHERE record = ? ORDER BY question", number):
-            earned = sums.setdefault(row["question"], [Decimal(0), Decimal(0)])
-            earned[0] += Decimal(row["score"])
-            earned[1] += Decimal(row["max_score"])
-        for question, (score, most) in sums.items():
-            per_question.setdefault(question, []).append((score, most))
-    if per_question:
+    rows = store.rows(
+        "SELECT question, max(most) AS most, avg(score) AS mean, sum(score = most) AS full, "
+        "sum(score = 0) AS none FROM (SELECT question, round(sum(score), 2) AS score, "
+        "round(sum(max_score), 2) AS most FROM tests WHERE record IN (SELECT value FROM "
+        "json_each(?)) GROUP BY record, question) GROUP BY question HAVING max(most) > 0",
+        json.dumps(list(numbers)),
+    )
+    if rows:
         yield f"{'question':<10}{'points':>8}{'mean':>8}{'full':>7}{'none':>7}"
-    for question, scores in sorted(per_question.items()):
-        most = max(most for _, most in scores)
-        if most:
-            mean = sum(score for score, _ in scores) / len(scores)
-            full, none = sum(s == m for s, m in scores), sum(not s for s, _ in scores)
-            yield f"{question:<10}{most:>8}{mean:>8.2f}{full:>7}{none:>7}"
+    for row in rows:
+        points = f"{row['question']:<10}{row['most']:>8.2f}{row['mean']:>8.2f}"
+        yield f"{points}{row['full']:>7}{row['none']:>7}"
 
 
 def make_certificates(asked: argparse.Namespace) -> int:

@@ -19,11 +19,10 @@ import shutil
 import subprocess
 import sys
 import tempfile
-import threading
 import time
 import zipfile
 from pathlib import Path
-from typing import Any
+from typing import IO, Any
 
 from distributed import Status, Worker, WorkerPlugin, get_worker
 
@@ -71,8 +70,7 @@ class Grader(WorkerPlugin):
         self._worker = worker
         self._place: Path | None = None
         self._keeper: subprocess.Popen[bytes] | None = None
-        self._inputs: set[int] = set()  # of graders, which end when theirs is closed
-        self._lock = threading.Lock()
+        self._graders: dict[int, IO[bytes]] = {}  # their inputs, by process
         self._failed = 0  # submissions in a row
         self._ready = asyncio.create_task(self._get_ready())
 
@@ -152,74 +150,52 @@ class Grader(WorkerPlugin):
             shutil.rmtree(own, ignore_errors=True)  # the keeper removes what can't be removed
 
     def _answer(self, own: Path, request: dict[str, Any], within_s: float) -> dict[str, Any]:
-        theirs, ours = os.pipe()
-        self._inputs.add(ours)
-        try:
-            process = subprocess.Popen(
-                [sys.executable, *FLAGS, "-c", self._code(BOOT, own.parent)],
-                cwd=own,
-                env=os.environ | {"TMPDIR": str(own)},
-                stdin=theirs,  # not arguments, which every process could read
-                stdout=subprocess.PIPE,
-                stderr=subprocess.PIPE,
-                start_new_session=True,  # only the client reacts to Ctrl-C
-            )
-            os.write(ours, json.dumps(request).encode("ascii") + b"\n")
-            answer, log = process.communicate(timeout=within_s)
-        except subprocess.TimeoutExpired:
-            raise RuntimeError(f"no answer in {within_s:.0f} s; {_end(process)}") from None
-        except OSError as error:  # it has ended already, or couldn't be started
-            raise RuntimeError(f"the grader couldn't be asked: {error}") from None
-        finally:
-            os.close(theirs)
-            self._close(ours)
+        process = subprocess.Popen(
+            [sys.executable, *FLAGS, "-c", self._code(BOOT, own.parent)],
+            cwd=own,
+            env=os.environ | {"TMPDIR": str(own)},
+            stdin=subprocess.PIPE,  # not arguments, which every process could read
+            stdout=subprocess.PIPE,
+            stderr=subprocess.PIPE,
+            start_new_session=True,  # only the client reacts to Ctrl-C
+        )
+        assert process.stdin is not None
+        with process.stdin as ours:
+            self._graders[process.pid] = ours
+            process.stdin = None  # or else `communicate` would close it
+            try:
+                ours.write(json.dumps(request).encode("ascii") + b"\n")
+                ours.flush()
+                answer, log = process.communicate(timeout=within_s)
+            except subprocess.TimeoutExpired:
+                process.kill()
+                process.wait(LEAVE_S)
+                raise RuntimeError(f"no answer in {within_s:.0f} s") from None
+            finally:
+                del self._graders[process.pid]
         if process.returncode == 0:
             return dict(json.loads(answer))
-        raise RuntimeError(_last_words(process.returncode, log))
-
-    def _close(self, ours: int) -> None:
-        """Close a grader's input, unless that was done already."""
-        with self._lock:
-            if ours in self._inputs:
-                self._inputs.remove(ours)
-                os.close(ours)
+        text = log.decode("utf-8", "replace")[-MAX_LOG:].strip()
+        last = text.splitlines()[-1] if text else "(no output)"
+        raise RuntimeError(f"the grader ended with {process.returncode}: {last}\n{text}")
 
     def _leave(self) -> None:
+        for ours in [*self._graders.values()]:
+            with contextlib.suppress(OSError):
+                ours.close()
         deadline = time.monotonic() + LEAVE_S
-        for ours in [*self._inputs]:
-            self._close(ours)
-        place = self._place
-        while place and time.monotonic() < deadline and any(place.glob("grader-*")):
+        while self._graders and time.monotonic() < deadline:
             time.sleep(0.1)
         if self._keeper is not None and self._keeper.stdin is not None:
             self._keeper.stdin.close()
             with contextlib.suppress(subprocess.TimeoutExpired):
                 self._keeper.wait(LEAVE_S)
-        elif place:
-            shutil.rmtree(place, ignore_errors=True)
 
 
 def grade(name: str, upload: bytes, request: dict[str, Any]) -> dict[str, Any]:
     """Grade a submission on the worker that runs this task; see `Grader.grade`."""
     plugin: Any = get_worker().plugins[name]
     return dict(plugin.grade(upload, request))
-
-
-def _end(process: subprocess.Popen[bytes]) -> str:
-    """Kill a process; return what it said."""
-    process.kill()
-    try:
-        log = process.communicate(timeout=LEAVE_S)[1]
-    except subprocess.TimeoutExpired:  # a descendant keeps its output open
-        log = b""
-    return _last_words(process.returncode, log)
-
-
-def _last_words(code: int, log: bytes) -> str:
-    """Return how a grader ended, and what it printed; the last line first, as a summary."""
-    text = log.decode("utf-8", "replace")[-MAX_LOG:].strip()
-    last = text.splitlines()[-1] if text else "(no output)"
-    return f"the grader ended with {code}: {last}\n{text}"
 
 
 def unpack(release: bytes, target: Path) -> None:
