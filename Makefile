@@ -154,7 +154,7 @@ autograder: $(STAMP) $(DATA) ## build and verify the autograder for Gradescope [
 	@$(PYTHON_VENV) -m tools.autograder $(call option,EDITION,edition) $(call option,RECIPE,recipe)
 
 class: $(STAMP) $(DATA) ## grade a whole class: SUBMISSIONS=EXPORT-OR-FOLDER INTO=DIR [EDITION=NAME ARGS="--slots 8"]
-	@$(PYTHON_VENV) -m tools.classroom grade --into="$$INTO" $(call option,EDITION,edition) \
+	@$(PYTHON_VENV) -m classroom grade --into="$$INTO" $(call option,EDITION,edition) \
 	  $(ARGS) -- "$$SUBMISSIONS"
 
 emulate: $(STAMP) ## grade as Gradescope would: SUBMISSION=ZIP-OR-FOLDER [EDITION=NAME METADATA=KIND SETUP=1]
