@@ -7,7 +7,8 @@ from typing import Any
 
 import numpy as np
 
-from grading.cases import Answer, FunctionCase, graded
+from grading.cases import graded
+from questions.shared.functions import Answer, FunctionCase
 from questions.shared.models import ANY_REAL
 
 from . import attention_math

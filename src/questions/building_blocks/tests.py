@@ -7,8 +7,9 @@ from typing import Any
 
 import numpy as np
 
-from grading.cases import Answer, FunctionCase, graded
+from grading.cases import graded
 from grading.wire import AnyOf, Array, Maybe, table
+from questions.shared.functions import Answer, FunctionCase
 
 from . import samples
 
