@@ -21,9 +21,10 @@ from grading.verdicts import ExitCode
 from . import grade, listing, regrade, stored
 from .arguments import USUAL, Parser
 from .grades import commands as grades
+from .report import command as report
 
 # Each adds its commands (see `arguments.add_command`), and imports large packages only to run them.
-COMMANDS: tuple[ModuleType, ...] = (listing, grade, grades, regrade, stored)
+COMMANDS: tuple[ModuleType, ...] = (listing, grade, grades, regrade, report, stored)
 
 
 def main(arguments: list[str] | None = None) -> int:

@@ -15,11 +15,22 @@ from grading.cases import in_scope
 from grading.errors import UsageError
 from grading.verdicts import Outcome, cause_of
 
+from .arguments import count
 from .records import points
 from .stored import with_tests
 
 Test = dict[str, Any]
 NO_TEST = "(no such test)"
+# The lists of changes, in their order on a page.
+GROUPS = TO_ZERO, DOWN, UP, NEW, SIDEWAYS, KEPT, MISSING = (
+    "Down to zero",
+    "Down",
+    "Up",
+    "No result before",
+    "Same points, but different verdicts",
+    "Earlier result kept",
+    "No new result",
+)
 
 
 @dataclass(frozen=True)
@@ -44,14 +55,18 @@ class Change:
 
     @property
     def gain(self) -> Decimal:
-        if self.before is None or self.after is None:
-            return Decimal(0)
-        return self.after - self.before
+        return Decimal(0) if None in (self.before, self.after) else self.after - self.before
 
     @property
-    def is_new(self) -> bool:
-        """Whether there was no result before."""
-        return self.before is None and self.after is not None
+    def group(self) -> str:
+        """The list in which it is shown; "" if nothing changes."""
+        if self.kept or self.fault:
+            return KEPT if self.kept else MISSING
+        if self.before is None:
+            return NEW
+        if self.gain:
+            return UP if self.gain > 0 else TO_ZERO if self.after == 0 else DOWN
+        return SIDEWAYS if self.verdicts else ""
 
 
 @dataclass
@@ -78,45 +93,20 @@ class Difference:
     changes: tuple[Change, ...]
     tests: tuple[TestChange, ...]
 
-    @property
-    def up(self) -> list[Change]:
-        return sorted((c for c in self.changes if c.gain > 0), key=lambda c: (-c.gain, c.before))
-
-    @property
-    def down(self) -> list[Change]:
-        return sorted((c for c in self.changes if c.gain < 0), key=lambda c: (c.gain, c.before))
-
-    @property
-    def to_zero(self) -> list[Change]:
-        return [c for c in self.down if c.after == 0]
-
-    @property
-    def new(self) -> list[Change]:
-        return [c for c in self.changes if c.is_new]
-
-    @property
-    def sideways(self) -> list[Change]:
-        """The submissions in which a verdict changed, but not the points."""
-        return [c for c in self.changes if c.verdicts and not c.gain and not c.is_new]
-
-    @property
-    def kept(self) -> list[Change]:
-        return [c for c in self.changes if c.kept]
-
-    @property
-    def unfinished(self) -> list[Change]:
-        """The submissions that keep the regrade from being applied."""
-        return [c for c in self.changes if c.fault]
+    def of(self, group: str) -> list[Change]:
+        """Return the changes of a group, the largest first."""
+        changes = [change for change in self.changes if change.group == group]
+        return sorted(changes, key=lambda change: (-abs(change.gain), change.before or 0))
 
     @property
     def counts(self) -> str:
         """The numbers of changes, in words."""
-        up, down, new = len(self.up), len(self.down), len(self.new)
+        up, down, zero, new = (len(self.of(g)) for g in (UP, DOWN, TO_ZERO, NEW))
         verdicts = sum(test.moves.total() for test in self.tests)
-        words = f"up {up}, down {down} (to zero {len(self.to_zero)}), "
-        words += f"same {len(self.changes) - up - down - new}"
+        words = f"up {up}, down {down + zero} (to zero {zero}), "
+        words += f"same {len(self.changes) - up - down - zero - new}"
         words += f", without a result before {new}" if new else ""
-        return f"{words}; {verdicts} verdict{'s' * (verdicts != 1)} changed"
+        return f"{words}; {count(verdicts, 'verdict')} changed"
 
 
 def merged(base: Row, new: Row, words: Sequence[str]) -> dict[str, Any]:
@@ -138,7 +128,7 @@ def merged(base: Row, new: Row, words: Sequence[str]) -> dict[str, Any]:
             tests.append(test)
         elif old is not None and (test is not None or not _is_named(old, words)):
             tests.append(old)
-    twice = [i for i, count in Counter(test["test_id"] for test in tests).items() if count > 1]
+    twice = [i for i, n in Counter(test["test_id"] for test in tests).items() if n > 1]
     if twice:
         raise UsageError(
             f"{', '.join(twice)} is another test in the new release: regrade without --tests"
@@ -158,18 +148,13 @@ def compare(pairs: Iterable[tuple[Row, Row | None, str]], words: Sequence[str]) 
     return Difference(changes, tuple(tests.values()))
 
 
-def is_of(base: Row, new: Row | None) -> bool:
-    """Return whether a new record can replace one: it was graded with the same seed."""
-    return new is not None and (not base["seed"] or base["seed"] == new["seed"])
-
-
 def _change(
     base: Row, new: Row | None, kept: str, words: Sequence[str], tests: dict[str, TestChange]
 ) -> Change:
     before = _points(base["score"])
     if kept:
         return Change(base["submission"], before, before, kept=kept)
-    if new is None or not is_of(base, new):
+    if new is None or base["seed"] not in ("", new["seed"]):
         return Change(
             base["submission"], before, before, fault="not run yet, or graded again since"
         )

@@ -7,7 +7,6 @@ from collections.abc import Iterable, Sequence
 from decimal import Decimal
 from pathlib import Path
 from sqlite3 import Row
-from typing import Any
 
 from autograder.isolation.leftovers import remove_tree
 from autograder.pages import WIDE
@@ -16,6 +15,7 @@ from grading.report import points as shown_points
 from grading.report import render
 from grading.results import write_atomically
 
+from . import difference
 from .arguments import count
 from .difference import Change, Difference, TestChange, merged
 from .report.result_pages import titles, write_result
@@ -39,12 +39,13 @@ def lines(store: Store, head: str, changes: Difference, names: bool) -> list[str
             shown.append(f"  {times:>5}  {was} -> {now}")
     if same := len(changes.tests) - len(changed):
         shown.append(f"{count(same, 'other test' if changed else 'test')}: no verdict changed")
-    for word, moved in (("up", changes.up), ("down", changes.down), ("new", changes.new)):
-        shown += _cut([f"{word}: {called(c)}  {' -> '.join(_moved(c))}" for c in moved])
-    shown += _cut([f"kept: {called(c)}  {c.kept}" for c in changes.kept])
-    shown += _cut([f"no result: {called(c)}  {_first(c.fault)}" for c in changes.unfinished])
-    if changes.unfinished:
-        left = count(len(changes.unfinished), "submission")
+    for group in (difference.UP, difference.TO_ZERO, difference.DOWN, difference.NEW):
+        moved = changes.of(group)
+        shown += _cut([f"{group.lower()}: {called(c)}  {' -> '.join(_moved(c))}" for c in moved])
+    for group in (difference.KEPT, difference.MISSING):
+        shown += _cut([f"{group.lower()}: {called(c)}  {_why(c)}" for c in changes.of(group)])
+    if missing := changes.of(difference.MISSING):
+        left = count(len(missing), "submission")
         shown.append(f"{left} without a new result: run the same command again")
     shown.append(
         f"Nothing counts yet: continue with `apply {store.path} --reason ...` or `discard "
@@ -79,8 +80,8 @@ def _signed(gain: Decimal) -> str:
     return ("+" if gain > 0 else "-") + shown_points(abs(gain)) if gain else "0"
 
 
-def _first(text: str) -> str:
-    return text.splitlines()[0] if text else ""
+def _why(change: Change) -> str:
+    return (change.kept or change.fault).partition("\n")[0]
 
 
 # The page -----------------------------------------------------------------------------------------
@@ -103,37 +104,13 @@ def write_pages(
     folder, known = folder_of(store, name), titles()
     remove_tree(folder)
     folder.mkdir(mode=0o700, parents=True)
-    rows: dict[str, dict[str, Any]] = {}
     for change, (base, new, _) in zip(changes.changes, pairs, strict=True):
-        if not (change.verdicts or change.gain or change.is_new or change.kept or change.fault):
-            continue
-        before, after = _moved(change)
-        rows[change.submission] = {
-            "id": change.submission,
-            "names": store.names(change.submission),
-            "before": before,
-            "after": after,
-            "gain": _signed(change.gain) if change.gain else "",
-            "verdicts": change.verdicts,
-            "why": change.kept or _first(change.fault),
-            "has_pages": not (change.kept or change.fault),
-        }
-        if rows[change.submission]["has_pages"]:
-            assert new is not None  # otherwise, there is a reason
-            results = json.dumps(merged(base, new, words))
-            for word, row in (("before", dict(base)), ("after", dict(new) | {"results": results})):
+        if change.group and new is not None and not _why(change):
+            after = dict(new) | {"results": json.dumps(merged(base, new, words))}
+            for word, record in (("before", dict(base)), ("after", after)):
                 path = folder / change.submission / f"{word}.html"
                 names, note = store.names(change.submission), f"{change.submission}, {word} {name}"
-                write_result(path, row, names, staff=True, known=known, note=note)
-    lists = [
-        ("to-zero", "Down to zero", changes.to_zero),
-        ("down", "Down", changes.down),
-        ("up", "Up", changes.up),
-        ("new", "No result before", changes.new),
-        ("sideways", "Same points, but different verdicts", changes.sideways),
-        ("kept", "Earlier result kept", changes.kept),
-        ("missing", "No new result", changes.unfinished),
-    ]
+                write_result(path, record, names, staff=True, known=known, note=note)
     text = render(
         Path(__file__).with_name("regrade.html.j2"),
         WIDE,
@@ -143,7 +120,10 @@ def write_pages(
         counts=changes.counts,
         signed=_signed,
         tests=changes.tests,
-        lists=[(key, caption, [rows[c.submission] for c in own]) for key, caption, own in lists],
+        lists={group: changes.of(group) for group in difference.GROUPS},
+        names=store.names,
+        moved=_moved,
+        why=_why,
     )
     write_atomically(folder / "index.html", text)
     return folder / "index.html"

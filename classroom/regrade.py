@@ -30,7 +30,7 @@ from grading.verdicts import ExitCode
 from . import difference, preview, times
 from .arguments import Commands, add_cluster, add_command, add_folder, count, where_of
 from .choosing import chosen
-from .difference import Difference
+from .difference import MISSING, Difference
 from .grade import GRADING, Job, Release, Say, add_release, grade_all, release_of, teller
 from .listing import submissions_of
 from .records import Record
@@ -243,7 +243,7 @@ def _show(store: Store, regrade: Regrade, names: bool) -> int:
     for line in preview.lines(store, f"{regrade.name}: {head}", changes, names):
         print(line)
     print(f"Open {page} in a browser: it links to both results of each submission that changes")
-    return ExitCode.FAILED if changes.unfinished else ExitCode.OK
+    return ExitCode.FAILED if changes.of(MISSING) else ExitCode.OK
 
 
 # apply, discard, history --------------------------------------------------------------------------
@@ -257,8 +257,8 @@ def run_apply(asked: argparse.Namespace) -> int:
     with Store.existing(asked.folder, writes=True) as store:
         regrade = _the_open_one(store)
         changes = regrade.difference(store)
-        if changes.unfinished:
-            left = count(len(changes.unfinished), "submission")
+        if missing := changes.of(MISSING):
+            left = count(len(missing), "submission")
             raise UsageError(
                 f"{regrade.name} is not complete: {left} without a new result, or graded again "
                 "since; run `regrade` again, or `discard` it"

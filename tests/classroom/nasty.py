@@ -3,14 +3,17 @@
 Names and texts contain markup, characters that reverse text, and 300 letters. Nothing is graded.
 """
 
+import json
 import random
 from collections.abc import Iterable
+from dataclasses import replace
 from datetime import datetime, timedelta, timezone
 from pathlib import Path
 from typing import Any
 
-from tools.classroom.folder import ClassFolder
-from tools.classroom.submissions import RollEntry, Student
+from classroom.records import Record
+from classroom.store import Store
+from classroom.submissions import Student, Submission
 
 MARKUP = "</script><script>document.title='owned'</script><img src=x onerror=alert(1)>"
 TURNED = "evil\u202egnp.exe\u2066"
@@ -79,53 +82,52 @@ def test_of(index: int, passes: bool, rng: random.Random, **changed: Any) -> dic
         "measured": measured,
         "cpu_s": rng.uniform(0.1, 3.0),
         "peak_bytes": rng.randrange(10 << 20, 900 << 20),
-        "digest": f"digest of {test_id}",
         **changed,
     }
 
 
-def record_of(tests: Iterable[dict[str, Any]], name: str = "submission") -> dict[str, Any]:
-    """Return a record with these tests."""
+def results_of(tests: Iterable[dict[str, Any]]) -> dict[str, Any]:
+    """Return results with these tests."""
     tests = list(tests)
     return {
-        "format": 1,
-        "upload": f"upload of {name}",
-        "counts": True,
-        "refused": "",
-        "again": [],
-        "fault": "",
-        "processor": "Xeon",
-        "took_s": 1.0,
-        "results": {
-            "edition": "xcs224n",
-            "seed": "7",
-            "score": sum(test["score"] for test in tests),
-            "max_score": sum(test["max_score"] for test in tests),
-            "asked": [],
-            "tests": tests,
-            "facts": {"authoritative": True, "versions": VERSIONS, "left": [], "submission": name},
-        },
+        "edition": "xcs224n",
+        "seed": "7",
+        "score": sum(test["score"] for test in tests),
+        "max_score": sum(test["max_score"] for test in tests),
+        "asked": [],
+        "tests": tests,
+        "facts": {"authoritative": True, "versions": VERSIONS, "left": [], "digest": "digest of x"},
     }
 
 
-def nasty_class(path: Path, count: int = 40, seed: int = 1) -> ClassFolder:
+def record_of(submission: str, tests: Iterable[dict[str, Any]]) -> Record:
+    """Return a record with these tests."""
+    text = json.dumps(results_of(tests))
+    return Record(submission, RELEASE, "grade", "graded", "7", "upload", text, processor="Xeon")
+
+
+def nasty_class(path: Path, count: int = 40, seed: int = 1) -> Path:
     """Write a class; the last submission is a staff fault, and the one before isn't graded."""
     rng = random.Random(seed)
-    folder = ClassFolder.create(path)
-    with folder.locked():
+    with Store.create(path) as store:
         for number in range(count):
             name = NAMES[number] if number < len(NAMES) else f"Student {number}"
-            students = [Student(f"s{number}@x.edu", name, f"{number:05}", f"s{number}@x.edu")]
+            students = [Student(f"s{number}@x.edu", name, f"s{number}@x.edu", f"{number:05}")]
             if number % 8 == 7:
                 students.append(Student(f"p{number}@x.edu", f"Partner {number}"))
             key = f"submission_{number:02}"
             at = FIRST + timedelta(hours=5 * number)
-            folder.enroll([RollEntry(key, tuple(students), at, number % 9 == 0, 1 + number % 3)])
+            made = Submission(key, tuple(students), at, attempt=1 + number % 3)
+            store.add_submissions(path.parent / "source", "folder", "latest", [made])
             skill = rng.random()
             passes = [index == 4 or rng.random() < skill for index in range(len(TESTS))]
-            record = record_of((test_of(i, p, rng) for i, p in enumerate(passes)), key)
+            record = record_of(key, [test_of(i, p, rng) for i, p in enumerate(passes)])
             if number == count - 1:
-                record |= {"results": None, "fault": f"its worker was killed {MARKUP}"}
-            if number != count - 2:
-                folder.write_record(key, RELEASE, record)
-    return folder
+                why = f"its worker was killed {MARKUP}"
+                lost = replace(record, outcome="staff fault", results=None, reason=why)
+                store.add_record(lost)
+            elif number != count - 2:
+                store.count(store.add_record(record))
+        store.set("release", RELEASE)
+        store.set("edition", "xcs224n")
+    return path

@@ -162,7 +162,10 @@ def test_all_tests_run_with_the_seeds_of_before_and_nothing_counts(made):
     assert made.scores() == BEFORE
     assert "up 3, down 0 (to zero 0), same 1, without a result before 1; 7 verdicts changed" in said
     assert "1a-1-hidden: 3 verdicts changed, +9 points in total  two" in said
-    assert f"up: {made.ids[1]}  2.5 -> 5.5" in said and f"new: {made.ids[3]}  no result" in said
+    assert (
+        f"up: {made.ids[1]}  2.5 -> 5.5" in said
+        and f"no result before: {made.ids[3]}  no result" in said
+    )
 
 
 def test_what_is_previewed_counts_once_it_is_applied_and_all_of_it(made):
@@ -196,8 +199,8 @@ def test_down_and_to_zero_are_shown(made):
     _, said, _ = made("regrade")
     assert "up 0, down 2 (to zero 2)" in said and "passed -> failed.cause" in said
     right, hidden, *_ = made.ids
-    down = [line for line in said.splitlines() if line.startswith("down: ")]
-    assert down == [f"down: {right}  5.5 -> 0", f"down: {hidden}  2.5 -> 0"]
+    down = [line for line in said.splitlines() if line.startswith("down to zero: ")]
+    assert down == [f"down to zero: {right}  5.5 -> 0", f"down to zero: {hidden}  2.5 -> 0"]
 
 
 def test_some_tests_of_some_students_leave_everything_else(made, tmp_path):
@@ -281,7 +284,7 @@ def test_mistakes_are_one_line(made, words, complaint):
 def test_a_fault_of_ours_keeps_it_from_counting_and_is_tried_again(made):
     made.lost = {made.ids[0]}
     code, said, _ = made("regrade")
-    assert code == 1 and f"no result: {made.ids[0]}  killed\n" in said
+    assert code == 1 and f"no new result: {made.ids[0]}  killed\n" in said
     code, _, complaint = made("apply", "--reason", "x")
     assert code == 2 and "regrade-1 is not complete: 1 submission without" in complaint
     assert made.scores() == BEFORE
@@ -330,8 +333,11 @@ def test_files_that_are_gone_or_changed_keep_their_results(made, tmp_path):
     made.upload[made.ids[1]] = "other files"
     code, said, _ = made("regrade")
     assert code == 0
-    assert f"kept: {made.ids[0]}  its files are no longer there" in said
-    assert f"kept: {made.ids[1]}  its files have changed since; --new-files grades them" in said
+    assert f"earlier result kept: {made.ids[0]}  its files are no longer there" in said
+    assert (
+        f"earlier result kept: {made.ids[1]}  its files have changed since; --new-files grades them"
+        in said
+    )
     assert made("apply", "--reason", "x")[0] == 0
     assert made.scores() == [5.5, 2.5, 5.5, 5.5, 5.5]
 

@@ -28,9 +28,6 @@ The modules:
 - `cluster`           dask's cluster, TLS, workers that can grade; `dispatch` keeps them busy
 - `slots`             the workers' side: a host (`tools/classroom/host.py`) for each slot
 - `dispatching`       workers for commands that grade; `handed_files` finds what they grade
-- `choosing`          reads lists of students
-- `regrading/`        `regrade`, `apply`, `discard`, `history`, `repeat`, `stored`
-- `reports/`          `report`: pages and CSV files for staff, and a page for each student
 - `similarity/`       `similar`: compares the code, parameters and predictions of pairs
 - `privacy`           `forget` and `purge`; `listing` is `list`
 

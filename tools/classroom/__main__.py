@@ -11,16 +11,13 @@ from grading.errors import UsageError
 from grading.verdicts import ExitCode
 
 from ..arguments import OneLineParser
-from . import grade, listing, privacy, table
+from . import grade, listing, privacy
 from .parsers import USUAL
-from .regrading import regrade, repeat, stored
-from .reports import class_report
 from .similarity import command as similar
 
 # Each adds its commands (see `arguments.add_command`).
 COMMANDS = (
-    *(listing, grade, table),
-    *(regrade, repeat, stored, class_report),
+    *(listing, grade),
     *(similar, privacy),
 )
 

@@ -21,9 +21,6 @@ from grading.verdicts import ExitCode
 
 from .folder import LOCK, RECORDS, ROLL, ClassFolder, written_at
 from .parsers import USUAL, Commands, add_command, add_in
-from .regrading.preview import FOLDER as REGRADES
-from .regrading.preview import PAGES
-from .reports.class_report import USUAL as REPORTS
 from .similarity import storage
 from .submissions import RollEntry, Student, same, utc
 
@@ -144,12 +141,12 @@ def _remove_pages(folder: ClassFolder) -> None:
     """Remove pages that show more than one student, or name members of a group."""
     if storage.remove(folder):
         print(f"{storage.NAME}/ removed; `similar` writes it again without the removed submissions")
-    for name in (*REPORTS, REGRADES):
+    for name in ("report", "report-anonymous", "regrades"):
         if (folder.path / name).is_dir():
             remove_tree(folder.path / name)
-            word = "regrade" if name == REGRADES else "report"
+            word = "regrade" if name == "regrades" else "report"
             print(f"{name}/ removed; `{word}` writes it again without the removed submissions")
-    for pages in (folder.path / RECORDS).glob(f"*/{PAGES}"):
+    for pages in (folder.path / RECORDS).glob(f"*/pages"):
         remove_tree(pages)
 
 

@@ -1,0 +1,151 @@
+"""Groups failures by cause, with an example of each, and the lines of its code that it is about."""
+
+from __future__ import annotations
+
+import ast
+import re
+import tempfile
+from collections import Counter
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass, field
+from decimal import Decimal
+from pathlib import Path
+from typing import Any
+
+from grading.errors import SubmissionError
+from grading.verdicts import Outcome, cause_of
+
+from ..records import points, question_of
+from ..submissions import Submission
+from .gathered import Handed
+
+NO_FAILURES = (Outcome.PASSED.value, Outcome.RAN_NOT_GRADED.value)
+AROUND = 4  # lines shown before and after a line
+MOST_LINES = 40
+MOST_BYTES = 100_000  # of a file that is shown; parsing takes a thousand times as much memory
+PLACE = re.compile(r"(submission/\w+\.py):(\d+)")
+
+
+@dataclass
+class Cause:
+    """A way to fail in a question.
+
+    Attributes:
+        tests: how often each test failed in this way.
+        handed: the submissions, each once.
+        lost: how many points the class lost because of it.
+        message: the example's message to the student.
+        example: the submission that is shown, if possible one with a known line.
+        where: the line in the example, such as `submission/dataset.py:57`, or "".
+        look_at: where tests of the question advise to look (`grading.verdicts.Verdict`), or "".
+        is_practice: whether the question is worth nothing.
+    """
+
+    question: str
+    id: str
+    is_practice: bool
+    example: Handed
+    tests: Counter[str] = field(default_factory=Counter)
+    handed: list[Handed] = field(default_factory=list)
+    lost: Decimal = Decimal(0)
+    message: str = ""
+    where: str = ""
+    look_at: str = ""
+
+
+class Causes:
+    """All ways to fail of a class."""
+
+    def __init__(self) -> None:
+        self._by_id: dict[tuple[str, str], Cause] = {}
+        self._looked: dict[str, Counter[str]] = {}
+
+    def add(self, one: Handed, tests: Iterable[dict[str, Any]]) -> None:
+        """Take the failures of a submission."""
+        practice = {row["question"] for row in one.tests if row["practice"]}
+        for test in tests:
+            if test["outcome"] not in NO_FAILURES:
+                self._add(one, test, question_of(test["test_id"]) in practice)
+
+    def _add(self, one: Handed, test: dict[str, Any], is_practice: bool) -> None:
+        question = question_of(test["test_id"])
+        key = test.get("cause") or cause_of(Outcome(test["outcome"]), "")
+        cause = self._by_id.setdefault((question, key), Cause(question, key, is_practice, one))
+        cause.lost += Decimal(points(test["max_score"])) - Decimal(points(test["score"]))
+        if not cause.handed or cause.handed[-1] is not one:
+            cause.handed.append(one)
+        where, look_at = test.get("where", ""), test.get("look_at", "")
+        if not cause.tests or (where and not cause.where):
+            cause.example, cause.where = one, where
+            cause.message = test.get("message", "")
+        cause.tests[test["test_id"]] += 1
+        cause.look_at = cause.look_at or look_at
+        if look_at:
+            self._looked.setdefault(question, Counter())[look_at] += 1
+
+    def ranked(self, practice: bool) -> list[Cause]:
+        """Return those that cost most points first, or those of practice, most frequent first."""
+        causes = [cause for cause in self._by_id.values() if cause.is_practice is practice]
+        for cause in causes:
+            known = self._looked.get(cause.question)
+            if known and not cause.look_at:
+                cause.look_at = known.most_common(1)[0][0]
+        return sorted(causes, key=lambda c: (-c.lost, -len(c.handed), c.question, c.id))
+
+
+# Code ---------------------------------------------------------------------------------------------
+
+
+def quote(submission: Submission | None, where: str, look_at: str) -> str:
+    """Return the numbered lines around an exception, or else the function that tests point to.
+
+    Returns "" if neither is known, or the files are no longer there.
+    """
+    match = PLACE.fullmatch(where)
+    function, _, file = look_at.rpartition(" in ")
+    file = match[1] if match else file
+    if submission is None or not file or not (match or function):
+        return ""
+    try:
+        with tempfile.TemporaryDirectory(prefix="quoted-") as work:
+            text = next(_texts(submission, file, Path(work)), "")
+    except (SubmissionError, OSError):
+        text = ""
+    if not text:
+        return ""
+    meant = int(match[2]) if match else 0
+    around = set(range(meant - AROUND, meant + AROUND + 1))
+    numbers = around if match else _function(text, function)
+    lines = [line for line in enumerate(text.split("\n"), 1) if line[0] in numbers][:MOST_LINES]
+    return "\n".join(f"{'>' if n == meant else ' '} {n:>4}  {line}" for n, line in lines)
+
+
+def _texts(submission: Submission, file: str, work: Path) -> Iterator[str]:
+    """Yield the files of a submission with this name, such as `submission/dataset.py`."""
+    with submission.upload.tree(work) as top:
+        for folder, names in top.walk():
+            name = Path(file).name
+            if name in names and "/".join((*folder.parts, name)).endswith(file):
+                with folder.file(name) as reader:
+                    data = reader.read(MOST_BYTES + 1)
+                if len(data) <= MOST_BYTES:
+                    yield data.decode("utf-8", "replace")
+
+
+def _function(text: str, name: str) -> set[int]:
+    """Return the lines of a function, `name` or `Class.name`, without those of its docstring."""
+    kinds = (ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef)
+    try:
+        nodes: list[Any] = [ast.parse(text)]
+    except (SyntaxError, ValueError, RecursionError, MemoryError):
+        return set()
+    for part in name.split("."):
+        inner = [n for node in nodes for n in ast.iter_child_nodes(node) if isinstance(n, kinds)]
+        nodes = [node for node in inner if node.name == part]
+    if not nodes:
+        return set()
+    last = nodes[-1]  # the one that counts
+    lines = set(range(last.lineno, last.end_lineno + 1))
+    if ast.get_docstring(last, clean=False) is not None:
+        lines -= set(range(last.body[0].lineno, last.body[0].end_lineno + 1))
+    return lines

@@ -1,0 +1,201 @@
+"""`report DIR`: write a report on a class, as pages and as CSV files."""
+
+from __future__ import annotations
+
+import argparse
+import hashlib
+import os
+import sys
+from collections import Counter
+from collections.abc import Iterable
+from decimal import Decimal
+from pathlib import Path
+from typing import Any
+
+from autograder.isolation.leftovers import remove_tree
+from autograder.pages import WIDE
+from grading.errors import UsageError
+from grading.report import points as shown_points
+from grading.report import render
+from grading.results import write_atomically
+from grading.verdicts import ExitCode
+
+from ..arguments import Commands, add_command, add_folder, count
+from ..cells import Number, write
+from ..listing import submissions_of
+from ..store import Store
+from ..submissions import Submission
+from . import numbers
+from .causes import Cause, Causes, quote
+from .gathered import Gathered, gather, results_of
+from .result_pages import titles, write_result
+
+INDEX = "index.html"
+MOST_EXAMPLES = 40  # with code
+MOST_WHO = 200  # names in a list
+MOST_MESSAGE = 2_000  # characters of an example's message
+STUDENTS = """
+SELECT students.* FROM students JOIN authors ON authors.student = students.id
+WHERE authors.submission = ? AND authors.latest ORDER BY students.id"""
+
+
+def add_to(commands: Commands) -> None:
+    """Add the command."""
+    command = add_command(
+        commands,
+        "report",
+        run,
+        "write a report on the class, as web pages and as CSV files",
+        "Write index.html and CSV files about the class and, for each submission, a page as its "
+        "student would see it and a page for staff. Students whose grades are withheld get none.",
+    )
+    add_folder(command)
+
+
+def run(asked: argparse.Namespace) -> int:
+    """Write a report."""
+    with Store.existing(asked.folder, writes=True) as store:
+        gathered = gather(store)
+        target = store.path / "report"
+        draft = store.path / ".report.draft"
+        remove_tree(draft)
+        draft.mkdir(mode=0o700)
+        try:
+            _write(store, draft, gathered)
+            remove_tree(target)
+            os.replace(draft, target)
+        finally:
+            remove_tree(draft)
+    print(f"{target / INDEX}: {len(gathered.counted)} of {len(gathered.handed)} submissions")
+    return ExitCode.OK
+
+
+def _write(store: Store, place: Path, gathered: Gathered) -> None:
+    """Write all files of a report."""
+    causes, measured, topics = Causes(), numbers.Measured(), dict[str, str]()
+    for one, entries in results_of(store, gathered):
+        causes.add(one, entries)
+        measured.add(entries)
+        topics |= {entry["test_id"].partition("-")[0]: entry["topic"] for entry in entries}
+    known = titles()
+    pages, files = _pages(store, place, gathered, known), _files(store)
+    ranked, practice = causes.ranked(practice=False), causes.ranked(practice=True)
+    scores = [float(one.score) for one in gathered.counted]
+    days = sorted(Counter(one.day for one in gathered.handed if one.day).items())
+    late = sorted(Counter(one.late for one in gathered.handed).items())
+    tables = {
+        "questions": numbers.questions(gathered),
+        "tests": numbers.tests(gathered),
+        "measured": measured.rows(),
+    }
+    text = render(
+        Path(__file__).with_name("report.html.j2"),
+        WIDE,
+        title="Report on the class",
+        gathered=gathered,
+        pages=pages,
+        points=shown_points,
+        scores=numbers.spread(scores),
+        bars=numbers.histogram(scores, float(gathered.max_score)),
+        titles={number: known.get(topic, "") for number, topic in topics.items()},
+        lists=[
+            ("causes", "Causes of failure", _shown(ranked, files, pages)),
+            ("practice", "Failures in practice", _shown(practice, {}, pages)),
+        ],
+        accuracies=[
+            (test, numbers.histogram(values, 1.0))
+            for (test, name), values in measured.values.items()
+            if name == "accuracy"
+        ],
+        days=numbers.bars(dict(days)),
+        late=numbers.bars({count(n, "day") + " late" if n else "on time": c for n, c in late}),
+        undated=sum(not one.day for one in gathered.handed),
+        **tables,
+    )
+    write_atomically(place / INDEX, text)
+    tables |= {"scores": list(_scores(gathered)), "causes": list(_causes([*ranked, *practice]))}
+    tables["days"] = [{"day": day, "submissions": number} for day, number in days]
+    for name, rows in tables.items():
+        write_atomically(place / f"{name}.csv", _csv(rows))
+
+
+def _files(store: Store) -> dict[str, Submission]:
+    """Return the submissions whose files are still there."""
+    try:
+        return submissions_of(store, lambda line: print(line, file=sys.stderr))
+    except UsageError as error:
+        print(f"note: examples are shown without code: {error}", file=sys.stderr)
+        return {}
+
+
+def _shown(
+    causes: list[Cause], files: dict[str, Submission], pages: dict[str, str]
+) -> list[dict[str, Any]]:
+    """Return what the index shows about ways to fail."""
+    shown = []
+    for number, cause in enumerate(causes):
+        example = cause.example
+        code = quote(files.get(example.id), cause.where, cause.look_at)
+        shown.append(
+            {
+                "cause": cause,
+                "who": [f"{one.names} ({one.id})" for one in cause.handed[:MOST_WHO]],
+                "more": max(0, len(cause.handed) - MOST_WHO),
+                "message": cause.message[:MOST_MESSAGE],
+                "code": code if number < MOST_EXAMPLES else "",
+                "page": pages[example.id],
+            }
+        )
+    return shown
+
+
+def _pages(store: Store, place: Path, gathered: Gathered, known: dict[str, str]) -> dict[str, str]:
+    """Write a page for each student, and one for staff; return links to the latter."""
+    rows, links = [], {}
+    for one in gathered.handed:
+        if one.record is None:
+            continue
+        (record,) = store.rows("SELECT * FROM records WHERE id = ?", one.record)
+        links[one.id] = f"staff/{one.id}.html"
+        note = f"{one.id}, {one.status}"
+        write_result(place / links[one.id], record, one.names, staff=True, known=known, note=note)
+        if one.is_withheld or not one.is_counted:
+            continue
+        for student in store.rows(STUDENTS, one.id):
+            name = hashlib.sha256(student["key"].encode()).hexdigest()[:12]
+            own = f"students/{one.id}/{name}.html"
+            write_result(place / own, record, student["name"], staff=False, known=known, note="")
+            cells = {column: student[column] for column in ("name", "sid", "email")}
+            rows.append(cells | {"submission": one.id, "page": own})
+    write_atomically(place / "pages.csv", _csv(rows))
+    return links
+
+
+# CSV files ----------------------------------------------------------------------------------------
+
+
+def _csv(rows: list[dict[str, Any]]) -> str:
+    """Return rows as CSV, with the keys of the first one as its head."""
+    lines = [[_cell(value) for value in row.values()] for row in rows]
+    return write([[*rows[0]], *lines]) if rows else ""
+
+
+def _cell(value: Any) -> str | Number:
+    if value is None or isinstance(value, str):
+        return value or ""
+    return Number(shown_points(value) if isinstance(value, Decimal) else f"{value:.6g}")
+
+
+def _scores(gathered: Gathered) -> Iterable[dict[str, Any]]:
+    for one in gathered.handed:
+        row = {"submission": one.id, "status": one.status, "days_late": one.late}
+        own = {"score": one.score, "max_score": gathered.max_score}
+        own |= {number: one.questions.get(number, Decimal(0)) for number in gathered.questions}
+        yield row | (own if one.is_counted else dict.fromkeys(own, ""))
+
+
+def _causes(causes: list[Cause]) -> Iterable[dict[str, Any]]:
+    for cause in causes:
+        row = {"question": cause.question, "cause": cause.id, "tests": " ".join(cause.tests)}
+        row |= {"submissions": len(cause.handed), "points_lost": cause.lost}
+        yield from (row | {"submission": one.id} for one in cause.handed)
