@@ -55,7 +55,9 @@ class Change:
 
     @property
     def gain(self) -> Decimal:
-        return Decimal(0) if None in (self.before, self.after) else self.after - self.before
+        if self.before is None or self.after is None:
+            return Decimal(0)
+        return self.after - self.before
 
     @property
     def group(self) -> str:

@@ -155,7 +155,7 @@ def _pages(store: Store, place: Path, gathered: Gathered, known: dict[str, str])
     for one in gathered.handed:
         if one.record is None:
             continue
-        (record,) = store.rows("SELECT * FROM records WHERE id = ?", one.record)
+        record = dict(store.rows("SELECT * FROM records WHERE id = ?", one.record)[0])
         links[one.id] = f"staff/{one.id}.html"
         note = f"{one.id}, {one.status}"
         write_result(place / links[one.id], record, one.names, staff=True, known=known, note=note)
@@ -196,6 +196,7 @@ def _scores(gathered: Gathered) -> Iterable[dict[str, Any]]:
 
 def _causes(causes: list[Cause]) -> Iterable[dict[str, Any]]:
     for cause in causes:
-        row = {"question": cause.question, "cause": cause.id, "tests": " ".join(cause.tests)}
-        row |= {"submissions": len(cause.handed), "points_lost": cause.lost}
+        row: dict[str, Any] = {"question": cause.question, "cause": cause.id}
+        row |= {"tests": " ".join(cause.tests), "submissions": len(cause.handed)}
+        row["points_lost"] = cause.lost
         yield from (row | {"submission": one.id} for one in cause.handed)
