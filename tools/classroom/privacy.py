@@ -146,7 +146,7 @@ def _remove_pages(folder: ClassFolder) -> None:
             remove_tree(folder.path / name)
             word = "regrade" if name == "regrades" else "report"
             print(f"{name}/ removed; `{word}` writes it again without the removed submissions")
-    for pages in (folder.path / RECORDS).glob(f"*/pages"):
+    for pages in (folder.path / RECORDS).glob("*/pages"):
         remove_tree(pages)
 
 
