@@ -18,13 +18,13 @@ from grading.errors import GradingError, UsageError
 from grading.upload import MACHINE_ERRNOS
 from grading.verdicts import ExitCode
 
-from . import grade, listing, regrade, stored
+from . import grade, listing, privacy, regrade, stored
 from .arguments import USUAL, Parser
 from .grades import commands as grades
 from .report import command as report
 
 # Each adds its commands (see `arguments.add_command`), and imports large packages only to run them.
-COMMANDS: tuple[ModuleType, ...] = (listing, grade, grades, regrade, report, stored)
+COMMANDS: tuple[ModuleType, ...] = (listing, grade, grades, regrade, report, stored, privacy)
 
 
 def main(arguments: list[str] | None = None) -> int:

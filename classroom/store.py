@@ -188,10 +188,11 @@ class Store:
             )
             for submission in submissions:
                 self._add_submission(submission, number)
-            self._choose(BEST if attempts == "best" else LATEST)
+            self.choose()
 
-    def _choose(self, order: str) -> None:
-        """Mark the submission that counts for each student, the first in this order."""
+    def choose(self) -> None:
+        """Mark the submission that counts for each student."""
+        order = BEST if self.setting("attempts") == "best" else LATEST
         self.db.execute(
             "UPDATE authors SET latest = submission = (SELECT s.id FROM authors a "
             "JOIN submissions s ON s.id = a.submission "
@@ -268,7 +269,7 @@ class Store:
             )
             assert changed.rowcount == 1, f"record {record} is a preview, or doesn't exist"
             if self.setting("attempts") == "best":
-                self._choose(BEST)
+                self.choose()
 
     def record(self, submission: str, release: str, kind: str) -> sqlite3.Row | None:
         """Return a row of the table `records`, or None."""

@@ -3,7 +3,6 @@
 import os
 import re
 import shlex
-from pathlib import Path
 
 import pytest
 
@@ -16,7 +15,7 @@ from tools.classroom.submissions import RollEntry, Student
 DOCUMENT = (ROOT / "docs" / "grading-a-class.md").read_text(encoding="utf-8")
 # See test_graded_document.py, grades/test_end_to_end.py and regrading/test_document.py.
 ELSEWHERE = "grade|table|certificates|grades|decide"
-ELSEWHERE += "|regrade|apply|discard|history|repeat|stored|report"
+ELSEWHERE += "|forget|purge|regrade|apply|discard|history|repeat|stored|report"
 GRADE = re.compile(rf"classroom (?:{ELSEWHERE}) |tools\.rubrics ")
 COMMANDS = [command for command in commands_of(DOCUMENT) if not GRADE.search(command)]
 
@@ -40,7 +39,7 @@ def followed(tmp_path_factory, run_python):
 
 def test_every_command_ends_well(followed):
     answers, _ = followed
-    assert len(answers) == len(COMMANDS) == 7
+    assert len(answers) == len(COMMANDS) == 5
     for command, answer in answers.items():
         assert (answer.returncode, answer.stderr) == (0, ""), command
 
@@ -59,14 +58,6 @@ def test_the_class_was_compared(followed):
     said = next(answer.stdout for command, answer in answers.items() if " similar " in command)
     assert f"Open {home}/class/similar/index.html in a browser" in said
     assert re.search(r"^[1-9]\d* pairs compared, [1-9]\d* of them have a page$", said, re.MULTILINE)
-
-
-def test_a_student_was_forgotten_and_the_rest_purged(followed):
-    answers, home = followed
-    said = "".join(answer.stdout for answer in answers.values())
-    assert "submission_1: 1 file removed, and its entry in the roll" in said
-    assert "0 submissions from before 2027-06-30T00:00:00+00:00 removed, 0 kept." in said
-    assert ClassFolder.existing(Path(home) / "class").records() == []
 
 
 def test_what_the_document_says_of_limits_is_so():

@@ -29,7 +29,7 @@ The modules:
 - `slots`             the workers' side: a host (`tools/classroom/host.py`) for each slot
 - `dispatching`       workers for commands that grade; `handed_files` finds what they grade
 - `similarity/`       `similar`: compares the code, parameters and predictions of pairs
-- `privacy`           `forget` and `purge`; `listing` is `list`
+- `listing`           `list`
 
 Only messages for people contain names of students. Logs, and all files beside the roll and the
 pages, contain only the ids of submissions.

@@ -11,14 +11,14 @@ from grading.errors import UsageError
 from grading.verdicts import ExitCode
 
 from ..arguments import OneLineParser
-from . import grade, listing, privacy
+from . import grade, listing
 from .parsers import USUAL
 from .similarity import command as similar
 
 # Each adds its commands (see `arguments.add_command`).
 COMMANDS = (
     *(listing, grade),
-    *(similar, privacy),
+    similar,
 )
 
 

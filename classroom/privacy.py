@@ -1,0 +1,251 @@
+"""`forget` and `purge`: remove what is no longer needed from a class's folder.
+
+`forget` removes a student from class.db and the pages that commands can write again. Then it looks
+for the student in all that is left in DIR: any order of a name, any encoding, inside archives. What
+it can't change is listed. Somebody who is no longer on the roll is looked for by the command's own
+words, so that it can be run again to check.
+"""
+
+from __future__ import annotations
+
+import argparse
+import shlex
+from collections.abc import Iterable
+from datetime import datetime
+from pathlib import Path
+from typing import NamedTuple
+
+from autograder.isolation.leftovers import remove_tree
+from grading.errors import UsageError
+from grading.verdicts import ExitCode
+
+from . import times
+from .arguments import USUAL, Commands, add_command, add_folder, count
+from .old_folder import BEFORE
+from .search import Search, plain, spellings
+from .store import DATABASE, Store
+
+ELSEWHERE = "The download and all other copies are left alone: delete them yourself."
+PAGES = {"report": "report", "similar": "similar", "regrades": "regrade"}  # and who writes them
+# Of a folder of the earlier form: what is in class.db now, or can be written again.
+IMPORTED = ("records", "roll.json", "pseudonyms.json", "report-anonymous", *PAGES)
+# Columns that say about whom a row is.
+NAMING = {
+    "decisions": "student, iif(kind = 'same_as', value, '')",
+    "written": "name, sid, email",
+}
+
+
+def add_to(commands: Commands) -> None:
+    """Add both commands."""
+    forget = add_command(
+        commands,
+        "forget",
+        run_forget,
+        "remove a student from a class's folder",
+        "Remove a student, with the submissions that nobody else took part in, or a submission, "
+        f"and name what is left of the student in DIR. {ELSEWHERE}",
+        USUAL.replace("0 done,", "0 done, 1 done, but something in DIR still names the student,"),
+    )
+    forget.add_argument(
+        "words",
+        nargs="+",
+        metavar="STUDENT",
+        help="an e-mail address, an ID, a full name, several of these for one student, or the id "
+        "of a submission",
+    )
+    purge = add_command(
+        commands,
+        "purge",
+        run_purge,
+        "remove submissions from before a date from a class's folder",
+        "Remove submissions that were handed in before a date. If the time of one isn't known, the "
+        f"date of its newest record counts. {ELSEWHERE}",
+    )
+    purge.add_argument(
+        "--before",
+        required=True,
+        metavar="DATE",
+        help="such as 2027-01-31, optionally with a time; without a zone, in the course's",
+    )
+    for command in (forget, purge):
+        add_folder(command, "--in")
+
+
+def run_forget(asked: argparse.Namespace) -> int:
+    """Forget a student or a submission; return 1 if something still names the student."""
+    words: list[str] = asked.words
+    with Store.existing(asked.folder, writes=True) as store:
+        known = {row["id"] for row in store.rows("SELECT id FROM submissions")}
+        submissions = [word for word in words if word in known]
+        mentions = _mentions(store)
+        person = _meant(mentions, [word for word in words if word not in known])
+        if person:
+            submissions += _alone(store, [one.student for one in person])
+            words = [*dict.fromkeys([*words, *submissions, *_texts(person)])]
+        others = spellings(_texts([one for one in mentions if one not in person]))
+        words = [word for word in words if spellings([word]) - others]
+        if not words:
+            raise UsageError(f"{shlex.join(asked.words)} can't be looked for: expected another ID")
+        if person or submissions:
+            _remove(store, submissions, person)
+            _remove_pages(store.path, [*PAGES])
+        search = Search(spellings(words) - others)
+        left = [*search.tables(store), *search.files(store.path)]
+        inside = {path: path.relative_to(store.path).parts[0] for path, _ in left}
+        _remove_pages(store.path, [name for name in PAGES if name in inside.values()])
+        left = [(path, what) for path, what in left if inside[path] not in PAGES]
+    for path, what in left:
+        print(f"{path} {what}: correct or remove it")
+    if not person and not submissions:
+        print(f"{shlex.join(words)}: not on the roll{'' if left else ', and in none of the files'}")
+    if left:
+        print(f"To check: python -m classroom forget {shlex.join(words)} --in {asked.folder}")
+    print(ELSEWHERE)
+    return ExitCode.FAILED if left else ExitCode.OK
+
+
+def run_purge(asked: argparse.Namespace) -> int:
+    """Remove everything from before a date."""
+    zone = times.course_zone()
+    try:
+        before = datetime.fromisoformat(asked.before)
+    except ValueError:
+        raise UsageError(f"--before {asked.before!r} should be a date such as 2027-01-31") from None
+    before = before if before.tzinfo else before.replace(tzinfo=zone)
+    with Store.existing(asked.folder, writes=True) as store:
+        old = store.rows(
+            "SELECT id FROM submissions WHERE coalesce(submitted, "
+            "(SELECT max(at) FROM records WHERE submission = submissions.id)) < ? ORDER BY id",
+            times.stored(before),
+        )
+        if old:
+            _remove(store, [row["id"] for row in old])
+            _remove_pages(store.path, [*PAGES])
+        ((kept,),) = store.rows("SELECT count(*) FROM submissions")
+    removed = count(len(old), "submission")
+    print(f"{removed} from before {times.shown(before, zone)} removed, {kept} kept.")
+    print(ELSEWHERE)
+    return ExitCode.OK
+
+
+# Who is meant -------------------------------------------------------------------------------------
+
+
+class _Mention(NamedTuple):
+    """What a row of the roll, or of the written scores, says about somebody."""
+
+    student: int | None
+    name: str
+    ids: frozenset[tuple[str, str]]
+
+
+def _mentions(store: Store) -> list[_Mention]:
+    mentions = []
+    for table in ("students", "written"):
+        for row in store.rows(f"SELECT * FROM {table}"):
+            # A key is an address or an ID; numbers of a platform may be others' student IDs.
+            kinds = {*row.keys()} & {"key", "email", "sid", "login", "canvas_id", "moodle_id"}
+            ids = {(kind if kind.endswith("_id") else "", row[kind]) for kind in kinds if row[kind]}
+            student = row["id"] if table == "students" else None
+            mentions.append(_Mention(student, row["name"], frozenset(ids)))
+    for row in store.rows("SELECT student, value FROM decisions WHERE kind = 'same_as'"):
+        ids = {pair for one in mentions for pair in one.ids if pair[1] in (*row,)}
+        mentions.append(_Mention(None, "", frozenset({("", row[0]), ("", row[1]), *ids})))
+    return [*dict.fromkeys(mentions)]
+
+
+def _texts(mentions: Iterable[_Mention]) -> list[str]:
+    """Return all names and IDs."""
+    texts = {value for one in mentions for _, value in one.ids} | {one.name for one in mentions}
+    return sorted(texts - {""})
+
+
+def _meant(mentions: list[_Mention], words: list[str]) -> list[_Mention]:
+    """Return the mentions of the one person that all words mean; none if nobody is on the roll.
+
+    Raises:
+        UsageError: they mean several people, or may.
+    """
+    everybody = []
+    for word in words:
+        text, bare = plain(word), word.strip().lstrip("0")
+        likely = [one for one in mentions if text in {plain(value) for _, value in one.ids}]
+        likely = likely or [one for one in mentions if spellings([word]) & spellings([one.name])]
+        person = _same_person(mentions, likely[:1])
+        likely += [one for one in mentions if bare in {value.lstrip("0") for _, value in one.ids}]
+        if not person:
+            likely += [one for one in mentions if any(text in plain(t) for t in _texts([one]))]
+        if any(one not in person for one in likely):
+            keys = ", ".join(sorted({min(_texts([one]), key=_is_no_address) for one in likely}))
+            raise UsageError(f"{word!r:.200} may mean any of {keys}: use one of these")
+        everybody.append(person)
+    if any(person != everybody[0] for person in everybody):
+        raise UsageError(f"{shlex.join(words)} don't mean the same student: use only one of them")
+    return everybody[0] if everybody else []
+
+
+def _is_no_address(text: str) -> bool:
+    return "@" not in text
+
+
+def _same_person(mentions: list[_Mention], person: list[_Mention]) -> list[_Mention]:
+    """Return the mentions that share an ID with these, or else a name that nobody else has."""
+    while True:
+        ids = {pair for one in person for pair in one.ids}
+        more = [one for one in mentions if one in person or one.ids & ids]
+        if more == person:
+            break
+        person = more
+    names = spellings(one.name for one in person)
+    named = [one for one in mentions if one not in person and names & spellings([one.name])]
+    return person + (named if all(one.student is None for one in named) else [])
+
+
+# Removing -----------------------------------------------------------------------------------------
+
+
+def _alone(store: Store, students: list[int | None]) -> list[str]:
+    """Return the submissions of these students in which nobody else took part."""
+    rows = store.rows("SELECT submission, student FROM authors")
+    theirs = {row["submission"] for row in rows if row["student"] in students}
+    shared = {row["submission"] for row in rows if row["student"] not in students}
+    for submission in sorted(theirs & shared):
+        print(f"{submission}: student removed from the roll; the group's records stay")
+    return sorted(theirs - shared)
+
+
+def _remove(store: Store, submissions: list[str], person: Iterable[_Mention] = ()) -> None:
+    """Remove submissions, a student, and what was decided about people who are then gone."""
+    with store.transaction():
+        roll = [one for one in _mentions(store) if one.student is not None]
+        for key in submissions:
+            ((records,),) = store.rows("SELECT count(*) FROM records WHERE submission = ?", key)
+            store.db.execute("DELETE FROM submissions WHERE id = ?", (key,))
+            print(f"{key} removed, with {count(records, 'record')}")
+        store.db.executemany("DELETE FROM students WHERE id = ?", [(one[0],) for one in person])
+        store.db.execute("DELETE FROM students WHERE id NOT IN (SELECT student FROM authors)")
+        store.choose()
+        kept = {row["id"] for row in store.rows("SELECT id FROM students")}
+        gone = spellings([*submissions, *_texts([one for one in roll if one[0] not in kept])])
+        gone |= spellings(_texts(person))
+        gone -= spellings(_texts(one for one in roll if one.student in kept))
+        for table, columns in NAMING.items():
+            rows = store.rows(f"SELECT rowid AS place, {columns} FROM {table}")
+            rows = [row for row in rows if any(plain(cell) in gone for cell in [*row][1:])]
+            places = [(row["place"],) for row in rows]
+            store.db.executemany(f"DELETE FROM {table} WHERE rowid = ?", places)
+            if rows:
+                print(f"{table}: {count(len(rows), 'row')} removed")
+    store.compact()
+
+
+def _remove_pages(folder: Path, names: Iterable[str]) -> None:
+    """Remove pages, and what was imported from the folder's earlier form."""
+    for name in names:
+        if (folder / name).is_dir():
+            remove_tree(folder / name)
+            print(f"{name}/ removed; `{PAGES[name]}` writes it again without what was removed")
+    for path in filter(Path.exists, (folder / BEFORE / name for name in IMPORTED)):
+        remove_tree(path) if path.is_dir() else path.unlink()
+        print(f"{BEFORE}/{path.name} removed; what counts of it is in {DATABASE}")
