@@ -62,7 +62,7 @@ CREATE TABLE written (  -- scores of written answers, from Gradescope's CSV
   place TEXT NOT NULL,  -- file and line: one for each student
   name TEXT NOT NULL, sid TEXT NOT NULL, email TEXT NOT NULL, submission TEXT NOT NULL,
   status TEXT NOT NULL,  -- why there is no score; '' if there is one, or nothing was handed in
-  submitted TEXT, late_s INTEGER,
+  submitted TEXT,
   question TEXT NOT NULL,  -- Gradescope's number; 'written': all; '': there is no score
   title TEXT NOT NULL, score TEXT, max_score TEXT);
 CREATE TABLE history (

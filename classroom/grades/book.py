@@ -6,7 +6,6 @@ for grade in book.grades(): ...
 
 from __future__ import annotations
 
-from collections import defaultdict
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
@@ -19,24 +18,14 @@ from ..arguments import count
 from ..cells import shown
 from ..store import Store
 from . import decisions
-from .decisions import DAYS_LATE, EXCUSE, EXTENSION, OVERRIDE, USED, Decided, Decision
+from .decisions import DAYS_LATE, EXCUSE, EXTENSION, OVERRIDE, SAME_AS, USED, Decided, Decision
 from .people import CODING, WRITTEN, Mention, Person, join
-from .policy import Earned, Settled, days_late, settle
+from .policy import ZERO, Earned, Settled, days_late, settle
 from .work import Item, Work, coding, written
 from .written import uniformly_extra
 
 STATES = GRADED, EXCUSED, WITHHELD, INCOMPLETE = "graded", "excused", "withheld", "incomplete"
-ZERO = Fraction(0)
 Worth = tuple[Fraction, Fraction]  # maximum points without extra credit, and those of extra credit
-
-
-@dataclass(frozen=True)
-class Step:
-    """A line of an explanation: points and their source. All steps add up to the total."""
-
-    what: str
-    points: Fraction
-    source: str
 
 
 @dataclass(frozen=True)
@@ -47,7 +36,6 @@ class Grade:
         state: one of STATES.
         why: why there is no grade, in words.
         work: what was handed in, by part.
-        steps: how the total is calculated; empty if there is none.
         days: how many days late each part is.
         settled: None if there is no grade.
         remarks: lines of an explanation that have no points.
@@ -57,7 +45,6 @@ class Grade:
     state: str
     why: str = ""
     work: dict[str, Work] = field(default_factory=dict)
-    steps: tuple[Step, ...] = ()
     days: dict[str, int] = field(default_factory=dict)
     settled: Settled | None = None
     remarks: tuple[str, ...] = ()
@@ -143,11 +130,13 @@ class Book:
             else:
                 days[part] = late
                 remarks.append(f"{part}: {remark}")
-        grade = Grade(person, INCOMPLETE, "; ".join(gaps), work, (), days, None, (*remarks,))
+        grade = Grade(person, INCOMPLETE, "; ".join(gaps), work, days, None, (*remarks,))
         if gaps:
             return grade
         used = int(used_before.points) if used_before else 0
-        settled = settle(self.grading, tuple(_earned(w, days[p]) for p, w in work.items()), used)
+        settled = settle(
+            self.grading, tuple(_earned(one, days[part]) for part, one in work.items()), used
+        )
         if used_before:
             remarks.append(f"{count(used, 'late day')} used before: {used_before}")
         if settled.charged:
@@ -155,8 +144,7 @@ class Book:
             remarks.append(
                 f"{count(settled.charged, 'late day')} charged for this assignment, {left} left"
             )
-        steps = tuple(_steps(work, settled, self.grading))
-        return replace(grade, state=GRADED, steps=steps, settled=settled, remarks=(*remarks,))
+        return replace(grade, state=GRADED, settled=settled, remarks=(*remarks,))
 
     def _days(self, one: Work, due: datetime, override: Decision | None) -> tuple[int | None, str]:
         """Return how many days late something is, and how we know."""
@@ -168,19 +156,13 @@ class Book:
                 f"{one.submission}: late, but the platform doesn't say by how much; enter an "
                 f"override of {DAYS_LATE}"
             )
-        if one.time is not None:
-            # In UTC, because datetimes in one zone are subtracted as wall-clock times.
-            late_by = one.time.astimezone(UTC) - due.astimezone(UTC)
-            when = f"handed in {self._shown(one.time)}"
-        elif one.late_by is not None and one.submission:
-            # Gradescope measures from its own due date, which an extension moves as well.
-            late_by = one.late_by - (due - self.due)
-            when = f"{one.late_by} late according to Gradescope"
-        else:
+        if one.time is None:
             unknown = "the time is unknown: counts as on time"
             return 0, unknown if one.submission else "nothing handed in"
-        days = days_late(late_by, self.grading)
-        return days, f"{when}: " + (f"{count(days, 'day')} late" if days else "on time")
+        # In UTC, because datetimes in one zone are subtracted as wall-clock times.
+        days = days_late(one.time.astimezone(UTC) - due.astimezone(UTC), self.grading)
+        late = f"{count(days, 'day')} late" if days else "on time"
+        return days, f"handed in {self._shown(one.time)}: {late}"
 
     def _shown(self, time: datetime) -> str:
         """Return a time in the course's time zone."""
@@ -219,59 +201,61 @@ def _overridden(one: Work, person: Person, overrides: dict[str, Decision], worth
     Args:
         worth: what the part is worth.
     """
-    pieces = {i.id for i in one.items} | {i.group for i in one.items if i.group}
-    if whole := overrides.get(one.part):
-        if several := sorted(pieces & overrides.keys() - {one.part}):
-            raise _overlap(person, whole, overrides[several[0]])
-        return replace(one, items=_whole(whole, *worth), gap="")
-    groups: dict[str, list[Item]] = defaultdict(list)
+    items: dict[str, Item] = {}
     for item in one.items:
-        groups[item.group or item.id].append(item)
-    items: list[Item] = []
-    for group, members in groups.items():
-        override = overrides.get(group)
-        if override is None or group == members[0].id:
-            items += [_replaced(item, overrides.get(item.id)) for item in members]
+        names = dict.fromkeys((one.part, item.group, item.id))
+        theirs = [overrides[name] for name in names if name in overrides]
+        if len(theirs) > 1:
+            places = f"{theirs[0].place} and {theirs[1].place}"
+            raise UsageError(f"{places} both override {theirs[1].question} of {person.label}")
+        if not theirs:
+            items[item.id] = item
             continue
-        if several := sorted({i.id for i in members} & overrides.keys()):
-            raise _overlap(person, override, overrides[several[0]])
-        most = sum((i.most or ZERO for i in members), ZERO)
-        extra = all(i.is_extra for i in members)
-        items.append(_replaced(Item(group, ZERO, most, extra, group), override))
-    return replace(one, items=tuple(items))
+        new = _by_override(item, theirs[0])
+        before = items.get(new.id)  # another test of a question that was overridden
+        if before is not None:
+            most = (before.most or ZERO) + (item.most or ZERO)
+            new = replace(new, most=most, is_extra=before.is_extra and item.is_extra)
+        items[new.id] = new
+    if whole := overrides.get(one.part):
+        return replace(one, items=_whole(whole, *worth), gap="")
+    return replace(one, items=tuple(map(_checked, items.values())))
 
 
 def _whole(override: Decision, regular: Fraction, extra: Fraction) -> tuple[Item, ...]:
     """Return an overridden part: points above the regular maximum are extra credit."""
-    item = _replaced(Item(override.question, ZERO, regular + extra), override)
+    item = _checked(_by_override(Item("", ZERO, regular + extra), override))
+    above = max(ZERO, item.points - regular)
     split = (
-        replace(item, points=min(item.points, regular), most=regular),
-        replace(item, points=max(ZERO, item.points - regular), most=extra, is_extra=True),
+        replace(item, points=item.points - above, most=regular),
+        replace(item, points=above, most=extra, is_extra=True),
     )
     return tuple(each for each in split if each.most)
 
 
-def _replaced(item: Item, override: Decision | None) -> Item:
-    """Return an item with an override's points.
+def _by_override(item: Item, override: Decision) -> Item:
+    return replace(
+        item,
+        id=override.question,
+        points=override.points,
+        source=f"override: {override}",
+        override=override.place,
+    )
+
+
+def _checked(item: Item) -> Item:
+    """Refuse an override with more points than the maximum.
 
     Raises:
-        UsageError: if they are more than the maximum.
+        UsageError: if it has.
     """
-    if override is None:
-        return item
     # An outline may have bonus questions worth 0 points.
-    if item.most and override.points > item.most:
+    if item.override and item.most and item.points > item.most:
         raise UsageError(
-            f"{override.place}: points = {shown(override.points)}, but {override.question} is "
-            f"worth {shown(item.most)}"
+            f"{item.override}: points = {shown(item.points)}, but {item.id} is worth "
+            f"{shown(item.most)}"
         )
-    return replace(item, points=override.points, source=f"override: {override}")
-
-
-def _overlap(person: Person, one: Decision, other: Decision) -> UsageError:
-    return UsageError(
-        f"{one.place} and {other.place} both override {other.question} of {person.label}"
-    )
+    return item
 
 
 def _refuse_unused(person: Person, overrides: dict[str, Decision], work: dict[str, Work]) -> None:
@@ -288,29 +272,10 @@ def _refuse_unused(person: Person, overrides: dict[str, Decision], work: dict[st
             )
 
 
-# Steps --------------------------------------------------------------------------------------------
-
-
 def _earned(one: Work, days: int) -> Earned:
     regular = sum((i.points for i in one.items if not i.is_extra), ZERO)
     extra = sum((i.points for i in one.items if i.is_extra), ZERO)
     return Earned(one.part, regular, extra, days)
-
-
-def _steps(work: dict[str, Work], settled: Settled, grading: Grading) -> Iterator[Step]:
-    for part, one in work.items():
-        for item in one.items:
-            if item.most == 0 and not item.points:
-                continue  # practice, without points
-            of = f" of {shown(item.most)}" if item.most is not None else ""
-            extra = ", extra credit" if item.is_extra else ""
-            title = f": {item.title}" if item.title else ""
-            yield Step(f"{part} {item.id}{of}{extra}{title}", item.points, item.source)
-    for late in settled.late:
-        yield Step(f"late {late.part}, {late.why}", -late.points, "course.toml: [grading]")
-    if settled.over_cap:
-        cap = shown(Fraction(grading.extra_credit_cap or 0))
-        yield Step(f"extra credit above {cap}", -settled.over_cap, "course.toml: [grading]")
 
 
 # Sources ------------------------------------------------------------------------------------------
@@ -340,7 +305,8 @@ def read_book(store: Store, course: Course, rosters: Iterable[Mention] = ()) -> 
         notes.append("no written scores: only coding is graded; `decide` reads Gradescope's CSV")
     rosters = list(rosters)
     decided = decisions.stored(store)
-    people, more = join([*coded, *answers, *rosters], decisions.aliases(decided))
+    aliases = [(one.place, one.student, one.value) for one in decided if one.kind == SAME_AS]
+    people, more = join([*coded, *answers, *rosters], aliases)
     people.sort(key=lambda person: (person.name.casefold(), person.sid, person.email))
     sources = [*parts, *dict.fromkeys(mention.source for mention in rosters)]
     return Book(
@@ -349,7 +315,7 @@ def read_book(store: Store, course: Course, rosters: Iterable[Mention] = ()) -> 
         people=tuple(people),
         parts=parts,
         worth=worth,
-        decided=decisions.decided(decided, people),
+        decided=decisions.decided((one for one in decided if one.kind != SAME_AS), people),
         notes=(*notes, *more, *_alone(people, sources)),
     )
 

@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import argparse
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator
 from dataclasses import astuple, fields
 from datetime import datetime
 from fractions import Fraction
 from pathlib import Path
 
-from autograder.description import load_course
+from autograder.description import Grading, load_course
 from grading import printable
 from grading.errors import UsageError, nearest
 from grading.results import write_atomically
@@ -20,14 +20,15 @@ from ..arguments import Commands, add_command, add_folder, count
 from ..cells import Number, decimal, rounded, shown
 from ..store import Store, refuse_project
 from . import decisions, written
-from .book import EXCUSED, GRADED, INCOMPLETE, STATES, WITHHELD, ZERO, Book, Grade, read_book
+from .book import EXCUSED, GRADED, INCOMPLETE, STATES, WITHHELD, Book, Grade, read_book
 from .decisions import COLUMNS, Decision
-from .people import Directory
+from .people import find_one
+from .policy import ZERO, Settled
 from .rosters import read_canvas, read_moodle
 from .work import natural
 
+Step = tuple[Fraction, str, str]  # points, for what, and their source; all add up to the total
 INTO = "grades"
-SAME_S = 60  # by how many seconds Gradescope's lateness may differ from ours
 DECIDED = (
     "exit codes: 0 done, 1 stored, but `grades` refuses it as things are, 2 wrong usage or bad "
     "input: nothing is stored, 3 DIR can't be written, 130 interrupted"
@@ -149,12 +150,12 @@ def run_grades(asked: argparse.Namespace) -> int:
         book = read_book(store, load_course(), people)
         folder = store.path
     if asked.explain:
-        person = Directory(book.people, names=True).only(asked.explain)
+        person = find_one(book.people, asked.explain)
         for line in explanation(book.grade(person), book):
             print(printable.line(line))
         return ExitCode.OK
     grades = book.grades()
-    notes = [*book.notes, *_times(book, grades), *_open(grades)]
+    notes = [*book.notes, *_open(grades)]
     texts = {asked.csv or folder / INTO / "grades.csv": as_csv(book, grades)}
     for roster in rosters:
         text, more = roster.filled(grades, book.most)
@@ -180,35 +181,16 @@ def _write(folder: Path, texts: dict[Path, str]) -> None:
             raise UsageError(f"{path} can't be written: {error.strerror}") from None
 
 
-def _times(book: Book, grades: Iterable[Grade]) -> Iterator[str]:
-    """Yield notes on times that are unknown, or that don't agree with Gradescope's lateness."""
-    unknown = other = 0
-    for grade in grades:
-        extended = (decisions.EXTENSION, "") in book.decided.get(id(grade.person), {})
-        for one in grade.work.values():
-            unknown += bool(one.submission) and one.time is None and one.late_by is None
-            if one.time is not None and one.late_by is not None and not extended:
-                ours = max(0.0, one.time.timestamp() - book.due.timestamp())
-                other += abs(ours - one.late_by.total_seconds()) > SAME_S
+def _open(grades: list[Grade]) -> Iterator[str]:
+    """Yield who has no grade and why, except for people who are only on a roster."""
+    work = [one for grade in grades for one in grade.work.values()]
+    unknown = sum(bool(one.submission) and one.time is None for one in work)
     if unknown:
-        yield (
-            f"{count(unknown, 'submission')} without a time: counted as on time unless marked as "
-            "late"
-        )
-    if other:
-        yield (
-            f"{count(other, 'written submission')} with a different lateness on Gradescope: does "
-            "the assignment have another due date there, or extensions that extensions.csv lacks?"
-        )
-
-
-def _open(grades: Iterable[Grade]) -> list[str]:
-    """Return who has no grade and why, except for people who are only on a roster."""
-    return [
-        f"{grade.state}: {grade.person.label}: {grade.why}"
-        for grade in grades
-        if grade.state in (WITHHELD, EXCUSED) or (grade.state == INCOMPLETE and grade.work)
-    ]
+        how = "counted as on time unless marked as late"
+        yield f"{count(unknown, 'submission')} without a time: {how}"
+    for grade in grades:
+        if grade.state in (WITHHELD, EXCUSED) or (grade.state == INCOMPLETE and grade.work):
+            yield f"{grade.state}: {grade.person.label}: {grade.why}"
 
 
 def _summary(grades: list[Grade], notes: int) -> str:
@@ -223,8 +205,9 @@ def explanation(grade: Grade, book: Book) -> list[str]:
     places = ", ".join(dict.fromkeys(mention.where for mention in grade.person.mentions))
     lines = [f"{grade.person.label}: {places}"]
     lines += [f"  {remark}" for remark in grade.remarks]
-    lines += [f"  {shown(s.points):>8}  {s.what}  [{s.source}]" for s in grade.steps]
     if grade.settled is not None:
+        steps = [*_earned(grade), *_lost(grade.settled, book.grading)]
+        lines += [f"  {shown(points):>8}  {what}  [{source}]" for points, what, source in steps]
         total, exact = grade.settled.total, ""
         if Fraction(rounded(total)) != total:
             exact = f", {decimal(total) or total} before rounding"
@@ -232,6 +215,25 @@ def explanation(grade: Grade, book: Book) -> list[str]:
     if grade.state != GRADED:
         lines.append(f"  {grade.state}, so no points are exported: {grade.why}")
     return lines
+
+
+def _earned(grade: Grade) -> Iterator[Step]:
+    for part, one in grade.work.items():
+        for item in one.items:
+            if item.most == 0 and not item.points:
+                continue  # practice, without points
+            of = f" of {shown(item.most)}" if item.most is not None else ""
+            extra = ", extra credit" if item.is_extra else ""
+            title = f": {item.title}" if item.title else ""
+            yield item.points, f"{part} {item.id}{of}{extra}{title}", item.source
+
+
+def _lost(settled: Settled, grading: Grading) -> Iterator[Step]:
+    for late in settled.late:
+        yield -late.points, f"late {late.part}, {late.why}", "course.toml: [grading]"
+    if settled.over_cap:
+        cap = shown(Fraction(grading.extra_credit_cap or 0))
+        yield -settled.over_cap, f"extra credit above {cap}", "course.toml: [grading]"
 
 
 # One line a student -------------------------------------------------------------------------------

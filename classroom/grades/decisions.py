@@ -12,7 +12,7 @@ from __future__ import annotations
 import re
 from collections import defaultdict
 from collections.abc import Iterable
-from dataclasses import dataclass
+from dataclasses import dataclass, fields
 from datetime import date, datetime
 from fractions import Fraction
 
@@ -23,7 +23,7 @@ from ..cells import Row, Sheet, decimal
 from ..old_folder import DECISIONS
 from ..store import Store
 from ..submissions import same
-from .people import Alias, Directory, Person
+from .people import Person, find
 from .written import time_of
 
 WHY = ("reason", "author", "date")
@@ -38,12 +38,12 @@ COLUMNS = {
     "people.csv": ("student", "same_as"),
 }
 # What a student can have once, by kind.
-ONCE = {EXTENSION: "an extension", USED: "late days"}
+ONCE = {EXTENSION: "an extension", USED: "late days", EXCUSE: "a row", WITHHELD: "a row"}
 
 
 @dataclass(frozen=True)
 class Decision:
-    """A row of the table `decisions`."""
+    """A row of the table `decisions`; `str()` says who decided, when and why."""
 
     kind: str
     student: str
@@ -61,14 +61,15 @@ class Decision:
     @property
     def points(self) -> Fraction:
         """The value of an override or of late days."""
-        return Fraction(self.value.replace(",", "."))
+        try:
+            return Fraction(self.value.replace(",", "."))
+        except ValueError:  # from an old folder; `decide` refuses it
+            raise UsageError(f"{self.place}: {self.value!r:.60} should be a number") from None
 
     @property
     def due(self) -> datetime:
         """The value of an extension."""
-        due = time_of(self.place, self.value)
-        assert due is not None, self.place
-        return due
+        return time_of(self.place, self.value)
 
 
 Decided = dict[tuple[str, str], Decision]  # by kind and question
@@ -81,14 +82,12 @@ def read_decisions(sheet: Sheet, due: datetime) -> list[Decision]:
         UsageError: if a row is malformed.
     """
     columns = COLUMNS[sheet.name]
-    kind, column = DECISIONS[sheet.name]
     sheet = cells.table(sheet, columns, (*WHY, "name", "note"))
-    return [_read(sheet, row, columns, kind, column, due) for row in sheet.rows[1:]]
+    return [_read(sheet, row, columns, due) for row in sheet.rows[1:]]
 
 
-def _read(
-    sheet: Sheet, row: Row, columns: tuple[str, ...], kind: str, column: str, due: datetime
-) -> Decision:
+def _read(sheet: Sheet, row: Row, columns: tuple[str, ...], due: datetime) -> Decision:
+    kind, column = DECISIONS[sheet.name]
     texts = {name: sheet.cell(row, name) for name in columns}
     if empty := [name for name, text in texts.items() if not text]:
         raise sheet.fault(row, f"the column {empty[0]} is empty")
@@ -115,30 +114,14 @@ def _read(
 
 
 def stored(store: Store) -> list[Decision]:
-    """Return the class's decisions.
-
-    Raises:
-        UsageError: if the value of one that was imported from an old folder is none.
-    """
-    decisions = [
-        Decision(*(row[name] or "" for name in Decision.__dataclass_fields__))
-        for row in store.rows("SELECT * FROM decisions ORDER BY id")
-    ]
-    for one in decisions:
-        try:
-            _ = one.points if one.kind in (OVERRIDE, USED) else None
-            _ = one.due if one.kind == EXTENSION else None
-        except (ValueError, AssertionError):
-            raise UsageError(
-                f"the class has the {one.kind} {one.value!r:.60} of {one.student!r:.60}: correct "
-                "it in your file, and run `decide`"
-            ) from None
+    """Return the class's decisions."""
+    names = {kind: name for name, (kind, _) in DECISIONS.items()}
+    decisions = []
+    for row in store.rows("SELECT * FROM decisions ORDER BY id"):
+        values = {field.name: row[field.name] or "" for field in fields(Decision)}
+        # One from an old folder has no line.
+        decisions.append(Decision(**values | {"place": row["place"] or names[row["kind"]]}))
     return decisions
-
-
-def aliases(decisions: Iterable[Decision]) -> list[Alias]:
-    """Return the rows of people.csv: two IDs of one person in each."""
-    return [Alias(one.place, one.student, one.value) for one in decisions if one.kind == SAME_AS]
 
 
 def decided(decisions: Iterable[Decision], people: list[Person]) -> dict[int, Decided]:
@@ -147,15 +130,11 @@ def decided(decisions: Iterable[Decision], people: list[Person]) -> dict[int, De
     Raises:
         UsageError: if one names nobody, or repeats another.
     """
-    directory = Directory(people)
     result: dict[int, Decided] = defaultdict(dict)
     for one in decisions:
-        if one.kind == SAME_AS:
-            continue
-        for person in directory.find(one.student, f"{one.place}: student = "):
+        for person in find(people, one.student, f"{one.place}: student = "):
             earlier = result[id(person)].setdefault((one.kind, one.question), one)
             if earlier is not one:
-                what = ONCE.get(one.kind, "a row")
-                what = f"an override of {one.question}" if one.kind == OVERRIDE else what
+                what = ONCE.get(one.kind, f"an override of {one.question}")
                 raise UsageError(f"{one.place}: {person.label} already has {what}: {earlier.place}")
     return result

@@ -13,6 +13,7 @@ import re
 from collections import Counter, defaultdict
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field
+from functools import cached_property
 from typing import Any
 
 from grading import printable
@@ -49,26 +50,21 @@ class Mention:
         """Return the first ID of these kinds, or ""."""
         return next((value for kind, value in self.ids if kind in kinds), "")
 
-    @property
+    @cached_property
     def keys(self) -> set[tuple[str, str]]:
         """The IDs in a normal form, for comparisons."""
         return {(k, same(value)) for kind, value in self.ids for k in STRONG.get(kind, (kind,))}
 
-    @property
+    @cached_property
     def names(self) -> set[str]:
-        """The name in normal forms, or nothing."""
+        """The full name in normal forms."""
         return {same(self.name), plain_name(self.name)} - {""}
 
-    @property
+    @cached_property
     def submissions(self) -> set[str]:
         """The submission; Gradescope's pages show only its number."""
         text = same(self.said.submission) if self.source in (CODING, WRITTEN) else ""
         return {text, text.removeprefix("submission_")} - {""}
-
-    @property
-    def words(self) -> set[str]:
-        """Everything that may mean this mention."""
-        return {value for _, value in self.keys} | self.names | self.submissions
 
 
 @dataclass(eq=False)
@@ -90,12 +86,15 @@ class Person:
     @property
     def sid(self) -> str:
         """The student ID, or ""."""
-        return self._value("sid") or self._value("sis")
+        return self._first("sid") or self._first("sis")
 
     @property
     def email(self) -> str:
         """The address, or ""."""
-        return self._value("email") or self._value("login")
+        return self._first("email") or self._first("login")
+
+    def _first(self, kind: str) -> str:
+        return next((m.value(kind) for m in self.mentions if m.value(kind)), "")
 
     @property
     def sources(self) -> set[str]:
@@ -117,95 +116,65 @@ class Person:
         """Return the mentions in a source."""
         return [mention for mention in self.mentions if mention.source == source]
 
-    def _value(self, kind: str) -> str:
-        return next((m.value(kind) for m in self.mentions if m.value(kind)), "")
 
+def find(people: Iterable[Person], text: str, where: str = "", names: bool = False) -> list[Person]:
+    """Return the person that an ID means, or the members of the group whose submission it is.
 
-@dataclass(frozen=True)
-class Alias:
-    """A row of people.csv: two IDs of one person."""
+    Args:
+        where: what a message begins with.
+        names: whether a full name may be used, too.
 
-    where: str
-    one: str
-    other: str
-
-
-class Directory:
-    """Finds the people that a text means, in all files of decisions and for `--explain`.
-
-    A text may be a submission, which means everybody in its group, or any ID or address of one
-    person. What may mean two people is refused, whatever kinds of IDs these are.
+    Raises:
+        UsageError: if it means nobody, or may mean other people, whatever kinds of IDs these are.
     """
-
-    def __init__(self, people: Iterable[Person], names: bool = False) -> None:
-        """Index people.
-
-        Args:
-            names: whether a full name may be used, too.
-        """
-        self._groups: dict[str, list[Person]] = defaultdict(list)
-        self._single: dict[str, list[Person]] = defaultdict(list)
-        self._stripped: dict[str, list[Person]] = defaultdict(list)  # IDs without leading zeros
-        for person in people:
-            ids = {value for _, value in person.keys}
-            by_name = {name for m in person.mentions for name in m.names}
-            for submission in {text for m in person.mentions for text in m.submissions}:
-                self._groups[submission].append(person)
-            for text in ids | (by_name if names else set()):
-                self._single[text].append(person)
-            for text in {text.lstrip("0") for text in ids if text.isdecimal()} - ids:
-                self._stripped[text].append(person)
-        self._kinds = "submission, student ID" + (
-            ", e-mail address or full name" if names else " or e-mail address"
+    key = same(text)
+    group: list[Person] = []
+    single: list[Person] = []
+    stripped: list[Person] = []  # people with an ID that is this one with leading zeros
+    for person in people:
+        ids = {value for m in person.mentions for _, value in m.keys}
+        if any(key in mention.submissions for mention in person.mentions):
+            group.append(person)
+        if key in ids or (names and any(key in mention.names for mention in person.mentions)):
+            single.append(person)
+        elif any(value.lstrip("0") == key for value in ids if value.isdecimal()):
+            stripped.append(person)
+    readings = [members for members in (group, single, stripped) if members]
+    everybody = list({id(p): p for members in readings for p in members}.values())
+    labels = ", ".join(person.label for person in everybody)
+    if len(single) > 1 or any(len(members) < len(everybody) for members in readings):
+        raise UsageError(f"{where}{text!r:.60} may mean any of {labels}: use another ID")
+    if stripped and not group and not single:
+        raise UsageError(
+            f"{where}{text!r:.60} matches nobody, but {labels} would match with leading zeros: did "
+            "a spreadsheet remove them?"
         )
-
-    def find(self, text: str, where: str = "") -> list[Person]:
-        """Return the person, or the members of the group.
-
-        Args:
-            where: what a message begins with.
-
-        Raises:
-            UsageError: if it means nobody, or may mean other people as well.
-        """
-        key = same(text)
-        group, single = self._groups.get(key, []), self._single.get(key, [])
-        stripped = self._stripped.get(key, [])
-        readings = [members for members in (group, single, stripped) if members]
-        everybody = list({id(p): p for members in readings for p in members}.values())
-        if len(single) > 1 or any(len(members) < len(everybody) for members in readings):
-            raise _several(text, everybody, where)
-        if stripped and not group and not single:
-            labels = ", ".join(person.label for person in stripped)
-            raise UsageError(
-                f"{where}{text!r:.60} matches nobody, but {labels} would match with leading zeros: "
-                "did a spreadsheet remove them?"
-            )
-        if not everybody:
-            raise UsageError(f"{where}{text!r:.60} matches no {self._kinds}")
-        return everybody
-
-    def only(self, text: str, where: str = "") -> Person:
-        """Return the one person that a text means.
-
-        Raises:
-            UsageError: if it means nobody, or several people.
-        """
-        people = self.find(text, where)
-        if len(people) > 1:
-            raise _several(text, people, where)
-        return people[0]
+    if not everybody:
+        kinds = ", e-mail address or full name" if names else " or e-mail address"
+        raise UsageError(f"{where}{text!r:.60} matches no submission, student ID{kinds}")
+    return everybody
 
 
-def _several(text: str, people: list[Person], where: str) -> UsageError:
-    labels = ", ".join(person.label for person in people)
-    return UsageError(f"{where}{text!r:.60} may mean any of {labels}: use another ID")
+def find_one(people: Iterable[Person], text: str, where: str = "") -> Person:
+    """Return the one person that a submission, an ID or a full name means.
+
+    Raises:
+        UsageError: if it means nobody, or several people.
+    """
+    several = find(people, text, where, names=True)
+    if len(several) > 1:
+        labels = ", ".join(person.label for person in several)
+        raise UsageError(f"{where}{text!r:.60} may mean any of {labels}: use another ID")
+    return several[0]
 
 
 def join(
-    mentions: Iterable[Mention], aliases: Iterable[Alias] = ()
+    mentions: Iterable[Mention], aliases: Iterable[tuple[str, str, str]] = ()
 ) -> tuple[list[Person], list[str]]:
     """Return the people, and a line about each who was matched without an ID.
+
+    Args:
+        aliases: rows of people.csv: the place, and two IDs of one person.
 
     Raises:
         UsageError: if one source has two records for a person, or IDs contradict each other.
@@ -220,11 +189,11 @@ def join(
             people.remove(other)
         people.append(person)
         by_key |= dict.fromkeys(person.keys, person)
-    for alias in aliases:
-        directory = Directory(people, names=True)
-        one = directory.only(alias.one, f"{alias.where}: ")
-        other = directory.only(alias.other, f"{alias.where}: ")
-        other.preferred += [m for m in one.of(CODING) if same(alias.one) in m.words]
+    for place, first, second in aliases:
+        one, other = (find_one(people, text, f"{place}: ") for text in (first, second))
+        for mention in one.of(CODING):
+            words = {value for _, value in mention.keys} | mention.names | mention.submissions
+            other.preferred += [mention] if same(first) in words else []
         if one is not other:
             _merge(one, other)
             people.remove(one)

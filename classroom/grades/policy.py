@@ -16,17 +16,12 @@ from autograder.description import Grading
 from ..arguments import count
 
 DAY = timedelta(days=1)
+ZERO = Fraction(0)
 
 
 @dataclass(frozen=True)
 class Earned:
-    """What a part earned, before deductions for lateness.
-
-    Attributes:
-        part: "coding" or "written".
-        regular, extra: regular points, and points of extra credit.
-        days: how many days late it is; a day that has begun counts.
-    """
+    """What a part earned before deductions, and how many started days late it is."""
 
     part: str
     regular: Fraction
@@ -36,12 +31,7 @@ class Earned:
 
 @dataclass(frozen=True)
 class Late:
-    """What a part loses because of lateness.
-
-    Attributes:
-        points: the points that it loses, 0 or more.
-        why: the reason, in words.
-    """
+    """How many points a part loses because of lateness, 0 or more, and why."""
 
     part: str
     points: Fraction
@@ -79,18 +69,17 @@ def settle(grading: Grading, parts: tuple[Earned, ...], used: int) -> Settled:
     """
     left = max(0, grading.late_days - used)
     charged = min(left, max((p.days for p in parts if not _is_over(p, grading)), default=0))
-    lost = [_loss(part, grading, charged) for part in parts]
-    late = tuple(
-        Late(part.part, (part.regular + part.extra) * share, why)
-        for part, (share, why) in zip(parts, lost, strict=True)
-        if part.days
-    )
-    kept = [1 - share for share, _ in lost]
-    regular = sum((p.regular * k for p, k in zip(parts, kept, strict=True)), Fraction(0))
-    extra = sum((p.extra * k for p, k in zip(parts, kept, strict=True)), Fraction(0))
+    late: list[Late] = []
+    regular = extra = ZERO
+    for part in parts:
+        share, why = _loss(part, grading, charged)
+        if part.days:
+            late.append(Late(part.part, (part.regular + part.extra) * share, why))
+        regular += part.regular * (1 - share)
+        extra += part.extra * (1 - share)
     cap = grading.extra_credit_cap
-    over = max(Fraction(0), extra - Fraction(cap)) if cap is not None else Fraction(0)
-    return Settled(charged, late, over, regular + extra - over)
+    over = max(ZERO, extra - Fraction(cap)) if cap is not None else ZERO
+    return Settled(charged, tuple(late), over, regular + extra - over)
 
 
 def _is_over(part: Earned, grading: Grading) -> bool:

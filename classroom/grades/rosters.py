@@ -111,8 +111,14 @@ class Roster:
         if is_excused:
             said = f"{label} has EX in {platform}, but {number} in the gradebook: EX is kept"
             return kept, said
-        comma = self._mark == "," and self.sheet.delimiter != ","
-        return Number(number.replace(".", ",") if comma else number), ""
+        return Number(number.replace(".", ",") if self.has_commas else number), ""
+
+    @property
+    def has_commas(self) -> bool:
+        """Whether numbers have decimal commas, and columns are separated otherwise."""
+        numbers = [row.cells[self.column] for row in self.sheet.rows[1:]]
+        numbers += [self.points[0].cells[self.points[1]]] if self.points else []
+        return self.sheet.delimiter != "," and any("," in number for number in numbers)
 
     def _points_differ(self, most: Fraction) -> list[str]:
         if self.points is None or not self.points[0].cells[self.points[1]].strip():
@@ -125,41 +131,17 @@ class Roster:
             f"{shown(most)} in the gradebook"
         ]
 
-    @property
-    def _mark(self) -> str:
-        """The usual decimal mark, which depends on the platform's language."""
-        numbers = [row.cells[self.column].strip() for row in self.sheet.rows[1:]]
-        numbers += [self.points[0].cells[self.points[1]].strip()] if self.points else []
-        elsewhere = self.sheet.delimiter != "," and any("," in number for number in numbers)
-        return "," if elsewhere or "," in map(_mark_of, numbers) else "."
-
     def _number(self, row: Row, place: int) -> Fraction:
-        """Return the number in a cell, perhaps with thousands separators.
+        """Return the number in a cell, with a decimal point or comma.
 
         Raises:
             UsageError: if it isn't one.
         """
         text = row.cells[place].strip()
-        mark = _mark_of(text) or self._mark
-        separators = ",.\u202f\xa0 '’".replace(mark, "")
-        plain = re.sub(f"(?<=[0-9])[{separators}](?=[0-9]{{3}}(?![0-9]))", "", text)
-        if not re.fullmatch(rf"[+-]?([0-9]{{1,9}}(\{mark}[0-9]*)?|\{mark}[0-9]+)", plain):
+        if not re.fullmatch(r"[+-]?([0-9]{1,9}([.,][0-9]*)?|[.,][0-9]+)", text):
             column = POINTS if POINTS in row.cells[0] else self.sheet.rows[0].cells[place]
-            raise self.sheet.fault(
-                row, f"{column} = {text!r:.60} should be a number such as 12{mark}5"
-            )
-        return Fraction(plain.replace(mark, "."))
-
-
-def _mark_of(number: str) -> str:
-    """Return a number's decimal mark; "" if it has none, or perhaps a thousands separator."""
-    marks = re.findall("[,.]", number)
-    if not marks:
-        return ""
-    if marks.count(marks[-1]) > 1:  # 1,234,567
-        return "." if marks[-1] == "," else ","
-    after = number.rpartition(marks[-1])[2]
-    return marks[-1] if len(marks) > 1 or len(after) != 3 or number.startswith("0") else ""
+            raise self.sheet.fault(row, f"{column} = {text!r:.60} should be a number such as 12.5")
+        return Fraction(text.replace(",", "."))
 
 
 # Canvas -------------------------------------------------------------------------------------------

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from collections import defaultdict
 from dataclasses import dataclass
-from datetime import datetime, timedelta
+from datetime import datetime
 from fractions import Fraction
 
 from ..store import Store
@@ -16,7 +16,7 @@ from .written import IsExtra
 IDS = {"key": "key", "sid": "sid", "email": "email", "canvas_id": "canvas", "moodle_id": "moodle",
        "login": "login"}  # fmt: skip
 SUBMITTED = """
-SELECT students.*, s.id AS submission, s.submitted, s.late, s.number, r.id AS record, r.release,
+SELECT students.*, s.id AS submission, s.submitted, s.late, r.id AS record, r.release,
   coalesce(r.outcome, (SELECT max(outcome) FROM records WHERE submission = s.id AND kind = 'grade'
     AND outcome = 'staff fault'), 'not graded') AS outcome
 FROM authors JOIN students ON students.id = authors.student
@@ -35,6 +35,7 @@ class Item:
         most: the maximum points; None if the source doesn't contain them.
         title: what a written question is called.
         source: where the points come from.
+        override: the place of the override that they come from, if they do.
     """
 
     id: str
@@ -44,6 +45,7 @@ class Item:
     group: str = ""
     title: str = ""
     source: str = ""
+    override: str = ""
 
 
 @dataclass(frozen=True)
@@ -55,9 +57,7 @@ class Work:
         submission: its ID on the platform; "" if there is none.
         items: what the points are for.
         time: when it was handed in; None if the platform doesn't say.
-        late_by: how late it is, if the platform says that.
         is_late: whether the platform marks it as late without saying by how much.
-        number: the platform's number of the upload, which grows; 0 if there is none.
         gap: why there are no points that count; "" if there are.
     """
 
@@ -65,9 +65,7 @@ class Work:
     submission: str
     items: tuple[Item, ...] = ()
     time: datetime | None = None
-    late_by: timedelta | None = None
     is_late: bool = False
-    number: int = 0
     gap: str = ""
 
 
@@ -103,7 +101,6 @@ def coding(store: Store) -> list[Mention]:
             tuple(sorted(items, key=lambda item: natural(item.id))),
             time,
             is_late=bool(row["late"]) and time is None,
-            number=row["number"],
             gap="" if counts else f"{row['submission']}: {row['outcome']}",
         )
         ids = ((kind, (row[column] or "").strip()) for column, kind in IDS.items())
@@ -142,7 +139,6 @@ def written(store: Store, is_extra: IsExtra) -> list[Mention]:
             first["submission"],
             tuple(items),
             datetime.fromisoformat(first["submitted"]) if first["submitted"] else None,
-            timedelta(seconds=first["late_s"]) if first["late_s"] is not None else None,
             gap=f"{place}: {first['status']}" if first["status"] else "",
         )
         ids = (("sid", first["sid"]), ("email", first["email"]))

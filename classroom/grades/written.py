@@ -24,7 +24,6 @@ SCORES = (
 )  # fmt: skip
 NAME = "Name"  # older exports have one column for the name
 QUESTION = re.compile(r"([0-9]+(?:\.[0-9]+)*):? ?(.*?) ?\(([0-9.]+) pts?\)", re.DOTALL)
-LATENESS = re.compile(r"(-?)([0-9]{1,6}):([0-9]{2}):([0-9]{2})")
 # The sheet's number at the beginning of an outline's title: "3(a)", "3a: Copying".
 NUMBERED = re.compile(r"\W*([0-9]+)\)?\s*\(?([a-z])\)?(?![A-Za-z0-9])")
 IsExtra = Callable[[str], bool]
@@ -41,25 +40,19 @@ def read_scores(sheet: Sheet) -> list[Columns]:
     matches = ((cell, QUESTION.fullmatch(cell.strip())) for cell in sheet.rows[0].cells)
     questions = {cell: match for cell, match in matches if match}
     rows = []
-    maxima: dict[Fraction, Row] = {}
     for row in sheet.rows[1:]:
         if not any(sheet.cell(row, name) for name in ("Email", "SID", "Submission ID")):
             raise sheet.fault(row, "Email, SID and Submission ID are all empty")
-        if text := sheet.cell(row, "Max Points"):
-            maxima.setdefault(sheet.number(row, "Max Points", text), row)
         student = _student(sheet, row)
         rows += [student | points for points in _points(sheet, row, questions)]
-    if len(maxima) > 1:
-        (one, first), (other, second), *_ = maxima.items()
-        raise sheet.fault(
-            second, f"Max Points = {shown(other)}, but {shown(one)} in line {first.line}"
-        )
     return rows
 
 
 def _student(sheet: Sheet, row: Row) -> Columns:
     name = f"{sheet.cell(row, 'First Name')} {sheet.cell(row, 'Last Name')}".strip()
-    time = time_of(sheet.place(row), sheet.cell(row, "Submission Time"))
+    time, late = sheet.cell(row, "Submission Time"), sheet.cell(row, "Lateness (H:M:S)")
+    if not time and re.search("[1-9]", late):
+        raise sheet.fault(row, f"Lateness (H:M:S) = {late!r:.60}, but there is no Submission Time")
     submission, status = sheet.cell(row, "Submission ID"), ""
     if not sheet.cell(row, "Total Score"):
         status = sheet.cell(row, "Status") or ("Ungraded" if submission else "Missing")
@@ -72,8 +65,7 @@ def _student(sheet: Sheet, row: Row) -> Columns:
         "email": sheet.cell(row, "Email"),
         "submission": submission,
         "status": status,
-        "submitted": times.stored(time) if time else None,
-        "late_s": _lateness(sheet, row),
+        "submitted": times.stored(time_of(sheet.place(row), time)) if time else None,
     }
 
 
@@ -108,26 +100,12 @@ def _points(sheet: Sheet, row: Row, questions: dict[str, re.Match[str]]) -> Iter
         raise sheet.fault(row, f"Total Score = {total}, but the questions add up to {shown(whole)}")
 
 
-def _lateness(sheet: Sheet, row: Row) -> int | None:
-    """Return the lateness according to Gradescope in seconds; zero before the due date."""
-    text = sheet.cell(row, "Lateness (H:M:S)")
-    if not text:
-        return None
-    match = LATENESS.fullmatch(text)
-    if match is None:
-        raise sheet.fault(row, f"Lateness (H:M:S) = {text!r:.60} should look like 26:05:00")
-    hours, minutes, seconds = (int(match[n]) for n in (2, 3, 4))
-    return 0 if match[1] else 3600 * hours + 60 * minutes + seconds
-
-
-def time_of(place: str, text: str) -> datetime | None:
-    """Return a time such as `2027-01-31 23:59:00 -0800`; None for an empty text.
+def time_of(place: str, text: str) -> datetime:
+    """Return a time such as `2027-01-31 23:59:00 -0800`.
 
     Raises:
         UsageError: if it isn't a time, or has no time zone.
     """
-    if not text:
-        return None
     joined = re.sub(r" (?=[+-][0-9])", "", text.removesuffix(" UTC") + "Z" * text.endswith(" UTC"))
     try:
         time = datetime.fromisoformat(joined)

@@ -73,10 +73,9 @@ def test_what_the_commands_print_and_that_refusals_write_nothing(folder, capsys,
     (folder / "grades").unlink()
     run("grades", "grades", folder, "--csv", tmp_path / "all.csv")
     assert stat.S_IMODE((tmp_path / "all.csv").stat().st_mode) == 0o600
-    text = scores([[ADA, [4, 2], at(90), "51"], [BO, [4, 2], at(-9), "52"]])
-    decide(folder, written=text.replace("01:30:00", "00:30:00"))
+    decide(folder, written=scores([[ADA, [4, 2], None, "51"], [BO, [4, 2], at(-9), "52"]]))
     capsys.readouterr()
-    run("another due date on Gradescope", "grades", folder)
+    run("without somebody, and without a time", "grades", folder)
     check("grades_commands", found, {str(folder): "CLASS", str(tmp_path): "HERE"})
 
 
@@ -135,7 +134,7 @@ def test_what_is_not_graded_is_a_gap_and_what_is_missing_has_no_points():
     [
         ("5.5", "-1", "written has -1 points; remove negative points on Gradescope, because"),
         ("5.5", "5.5*", "Total Score = '5.5*' should be a number such as 12.5"),
-        ("10:01:00", "10h", "Lateness (H:M:S) = '10h' should look like 26:05:00"),
+        ("2027-02-01 10:00:00 -0800", "", "Lateness (H:M:S) = '10:01:00', but there is no Submi"),
         (" -0800", "", "the time '2027-02-01 10:00:00' has no time zone; add one, such as -0800"),
         ("2027-02-01 10:00:00 -0800", "1.2.2027 10:00",
          "'1.2.2027 10:00' should be a time such as"),
@@ -149,7 +148,7 @@ def test_a_row_that_cant_be_is_named(made, capsys, before, after, message):
     assert capsys.readouterr().err.startswith(f"classroom: scores.csv, line 2: {message}")
 
 
-def test_questions_have_to_sum_to_the_total_but_for_rounding_and_max_points_to_agree():
+def test_questions_have_to_sum_to_the_total_but_for_rounding():
     head = HEAD + ",1: A (3.0 pts),2: B (3.0 pts)"
     assert read(head, GRADED + ",2.75,2.74")[1][2] == "2.74"
     for end, message in (
@@ -158,8 +157,6 @@ def test_questions_have_to_sum_to_the_total_but_for_rounding_and_max_points_to_a
     ):
         with pytest.raises(UsageError, match=message):
             read(head, GRADED + end)
-    with pytest.raises(UsageError, match="line 3: Max Points = 7, but 6 in line 2"):
-        read(HEAD, GRADED, GRADED.replace("6.0", "7.0"))
 
 
 def test_extra_credit_is_told_by_the_sheets_number_or_is_that_of_all():

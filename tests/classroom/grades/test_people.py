@@ -2,7 +2,7 @@
 
 import pytest
 
-from classroom.grades.people import Alias, Mention, join, plain_name
+from classroom.grades.people import Mention, join, plain_name
 from classroom.grades.work import Work
 from grading.errors import UsageError
 
@@ -124,18 +124,18 @@ def test_namesakes_who_are_complete_dont_stand_in_the_way_of_a_third():
 def test_people_csv_joins_and_refuses_what_it_cant():
     mentions = [said("coding", "Bo", email="bo@mail.com"), said("canvas", "R, Robert", sis="5"),
                 said("canvas", "S", sis="6")]  # fmt: skip
-    joined = groups(*mentions, aliases=[Alias("people.csv, line 2", "BO@mail.com", "5")])
+    joined = groups(*mentions, aliases=[("people.csv, line 2", "BO@mail.com", "5")])
     assert joined == [["canvas R, Robert", "coding Bo"], ["canvas S"]]
     with pytest.raises(UsageError, match="line 2: 'b' matches no submission, student ID, e"):
-        join(mentions, [Alias("people.csv, line 2", "b", "5")])
+        join(mentions, [("people.csv, line 2", "b", "5")])
     with pytest.raises(UsageError, match="two records for one person"):
-        join(mentions, [Alias("people.csv, line 2", "6", "5")])
+        join(mentions, [("people.csv, line 2", "6", "5")])
 
 
 def test_people_csv_names_both_whom_an_id_may_mean():
     mentions = [said("coding", "Bo", sid="0005"), said("canvas", "R", canvas="5", sis="R-5")]
     with pytest.raises(UsageError) as caught:
-        join(mentions, [Alias("people.csv, line 2", "5", "R-5")])
+        join(mentions, [("people.csv, line 2", "5", "R-5")])
     assert "'5' may mean any of R (R-5), Bo (0005)" in str(caught.value)
 
 
