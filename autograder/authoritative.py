@@ -19,7 +19,7 @@ from grading.results import Results
 from grading.runner import Observer, Options, Runner
 from grading.verdicts import Outcome
 
-from . import isolation, paths
+from . import isolation, solutions
 
 SECRET = "grading_secret"  # in solutions/data
 GUESSABLE = 1 << 40  # all smaller seeds can be tried out while a test runs
@@ -66,7 +66,7 @@ def seed_from_secret(name: str) -> int:
         GradingError: there is no secret.
     """
     try:
-        secret = (paths.ANSWERS / SECRET).read_bytes()
+        secret = (solutions.ANSWERS / SECRET).read_bytes()
     except OSError as error:
         raise GradingError(f"the release lacks solutions/data/{SECRET}: {error}") from None
     return seed_of(secret, name)
@@ -89,7 +89,7 @@ def large_seed(seed: int) -> int:
     """
     if seed >= GUESSABLE:
         return seed
-    if not (paths.ANSWERS / SECRET).exists():
+    if not (solutions.ANSWERS / SECRET).exists():
         raise UsageError(
             f"--seed {seed}: an authoritative run can use a seed below 2^40, which code could "
             f"find by trying, only with solutions/data/{SECRET}; `make autograder` creates it"

@@ -7,6 +7,7 @@ import contextlib
 import secrets
 from pathlib import Path
 
+from grading import paths
 from grading.cli import Command, print_machine
 from grading.edition import load_assignment
 from grading.errors import UsageError
@@ -16,7 +17,7 @@ from grading.runner import ResultsFile, Runner
 from grading.staging import Staged
 from grading.verdicts import exit_code
 
-from . import authoritative, console, isolation, judging, pages, paths, provenance, replay
+from . import authoritative, console, isolation, judging, pages, provenance, replay
 
 
 class StaffCommand(Command):

@@ -16,13 +16,14 @@ from pathlib import Path
 from types import ModuleType
 from typing import Any
 
+from grading import paths
 from grading.cases import QuestionSet, place_of
 from grading.edition import Assignment, TestSpec
 from grading.errors import GradingError, UsageError
 from grading.runner import Runner
 from grading.staging import Provided, complete
 
-from . import paths, provenance
+from . import provenance, solutions
 
 Judge = Callable[..., None]
 
@@ -33,7 +34,7 @@ class Judging:
 
     hidden: ModuleType
     judges: dict[str, Judge] = field(default_factory=dict)
-    answers: Path = field(default_factory=lambda: paths.ANSWERS)
+    answers: Path = field(default_factory=lambda: solutions.ANSWERS)
     remember: Callable[..., Any] | None = None  # of what is asked for by `finding`
     _judged_by: str = ""
 
@@ -59,7 +60,7 @@ def course_runner(assignment: Assignment, questions: QuestionSet) -> Runner:
         UsageError: tests, judges and the description disagree, in any edition.
     """
     runner = Runner(assignment, questions)  # before the judges, which import the tests
-    hidden = load_hidden(paths.HIDDEN)
+    hidden = load_hidden(solutions.HIDDEN)
     if hidden is not None:
         specs = [spec for edition in assignment.editions.values() for spec in edition.tests]
         runner.judging = Judging(hidden, bind_judges(hidden, specs))
@@ -73,7 +74,7 @@ def load_hidden(folder: Path) -> ModuleType | None:
         UsageError: it is incomplete, or one of its modules can't be imported.
     """
     path = folder / "__init__.py"
-    paths.refuse_closed_solutions()
+    solutions.refuse_closed()
     if not path.exists():
         if any(folder.glob("*.py")):
             raise UsageError("solutions/hidden/ has no __init__.py, so its modules can't judge")

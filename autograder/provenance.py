@@ -9,11 +9,13 @@ import platform
 from collections.abc import Iterator
 from pathlib import Path
 
+from grading import paths
 from grading.edition import Assignment, to_json
 from grading.staging import Provided
 
-from . import paths
+from . import solutions
 
+DESCRIPTION = paths.ROOT / "autograder" / "description.py"  # only in a checkout
 CPUINFO = Path("/proc/cpuinfo")
 INSTRUCTIONS = ("avx2", "avx512f", "avx512_bf16", "amx_bf16")  # which torch's kernels use
 KERNELS = ("ONEDNN_MAX_CPU_ISA", "ATEN_CPU_CAPABILITY")  # variables that choose among them
@@ -36,15 +38,15 @@ def files(provided: Provided) -> Iterator[Path]:
     yield paths.SRC / "grader.py"
     for folder in (paths.SRC / "grading", paths.QUESTIONS, paths.ROOT / "autograder"):
         found = (p for p in folder.rglob("*") if p.suffix in (".py", ".json", ".toml"))
-        yield from (p for p in found if p != paths.DESCRIPTION)
+        yield from (p for p in found if p != DESCRIPTION)
     yield from (p for p in paths.DATA.glob("*") if p.is_file())
     for name in provided.packages:
         yield from (paths.SRC / name).glob("*.py")
     given = (paths.SRC / "submission" / name for name in provided.given)
     yield from (path for path in given if path.is_file())
     yield from (paths.SOLUTIONS / "submission").glob("*.py")
-    yield from paths.HIDDEN.glob("*.py")
-    yield from paths.ANSWERS.glob("*.tsv")
+    yield from solutions.HIDDEN.glob("*.py")
+    yield from solutions.ANSWERS.glob("*.tsv")
 
 
 def processor() -> str:

@@ -24,6 +24,7 @@ import traceback
 from pathlib import Path
 from typing import Any
 
+from grading import paths
 from grading.cases import QuestionSet
 from grading.edition import load_assignment
 from grading.errors import GradingError, SubmissionError
@@ -31,7 +32,7 @@ from grading.results import has_torch
 from grading.runner import Options, Runner, require_data, require_judging
 from grading.verdicts import ExitCode, Outcome
 
-from . import authoritative, isolation, paths
+from . import authoritative, isolation, solutions
 from .judging import course_runner
 from .provenance import processor
 
@@ -81,7 +82,7 @@ def _obstacles(runner: Runner, counts: bool) -> list[str]:
         return ["scores can count only on Linux"]
     try:
         require_judging(runner.judging)
-        require_data(runner.questions.open_data(runner.assignment, paths.DATA, paths.ANSWERS))
+        require_data(runner.questions.open_data(runner.assignment, paths.DATA, solutions.ANSWERS))
     except GradingError as error:
         return [str(error)]
     return isolation.obstacles(isolation.detect())

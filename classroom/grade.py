@@ -22,10 +22,9 @@ from typing import Any
 
 from tqdm import TqdmExperimentalWarning, tqdm  # type: ignore[import-untyped]
 
-from autograder import paths
 from autograder.authoritative import SECRET, seed_of
 from autograder.description import load_assignment
-from grading import terminal
+from grading import paths, terminal
 from grading.cases import in_scope
 from grading.edition import EDITION
 from grading.errors import SubmissionError, UsageError

@@ -7,7 +7,7 @@ from types import SimpleNamespace
 import numpy as np
 import pytest
 
-from autograder import paths
+from autograder import solutions
 from autograder.judging import load_hidden
 from grading.cases import GradedTestCase
 from grading.verdicts import TestEnd
@@ -171,7 +171,7 @@ WRONG_ANSWERS = {
 
 @pytest.fixture(scope="module")
 def hidden():
-    return load_hidden(paths.HIDDEN)
+    return load_hidden(solutions.HIDDEN)
 
 
 @pytest.mark.parametrize("key", WRONG_ANSWERS)

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 import torch
 
-from autograder import paths
+from autograder import solutions
 from autograder.judging import load_hidden
 from grading import wire
 from grading.errors import WireError
@@ -37,7 +37,7 @@ class Case(SpanCorruption):
 
 @pytest.fixture(scope="module")
 def hidden():
-    return load_hidden(paths.HIDDEN)
+    return load_hidden(solutions.HIDDEN)
 
 
 def item(kept: str, start: int, span: int) -> str:

@@ -15,7 +15,7 @@ from datetime import timedelta
 from pathlib import Path
 from typing import Any
 
-from grading import printable, report
+from grading import paths, printable, report
 from grading.cases import Cases
 from grading.edition import VISIBILITIES, Edition, Gradescope
 from grading.errors import SubmissionError
@@ -24,7 +24,7 @@ from grading.runner import Observer, Options, Runner, require_judging
 from grading.staging import Staged
 from grading.verdicts import ExitCode, exit_code
 
-from .. import authoritative, console, pages, paths, replay
+from .. import authoritative, console, pages, replay, solutions
 from ..authoritative import SECRET, seed_from_secret
 from . import document, metadata
 from .feedback import shortened
@@ -99,7 +99,7 @@ class Session(Observer):
             alias="your upload",
             name=self._name,
             edition=self._edition.name,
-            private=(self._root / METADATA, self._root / RESULTS, *paths.ANSWERS.glob(SECRET)),
+            private=(self._root / METADATA, self._root / RESULTS, *solutions.ANSWERS.glob(SECRET)),
         )
         seed = seed_of(self._about)
         self.results = self._runner.blank(self._edition, seed, self._name)

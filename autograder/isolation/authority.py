@@ -23,13 +23,13 @@ from functools import partial
 from pathlib import Path
 from typing import Any
 
-from grading import wire
+from grading import paths, wire
 from grading.errors import GradingError, SubmissionError, UsageError, WireError
 from grading.pool import Job, Pool
 from grading.staging import stage
 from grading.worker import Context, Limits
 
-from .. import paths
+from .. import solutions
 from . import leftovers, sandbox
 
 MOUNTS = Path("/proc/self/mountinfo")
@@ -54,9 +54,9 @@ def secrets(private: Sequence[Path] = ()) -> list[str]:
     Raises:
         UsageError: this user can't read the solutions.
     """
-    paths.refuse_closed_solutions()
-    found = [paths.SOLUTIONS, paths.ANSWERS, *sorted(paths.ANSWERS.glob("*"))]
-    for code in (paths.HIDDEN, paths.SOLUTIONS / "submission"):
+    solutions.refuse_closed()
+    found = [paths.SOLUTIONS, solutions.ANSWERS, *sorted(solutions.ANSWERS.glob("*"))]
+    for code in (solutions.HIDDEN, paths.SOLUTIONS / "submission"):
         found += [code, *sorted(code.glob("*.py"))]
     return [str(path) for path in [*found, *private] if path.exists()]
 
@@ -80,7 +80,7 @@ def require(
         if found := obstacles(pool, layers, work, staged, private):
             raise GradingError("this run can't be authoritative: " + "; ".join(found))
         return facts | {"missing": layers.missing()}
-    if paths.HIDDEN.exists():  # without judges, there are no secrets
+    if solutions.HIDDEN.exists():  # without judges, there are no secrets
         for open_to_code in exposed(layers, [*secrets(), *private]):
             raise UsageError(f"{open_to_code}; move it elsewhere before grading")
     return facts

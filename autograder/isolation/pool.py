@@ -23,6 +23,7 @@ from typing import Any
 
 from grading import wire
 from grading.errors import GradingError
+from grading.paths import ROOT
 from grading.pool import (
     MAX_FRAME_BYTES,
     START_S,
@@ -36,7 +37,6 @@ from grading.pool import (
 )
 from grading.worker import MAX_OUTPUT_BYTES, READY
 
-from ..paths import ROOT
 from . import authority, leftovers, sandbox, users
 from .sandbox import Layers
 

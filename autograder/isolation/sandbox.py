@@ -17,9 +17,9 @@ from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 
+from grading import paths
 from grading.worker import MEMORY_BYTES, Limits
 
-from .. import paths
 from . import kernel, users
 
 PR_SET_DUMPABLE, PR_SET_NO_NEW_PRIVS = 4, 38

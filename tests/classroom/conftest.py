@@ -4,8 +4,9 @@ from pathlib import Path
 
 import pytest
 
-from autograder import paths
+from autograder import solutions
 from classroom.gradescope import METADATA
+from grading import paths
 from tests.classroom.clusters import certificates, dask, start  # noqa: F401
 from tests.classroom.graded import eight, graded, release, start_grading, undisturbed  # noqa: F401
 from tests.classroom.make_class import MadeClass, make_class
@@ -39,7 +40,7 @@ def smoke_world(tmp_path_factory) -> Path:
 def data(smoke_world, monkeypatch) -> Path:
     """Let hosts of this process find the smoke world, and return its folder."""
     monkeypatch.setattr(paths, "DATA", smoke_world / "src" / "data")
-    monkeypatch.setattr(paths, "ANSWERS", smoke_world / "solutions" / "data")
+    monkeypatch.setattr(solutions, "ANSWERS", smoke_world / "solutions" / "data")
     return smoke_world
 
 

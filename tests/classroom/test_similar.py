@@ -6,7 +6,8 @@ from html import unescape
 
 import pytest
 
-from autograder import paths
+from autograder import solutions
+from grading import paths
 from tests.classroom import similar
 from tools.classroom import __main__ as classroom
 from tools.classroom.similarity import command
@@ -57,7 +58,7 @@ def made(tmp_path_factory):
     similar.write(root / "data", {"birth_dev.tsv": "".join(rows)})
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(paths, "DATA", root / "data")
-        patch.setattr(paths, "ANSWERS", root / "data")
+        patch.setattr(solutions, "ANSWERS", root / "data")
         patch.setattr(command, "RESULTS", root / "results")
         said = []
         patch.setattr("builtins.print", lambda *words, **_: said.append(" ".join(map(str, words))))

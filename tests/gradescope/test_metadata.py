@@ -6,7 +6,7 @@ from datetime import timedelta
 
 import pytest
 
-from autograder import paths
+from autograder import solutions
 from autograder.gradescope import metadata, session
 from tests import pinned
 from tools import emulate
@@ -125,7 +125,7 @@ def test_a_missing_file_reads_as_unknown(tmp_path):
 
 
 def test_grading_again_has_the_same_seed_and_another_submission_another(tmp_path, monkeypatch):
-    monkeypatch.setattr(paths, "ANSWERS", tmp_path)
+    monkeypatch.setattr(solutions, "ANSWERS", tmp_path)
     (tmp_path / session.SECRET).write_text("secret", encoding="ascii")
     seeds = {i: session.seed_of(metadata.Metadata(submission_id=i)) for i in ("1", "2")}
     assert seeds["1"] != seeds["2"]

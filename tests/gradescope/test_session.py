@@ -9,8 +9,9 @@ from types import SimpleNamespace
 
 import pytest
 
-from autograder import authoritative, paths
+from autograder import authoritative, solutions
 from autograder.gradescope import document, session
+from grading import paths
 from grading.results import Results, TestResult
 from grading.staging import Staged
 from grading.verdicts import Outcome
@@ -105,7 +106,7 @@ def limited(a_day, **settings):
 @pytest.fixture
 def grade(tmp_path, monkeypatch):
     """Return grade(edition, metadata), which returns results.json."""
-    monkeypatch.setattr(paths, "ANSWERS", tmp_path)
+    monkeypatch.setattr(solutions, "ANSWERS", tmp_path)
     monkeypatch.setattr(paths, "SOLUTIONS", tmp_path)
     board = [{"name": "vanilla: right on dev (%)", "value": 25.0}]
     monkeypatch.setattr(document, "leaderboard", lambda *_: board)

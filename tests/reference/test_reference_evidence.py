@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 import torch
 
-from autograder import paths
+from autograder import solutions
 from autograder.judging import load_hidden
 from grading.edition import Evidence, Strong
 from questions.shared import probe
@@ -23,7 +23,7 @@ DOCUMENTS = [
 
 @pytest.fixture(scope="module")
 def spans():
-    load_hidden(paths.HIDDEN)
+    load_hidden(solutions.HIDDEN)
     return sys.modules["hidden.spans"]
 
 

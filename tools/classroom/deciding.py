@@ -22,8 +22,9 @@ from pathlib import Path
 from types import ModuleType
 from typing import Any
 
-from autograder import paths, provenance
+from autograder import provenance, solutions
 from autograder.judging import load_hidden
+from grading import paths
 from grading.cases import BoundTest, QuestionSet, bind
 from grading.edition import Assignment, Edition, TestSpec, load_assignment
 
@@ -51,7 +52,7 @@ class Deciding:
         self._texts = {
             path: content.decode("utf-8", "replace")
             for path, content in files.items()
-            if path.is_relative_to(paths.QUESTIONS) or path.parent == paths.HIDDEN
+            if path.is_relative_to(paths.QUESTIONS) or path.parent == solutions.HIDDEN
         }
         self._links: dict[Path, set[Path]] = {}
         self._reach: dict[tuple[str, str], list[Path]] = {}
@@ -84,7 +85,7 @@ class Deciding:
 
         Files next to the topics' folders do, and so do those that topics share.
         """
-        if path.parent == paths.HIDDEN:
+        if path.parent == solutions.HIDDEN:
             return path.name == INIT
         shared = (paths.QUESTIONS, paths.QUESTIONS / "shared")
         is_common = path.parent in shared or path.name == INIT
@@ -116,11 +117,11 @@ class Deciding:
             judging = [path for path in self._of_staff() if name in self._texts[path]]
             found = self._closed([*found, *judging])
         if hidden is not None and any(ASKS_STAFF.search(self._texts[path]) for path in found):
-            found = self._closed([*found, paths.HIDDEN / INIT])
+            found = self._closed([*found, solutions.HIDDEN / INIT])
         return found
 
     def _of_staff(self) -> list[Path]:
-        return [path for path in self._texts if path.parent == paths.HIDDEN]
+        return [path for path in self._texts if path.parent == solutions.HIDDEN]
 
     def _closed(self, paths_: Iterable[Path]) -> set[Path]:
         """Return files with everything that they import or ask, recursively."""
@@ -156,7 +157,7 @@ def _described(spec: TestSpec) -> dict[str, Any]:
 def describe(questions: QuestionSet, edition: str) -> dict[str, Any]:
     """Return what a regrade needs of this release, as plain data: tests, points, digests."""
     assignment = load_assignment(paths.ROOT)
-    digests = Deciding(assignment, questions, load_hidden(paths.HIDDEN))
+    digests = Deciding(assignment, questions, load_hidden(solutions.HIDDEN))
     chosen = assignment.edition(edition)
     of = digests.of(chosen)
     tests = [

@@ -33,12 +33,13 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any, TextIO
 
-from autograder import isolation, paths
+from autograder import isolation, solutions
 from autograder.isolation import authority, confined_pool, hide_memory, leftovers, sandbox
 from autograder.isolation.guardian import resident_bytes
 from autograder.isolation.pool import ConfinedPool
 from autograder.judging import Judging, course_runner
 from autograder.provenance import judged_by, processor
+from grading import paths
 from grading.cases import QuestionSet, derive_seed
 from grading.edition import load_assignment
 from grading.errors import GradingError, SubmissionError
@@ -177,7 +178,7 @@ class Host:
         questions, assignment = self._runner.questions, self._runner.assignment
         try:
             require_judging(self._runner.judging)
-            require_data(questions.open_data(assignment, paths.DATA, paths.ANSWERS))
+            require_data(questions.open_data(assignment, paths.DATA, solutions.ANSWERS))
         except GradingError as error:
             return [str(error)]
         return isolation.obstacles(self._layers, self._pool_of(seed))

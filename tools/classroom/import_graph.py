@@ -11,7 +11,7 @@ import hashlib
 from collections.abc import Iterable, Iterator
 from pathlib import Path
 
-from autograder import paths
+from grading import paths
 
 REFERENCE, PRETRAINING = "submission", "pretraining"  # what the reference's workers import
 HIDDEN = "hidden"  # staff's judges: see autograder.judging.load_hidden

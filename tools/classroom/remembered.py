@@ -19,9 +19,9 @@ from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any
 
-from autograder import paths
+from autograder import solutions
 from autograder.provenance import processor
-from grading import wire
+from grading import paths, wire
 from grading.cases import QuestionSet
 from grading.pool import Ending, Finished, Job, Pool
 from grading.results import replacing, versions
@@ -154,7 +154,7 @@ class _NoAnswer(Exception):
 def _data_digest() -> str:
     """Return one hash of the data set and its answers."""
     digest = hashlib.sha256()
-    for path in [*sorted(paths.DATA.glob("*")), *sorted(paths.ANSWERS.glob("*.tsv"))]:
+    for path in [*sorted(paths.DATA.glob("*")), *sorted(solutions.ANSWERS.glob("*.tsv"))]:
         if path.is_file():
             content = hashlib.sha256(path.read_bytes()).digest()
             digest.update(f"\0{path.name}\0".encode() + content)

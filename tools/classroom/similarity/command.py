@@ -9,7 +9,8 @@ from pathlib import Path
 
 from tqdm import tqdm  # type: ignore[import-untyped]
 
-from autograder import paths
+from autograder import solutions
+from grading import paths
 from grading.edition import load_assignment
 from grading.errors import DataError, UsageError
 from grading.verdicts import ExitCode
@@ -109,7 +110,7 @@ def run(asked: argparse.Namespace) -> int:
 
 def _places(notes: list[str]) -> dict[str, list[str]]:
     """Return the right answers of each split whose answers are available."""
-    data = CourseData(load_assignment(paths.ROOT), paths.DATA, paths.ANSWERS)
+    data = CourseData(load_assignment(paths.ROOT), paths.DATA, solutions.ANSWERS)
     found = {}
     for split in ("dev", "test"):
         with contextlib.suppress(DataError):

@@ -1,20 +1,17 @@
-"""Where staff's files are, which the harness doesn't know; students have none of them."""
+"""What of the solutions judges need; students have none of it."""
 
 from __future__ import annotations
 
 import os
 
 from grading.errors import UsageError
-from grading.paths import DATA, QUESTIONS, ROOT, SOLUTIONS, SRC
+from grading.paths import SOLUTIONS
 
 HIDDEN = SOLUTIONS / "hidden"
 ANSWERS = SOLUTIONS / "data"
-DESCRIPTION = ROOT / "autograder" / "description.py"  # only in a checkout
-
-__all__ = ["ANSWERS", "DATA", "DESCRIPTION", "HIDDEN", "QUESTIONS", "ROOT", "SOLUTIONS", "SRC"]
 
 
-def refuse_closed_solutions() -> None:
+def refuse_closed() -> None:
     """Refuse to run with a folder of solutions that this user can't enter, and so can't use.
 
     Raises:
