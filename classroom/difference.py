@@ -1,4 +1,4 @@
-"""What a regrade changes: whose points go up or down, and which verdicts change, and how."""
+"""A regrade, and what it changes: whose points go up or down, which verdicts change, and how."""
 
 from __future__ import annotations
 
@@ -16,10 +16,12 @@ from grading.errors import UsageError
 from grading.verdicts import Outcome, cause_of
 
 from .arguments import count
-from .records import points
-from .stored import with_tests
+from .records import points, with_tests
+from .store import Store
 
 Test = dict[str, Any]
+OPEN = "regrade"  # the setting that describes the regrade that hasn't been decided yet
+CHANGED = "its files have changed since; --new-files grades them"
 NO_TEST = "(no such test)"
 # The lists of changes, in their order on a page.
 GROUPS = TO_ZERO, DOWN, UP, NEW, SIDEWAYS, KEPT, MISSING = (
@@ -111,6 +113,68 @@ class Difference:
         return f"{words}; {count(verdicts, 'verdict')} changed"
 
 
+@dataclass(frozen=True)
+class Regrade:
+    """A regrade that hasn't been decided yet.
+
+    Attributes:
+        baseline: the release whose results it would replace.
+        tests: the words that name the tests to run; empty for all.
+        is_whole: whether it is about all submissions with a result.
+        new_files: whether it grades files that have changed since the class was graded.
+    """
+
+    release: str
+    edition: str
+    baseline: str
+    tests: tuple[str, ...]
+    is_whole: bool
+    new_files: bool
+    number: int = 0
+
+    @property
+    def name(self) -> str:
+        """The kind of its records."""
+        return f"regrade-{self.number}"
+
+    @property
+    def summary(self) -> str:
+        """What it does, in words."""
+        only = f", only {' '.join(self.tests)}" if self.tests else ""
+        return f"release {self.release} in place of {self.baseline}{only}"
+
+    @classmethod
+    def of(cls, store: Store) -> Regrade | None:
+        """Return a class's open regrade, or None."""
+        text = store.setting(OPEN)
+        if text is None:
+            return None
+        fields = json.loads(text)
+        return cls(**fields | {"tests": tuple(fields["tests"])})
+
+    def pairs(self, store: Store) -> Iterator[tuple[Row, Row | None, str]]:
+        """Yield each submission's record that counts, the new one, and why it keeps the former."""
+        where = "" if self.is_whole else "WHERE regraded.submission IS NOT NULL"
+        rows = store.rows(
+            "SELECT counted.submission, kept FROM counted LEFT JOIN regraded "
+            f"ON regraded.submission = counted.submission {where} ORDER BY counted.submission"
+        )
+        for row in rows:
+            base = store.counted(row["submission"])
+            assert base is not None
+            new = store.record(row["submission"], self.release, self.name)
+            kept = row["kept"] or ""
+            if new is not None and not self.new_files and base["upload"] not in ("", new["upload"]):
+                kept = CHANGED
+            yield base, new, kept
+
+    def difference(self, store: Store) -> Difference:
+        """Compare the records that count with the new ones."""
+        tests: dict[str, TestChange] = {}
+        changes = tuple(_change(*pair, self.tests, tests) for pair in self.pairs(store))
+        return Difference(changes, tuple(tests.values()))
+
+
 def merged(base: Row, new: Row, words: Sequence[str]) -> dict[str, Any]:
     """Return the results that a regrade would let count, from a record and its new one.
 
@@ -136,18 +200,6 @@ def merged(base: Row, new: Row, words: Sequence[str]) -> dict[str, Any]:
             f"{', '.join(twice)} is another test in the new release: regrade without --tests"
         )
     return with_tests(earlier | {"facts": results["facts"]}, tests)
-
-
-def compare(pairs: Iterable[tuple[Row, Row | None, str]], words: Sequence[str]) -> Difference:
-    """Compare records.
-
-    Args:
-        pairs: the record that counts, the new one, and why there is none if that is settled.
-        words: as in `merged`.
-    """
-    tests: dict[str, TestChange] = {}
-    changes = tuple(_change(base, new, kept, words, tests) for base, new, kept in pairs)
-    return Difference(changes, tuple(tests.values()))
 
 
 def _change(

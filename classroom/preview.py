@@ -3,10 +3,8 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable, Sequence
 from decimal import Decimal
 from pathlib import Path
-from sqlite3 import Row
 
 from autograder.isolation.leftovers import remove_tree
 from autograder.pages import WIDE
@@ -17,21 +15,21 @@ from grading.results import write_atomically
 
 from . import difference
 from .arguments import count
-from .difference import Change, Difference, TestChange, merged
+from .difference import Change, Difference, Regrade, TestChange, merged
 from .report.result_pages import titles, write_result
 from .store import Store
 
 MOST_LINES = 20  # of each list, in a terminal
 
 
-def lines(store: Store, head: str, changes: Difference, names: bool) -> list[str]:
+def lines(store: Store, regrade: Regrade, changes: Difference, names: bool) -> list[str]:
     """Return the lines of the preview in a terminal."""
 
     def called(change: Change) -> str:
         key = change.submission
         return f"{key}  {store.names(key)}" if names else key
 
-    shown = [head, changes.counts]
+    shown = [f"{regrade.name}: {regrade.summary}", changes.counts]
     changed = [test for test in changes.tests if test.moves or test.gained]
     for test in changed:
         shown.append(_test_line(test))
@@ -92,31 +90,26 @@ def folder_of(store: Store, name: str) -> Path:
     return store.path / "regrades" / name
 
 
-def write_pages(
-    store: Store,
-    name: str,
-    head: str,
-    changes: Difference,
-    pairs: Iterable[tuple[Row, Row | None, str]],
-    words: Sequence[str],
-) -> Path:
+def write_pages(store: Store, regrade: Regrade, changes: Difference) -> Path:
     """Write the page, and pages of both results of each submission that changes."""
-    folder, known = folder_of(store, name), titles()
+    folder, known = folder_of(store, regrade.name), titles()
     remove_tree(folder)
     folder.mkdir(mode=0o700, parents=True)
-    for change, (base, new, _) in zip(changes.changes, pairs, strict=True):
+    for change, (base, new, _) in zip(changes.changes, regrade.pairs(store), strict=True):
         if change.group and new is not None and not _why(change):
-            after = dict(new) | {"results": json.dumps(merged(base, new, words))}
+            after = dict(new) | {"results": json.dumps(merged(base, new, regrade.tests))}
             for word, record in (("before", dict(base)), ("after", after)):
                 path = folder / change.submission / f"{word}.html"
-                names, note = store.names(change.submission), f"{change.submission}, {word} {name}"
+                names, note = (
+                    store.names(change.submission),
+                    f"{change.submission}, {word} {regrade.name}",
+                )
                 write_result(path, record, names, staff=True, known=known, note=note)
     text = render(
         Path(__file__).with_name("regrade.html.j2"),
         WIDE,
-        title=f"{name}: what would change",
-        head=head,
-        words=words,
+        title=f"{regrade.name}: what would change",
+        regrade=regrade,
         counts=changes.counts,
         signed=_signed,
         tests=changes.tests,

@@ -58,3 +58,13 @@ def test_rows(record: int, tests: list[dict[str, Any]]) -> Iterator[tuple[Any, .
             *(question not in worth, bool(test.get("is_extra_credit"))),
             *(test.get("wall_s", 0.0), test.get("cpu_s", 0.0), test.get("peak_bytes", 0)),
         )
+
+
+def with_tests(results: dict[str, Any], tests: list[dict[str, Any]]) -> dict[str, Any]:
+    """Return results with these tests, and with the sum of their points."""
+    paid = [test for test in tests if not test.get("is_extra_credit")]
+    return results | {
+        "tests": tests,
+        "score": float(sum(Decimal(points(test["score"])) for test in tests)),
+        "max_score": float(sum(Decimal(points(test["max_score"])) for test in paid)),
+    }

@@ -14,8 +14,7 @@ from __future__ import annotations
 import argparse
 import getpass
 import json
-from collections.abc import Iterator
-from dataclasses import asdict, dataclass, replace
+from dataclasses import asdict, replace
 from pathlib import Path
 from sqlite3 import Row
 
@@ -30,69 +29,13 @@ from grading.verdicts import ExitCode
 from . import difference, preview, times
 from .arguments import Commands, add_cluster, add_command, add_folder, count, where_of
 from .choosing import chosen
-from .difference import MISSING, Difference
+from .difference import MISSING, OPEN, Regrade
 from .grade import GRADING, Job, Release, Say, add_release, grade_all, release_of, teller
 from .listing import submissions_of
 from .records import Record
 from .store import Store
 
-OPEN = "regrade"  # the setting that describes the regrade that hasn't been decided yet
 GONE = "its files are no longer there"
-CHANGED = "its files have changed since; --new-files grades them"
-
-
-@dataclass(frozen=True)
-class Regrade:
-    """A regrade that hasn't been decided yet.
-
-    Attributes:
-        baseline: the release whose results it would replace.
-        tests: the words that name the tests to run; empty for all.
-        is_whole: whether it is about all submissions with a result.
-        new_files: whether it grades files that have changed since the class was graded.
-    """
-
-    release: str
-    edition: str
-    baseline: str
-    tests: tuple[str, ...]
-    is_whole: bool
-    new_files: bool
-    number: int = 0
-
-    @property
-    def name(self) -> str:
-        """The kind of its records."""
-        return f"regrade-{self.number}"
-
-    @classmethod
-    def of(cls, store: Store) -> Regrade | None:
-        """Return a class's open regrade, or None."""
-        text = store.setting(OPEN)
-        if text is None:
-            return None
-        fields = json.loads(text)
-        return cls(**fields | {"tests": tuple(fields["tests"])})
-
-    def pairs(self, store: Store) -> Iterator[tuple[Row, Row | None, str]]:
-        """Yield each submission's record that counts, the new one, and why it keeps the former."""
-        where = "" if self.is_whole else "WHERE regraded.submission IS NOT NULL"
-        rows = store.rows(
-            "SELECT counted.submission, kept FROM counted LEFT JOIN regraded "
-            f"ON regraded.submission = counted.submission {where} ORDER BY counted.submission"
-        )
-        for row in rows:
-            base = store.counted(row["submission"])
-            assert base is not None
-            new = store.record(row["submission"], self.release, self.name)
-            kept = row["kept"] or ""
-            if new is not None and not self.new_files and base["upload"] not in ("", new["upload"]):
-                kept = CHANGED
-            yield base, new, kept
-
-    def difference(self, store: Store) -> Difference:
-        """Compare the records that count with the new ones."""
-        return difference.compare(self.pairs(store), self.tests)
 
 
 def add_to(commands: Commands) -> None:
@@ -236,11 +179,8 @@ def _jobs(store: Store, regrade: Regrade, release: Release, say: Say) -> list[Jo
 def _show(store: Store, regrade: Regrade, names: bool) -> int:
     """Print and write the preview."""
     changes = regrade.difference(store)
-    head = f"release {regrade.release} in place of {regrade.baseline}"
-    page = preview.write_pages(
-        store, regrade.name, head, changes, regrade.pairs(store), regrade.tests
-    )
-    for line in preview.lines(store, f"{regrade.name}: {head}", changes, names):
+    page = preview.write_pages(store, regrade, changes)
+    for line in preview.lines(store, regrade, changes, names):
         print(line)
     print(f"Open {page} in a browser: it links to both results of each submission that changes")
     return ExitCode.FAILED if changes.of(MISSING) else ExitCode.OK

@@ -11,7 +11,6 @@ import argparse
 import json
 import math
 from collections.abc import Iterator
-from decimal import Decimal
 from pathlib import Path
 from typing import Any
 
@@ -21,7 +20,7 @@ from grading.verdicts import ExitCode, Outcome
 
 from . import exports, gradescope, listing
 from .arguments import Commands, add_command, add_folder
-from .records import Record, points
+from .records import Record, with_tests
 from .store import Store
 
 STORED = "gradescope"  # the release and the kind of these records
@@ -132,16 +131,6 @@ def record_of(submission: str, stored: gradescope.Node) -> Record:
 
 def _without_result(submission: str, reason: str, seed: str = "") -> Record:
     return Record(submission, STORED, STORED, "staff fault", seed, "", None, reason)
-
-
-def with_tests(results: dict[str, Any], tests: list[dict[str, Any]]) -> dict[str, Any]:
-    """Return results with these tests, and with the sum of their points."""
-    paid = [test for test in tests if not test.get("is_extra_credit")]
-    return results | {
-        "tests": tests,
-        "score": float(sum(Decimal(points(test["score"])) for test in tests)),
-        "max_score": float(sum(Decimal(points(test["max_score"])) for test in paid)),
-    }
 
 
 def _staff_record(stored: dict[str, gradescope.Node]) -> dict[str, Any]:

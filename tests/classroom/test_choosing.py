@@ -10,7 +10,7 @@ from grading.errors import UsageError
 
 @pytest.fixture
 def choose(tmp_path):
-    ada, bo = Student("a", "Ada", "ada@x.edu", "007"), Student("b", "Bo", "Bo@x.edu", "8")
+    ada, bo = Student("a", "Ada Byron", "ada@x.edu", "007"), Student("b", "Bo", "Bo@x.edu", "8")
     groups = {"s_1": (ada, bo), "s_2": (Student("c", "Cy", "c"),), "s_3": (ada,)}
 
     def run(text):
@@ -27,11 +27,10 @@ def choose(tmp_path):
     "text, ids",
     [
         ("s_2\n", {"s_2"}),
-        ("\n  007 \n\n", {"s_1", "s_3"}),
+        ("\n  007 \n\n", {"s_3"}),
         ("BO@X.edu\ns_2\n", {"s_1", "s_2"}),
-        ("name,email\nAda,ada@x.edu\n,\n", {"s_1", "s_3"}),
-        ("Submission,sid\n,8\ns_2,007\n", {"s_1", "s_2"}),  # the first filled column counts
-        ("student,reason\n007,x\n", {"s_1", "s_3"}),
+        ("name,email\nAda,ada@x.edu\n,\n", {"s_3"}),
+        ("student,reason\n007,x\n", {"s_3"}),
     ],
 )
 def test_those_who_are_named_are_found(choose, text, ids):
@@ -41,11 +40,10 @@ def test_those_who_are_named_are_found(choose, text, ids):
 @pytest.mark.parametrize(
     "text, fault",
     [
-        ("s_2\ns_9\n", ":2: 's_9' is not on the roll"),
-        ("sid\n7\n", ":2: '7' is not on the roll"),  # leading zeros count
-        ("email\ns_2\n", ":2: 's_2' is not on the roll"),  # not an address
-        ("", "names nobody"),
-        ("name,grade\nAda,7\n", ":1: got the columns 'name, grade'; expected a column"),
+        ("s_2\ns_9\n", "line 2: 's_9' matches no"),
+        ("sid\n7\n", "line 2: '7' matches nobody, but Ada Byron .* with leading zeros"),
+        ("", "is empty"),
+        ("name,grade\nAda,7\n", "line 1: 'name,grade' matches no"),
     ],
 )
 def test_a_list_that_names_nobody_is_refused(choose, text, fault):

@@ -1,7 +1,10 @@
 """regrade, apply, discard and history, with a cluster whose answers the tests determine."""
 
 import json
+import os
 import re
+import subprocess
+import sys
 from dataclasses import replace
 
 import pytest
@@ -11,6 +14,8 @@ from classroom.__main__ import main
 from classroom.grade import Release
 from classroom.records import Record
 from classroom.store import Store
+from tests.classroom.graded import changed, rows_of
+from tests.classroom.tiny import class_of, needs_root
 
 BASELINE = "aaaaaaaaaaaaaaaa"
 # Test id, name, points, kind.
@@ -366,3 +371,41 @@ def test_history_contains_no_names(made):
     made("apply", "--reason", "evil\u202e\nreason")
     said = made("history")[1]
     assert "evil\\u202e\\nreason" in said and not any(name in said for name in NAMES)
+
+
+STRICT = b"return bool(np.abs(alpha - wanted).max() <= tolerance)"
+
+
+@needs_root
+def test_a_release_with_another_judge_counts_when_it_is_applied(
+    graded, release, course, temporary, tmp_path
+):
+    def run(*words):
+        process = subprocess.run(
+            [sys.executable, "-m", "classroom", *map(str, words)],
+            cwd=course,
+            env=os.environ | {"TMPDIR": str(temporary)},
+            check=False,
+            capture_output=True,
+            encoding="utf-8",
+        )
+        return process.returncode, process.stdout + process.stderr
+
+    def scores():
+        return dict(rows_of(into, "SELECT submission, score FROM scores"))
+
+    source, into = class_of(tmp_path / "source", "right", "wrong"), tmp_path / "class"
+    assert graded(source, into, "--slots", "2")[0] == 0
+    before = scores()
+    lax = changed(
+        release, tmp_path / "lax.zip", lambda _, content: content.replace(STRICT, b"return True")
+    )
+    words = ("regrade", into, "--release", lax, "--tests", "1a", "--slots", "2", "--names")
+    code, said = run(*words)
+    assert code == 0 and "up 1, down 0 (to zero 0), same 1;" in said, said
+    assert re.search(r"up: \w+  001-wrong  0 -> 4\n", said) and scores() == before
+    assert run("report", into)[0] == 0
+    assert run("apply", into, "--reason", "too strict")[0] == 0
+    assert sorted(before.values()) == ["0.00", "4.00"] and {*scores().values()} == {"4.00"}
+    seeds = rows_of(into, "SELECT count(DISTINCT seed) FROM records GROUP BY submission")
+    assert seeds == [(1,), (1,)]
