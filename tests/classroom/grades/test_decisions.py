@@ -159,13 +159,6 @@ def test_a_whole_part_by_override_is_extra_credit_above_the_points_to_reach(
     assert total(folder, extra_credit_cap=Decimal("0.5")) == Fraction(total_)
 
 
-def test_an_override_of_a_group_is_for_each_of_its_members(made):
-    folder = made.add(1, [ADA, BO], at(-60), 0, 6, 0)
-    decide(folder, overrides="student;question;points;reason;author;date\n"
-           "submission_1;1d;2,5;x;y;2027-01-20\n")  # fmt: skip
-    assert (total(folder), total(folder, BO)) == (Fraction("8.5"), Fraction("8.5"))
-
-
 REFUSED = {
     "overrides": [
         [("007", "1e", "1"), ("ada@x.edu", "1E ", "2")],
@@ -248,14 +241,6 @@ def test_an_id_without_its_zeros_goes_to_nobody_else(made, capsys, text, message
     assert command("grades", folder, "--canvas", canvas) == (2 if message else 0)
     err = capsys.readouterr().err
     assert message in err and err.startswith("classroom: extensions.csv, line 2: ") == bool(message)
-
-
-def test_a_group_and_one_of_its_members_are_not_the_same(made):
-    folder = made.add(1, [Student("Cy", "1", "cy@x.edu"), BO], at(-60), *FULL)
-    assert decide(folder, excuses=[("1",)]) == 1
-    assert "'1' may mean any of" in fault(folder)
-    assert decide(folder, excuses=[("submission_1",)]) == 0
-    assert [each.state for each in book(folder).grades()] == ["excused", "excused"]
 
 
 def test_an_outline_with_other_points_is_noted(made):
