@@ -15,8 +15,8 @@ import re
 import textwrap
 from collections.abc import Callable
 
+from classroom.similar.texts import PATTERN
 from grading import markers
-from tools.classroom.similarity.tokens import PATTERN
 
 # The statements of a region.
 Body = list[ast.stmt]

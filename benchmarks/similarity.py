@@ -14,6 +14,7 @@ from __future__ import annotations
 import argparse
 import tempfile
 import time
+from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -21,11 +22,11 @@ import numpy as np
 
 from benchmarks.copies import KINDS, disguised
 from benchmarks.independent import solution
+from classroom.__main__ import main as classroom
+from classroom.similar.pages import LEAST
+from classroom.similar.ranking import Entry, Index, comparable
+from classroom.similar.texts import VIEWS, Known, Text
 from tests.variants import all_variants, lay_out
-from tools.classroom.__main__ import main as classroom
-from tools.classroom.similarity import texts
-from tools.classroom.similarity.index import Entry, Index, entry_of
-from tools.classroom.similarity.tokens import View
 
 COPIES = 12  # of each kind, all of different solutions
 Texts = dict[str, str]
@@ -48,7 +49,7 @@ class Planted:
 
 def planted(solutions: int, copies: int, golden: bool = True) -> Planted:
     """Return a class; the same arguments give the same class."""
-    known = texts.known_code()
+    known = Known()
     made = [solution(seed) for seed in range(solutions)]
     entries = [_entry(f"solution {i}", files, known) for i, files in enumerate(made)]
     if golden:
@@ -64,73 +65,56 @@ def planted(solutions: int, copies: int, golden: bool = True) -> Planted:
     return Planted(entries, solutions, pairs)
 
 
-def _entry(name: str, files: Texts, known: texts.Known) -> Entry:
-    pieces = [
-        piece
-        for file, text in files.items()
-        for piece in texts.pieces_of(file.rpartition("/")[2], text, known)
-    ]
-    return entry_of(name, frozenset([name]), False, pieces, known)
+def _entry(name: str, files: Texts, known: Known) -> Entry:
+    entry = Entry(name, frozenset([name]))
+    for file, text in files.items():
+        entry.add(Text(file.rpartition("/")[2], text, known), known)
+    return entry
 
 
-def golden_variants() -> list[tuple[str, Texts]]:
-    """Return the modules of each golden variant, by its name."""
-    found = []
+def golden_variants() -> Iterator[tuple[str, Texts]]:
+    """Yield the modules of each golden variant, after its name."""
     for variant in all_variants():
         with tempfile.TemporaryDirectory() as folder:
             package = lay_out(variant, Path(folder)) / "submission"
             files = {p.name: p.read_text(encoding="utf-8") for p in sorted(package.glob("*.py"))}
-        found.append((variant.name, files))
-    return found
+        yield variant.name, files
 
 
-@dataclass(frozen=True)
-class Ranks:
-    """The scores and ranks of one kind of copies in one view.
+def ranks(made: Planted, view: str) -> tuple[np.ndarray, np.ndarray, dict[str, list[float]]]:
+    """Return the scores of independent pairs, of those without golden variants, and of the copies.
 
-    Attributes:
-        scores: the scores of the copies, in ascending order.
-        above: for each copy, how many independent pairs have the same or a higher score.
+    All are sorted. Almost everything in a golden variant is the reference's, so it has little that
+    others could share. The scores without golden variants therefore show what is usual.
     """
-
-    scores: list[float]
-    above: list[int]
-
-
-def ranks(made: Planted, view: View) -> tuple[np.ndarray, np.ndarray, dict[str, Ranks]]:
-    """Return the scores of all independent pairs, those without golden variants, and the ranks.
-
-    Scores are sorted. Almost everything in a golden variant is the reference's, so it has little
-    that others could share. The scores without golden variants therefore show what is usual.
-    """
-    scores = Index(made.entries, view).scores()
-    copied = {pair for pairs in made.copies.values() for pair in pairs}
-    first_copy = len(made.entries) - len(copied)
-    independent = np.array(scores)
-    independent[made.solutions : first_copy, made.solutions : first_copy] = -1
-    for one, two in copied:
-        independent[one, two] = -1
+    scores = Index(made.entries, view, LEAST[view]).scores()
+    independent = np.where(comparable(made.entries), scores, -1)
+    golden = slice(made.solutions, min(min(map(max, pairs)) for pairs in made.copies.values()))
+    independent[golden, golden] = -1
+    for pairs in made.copies.values():
+        independent[tuple(zip(*pairs, strict=True))] = -1
     usual = np.sort(independent[independent >= 0])
-    independent[made.solutions : first_copy] = -1
-    independent[:, made.solutions : first_copy] = -1
-    generated = np.sort(independent[independent >= 0])
-    found = {}
-    for kind, pairs in made.copies.items():
-        theirs = sorted(float(scores[pair]) for pair in pairs)
-        above = [len(usual) - int(np.searchsorted(usual, score)) for score in theirs]
-        found[kind] = Ranks(theirs, above)
-    return usual, generated, found
+    independent[golden] = independent[:, golden] = -1
+    copies = {
+        kind: sorted(float(scores[pair]) for pair in pairs) for kind, pairs in made.copies.items()
+    }
+    return usual, np.sort(independent[independent >= 0]), copies
+
+
+def above(usual: np.ndarray, score: float) -> int:
+    """Return how many independent pairs have the same or a higher score."""
+    return len(usual) - int(np.searchsorted(usual, score))
 
 
 def table(made: Planted) -> str:
     """Return a table in Markdown for each view."""
     lines = []
-    for view in View:
-        usual, generated, found = ranks(made, view)
+    for view in VIEWS:
+        usual, generated, copies = ranks(made, view)
         median, most, nearly_all = np.quantile(generated, [0.5, 0.99, 0.999])
         lines += [
             "",
-            f"**{view.value.capitalize()}**: {len(generated):,} of {len(usual):,} independent "
+            f"**{view.capitalize()}**: {len(generated):,} of {len(usual):,} independent "
             f"pairs consist of two generated solutions. Their median score is {median:.2f}; 99 % "
             f"are below {most:.2f}, and 99.9 % below {nearly_all:.2f}. The highest score of all "
             f"independent pairs is {usual[-1]:.2f}.",
@@ -139,12 +123,11 @@ def table(made: Planted) -> str:
             "above the lowest |",
             "|---|---|---|---|---|",
         ]
-        for kind, each in found.items():
-            middle = each.scores[len(each.scores) // 2]
-            first = sum(count == 0 for count in each.above)
+        for kind, each in copies.items():
+            first = sum(not above(usual, score) for score in each)
             lines.append(
-                f"| {kind} | {each.scores[0]:.2f} | {middle:.2f} | {first} of {len(each.above)} | "
-                f"{each.above[0]} |"
+                f"| {kind} | {each[0]:.2f} | {each[len(each) // 2]:.2f} | {first} of {len(each)} | "
+                f"{above(usual, each[0])} |"
             )
     return "\n".join(lines[1:])
 

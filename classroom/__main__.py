@@ -22,9 +22,19 @@ from . import grade, listing, privacy, regrade, stored
 from .arguments import USUAL, Parser
 from .grades import commands as grades
 from .report import command as report
+from .similar import command as similar
 
 # Each adds its commands (see `arguments.add_command`), and imports large packages only to run them.
-COMMANDS: tuple[ModuleType, ...] = (listing, grade, grades, regrade, report, stored, privacy)
+COMMANDS: tuple[ModuleType, ...] = (
+    listing,
+    grade,
+    grades,
+    regrade,
+    report,
+    stored,
+    similar,
+    privacy,
+)
 
 
 def main(arguments: list[str] | None = None) -> int:

@@ -2,17 +2,18 @@
 
 import io
 import random
-import zipfile
 from pathlib import Path
 
-import numpy as np
 import torch
 
 from benchmarks.copies import disguised
 from benchmarks.independent import solution
+from tests.classroom.disguises import State
+from tests.classroom.disguises import disguised as hidden
 
 NASTY = "</script><script>alert(1)</script> \u202e <b>&amp; {{ 7 * 7 }}"
 PLACES = [f"City {i % 17}" for i in range(60)]
+COPIES = [f"{number}-of-05" for number in range(15, 24)]
 Files = dict[str, "str | bytes"]
 
 
@@ -30,19 +31,21 @@ def commented(files: dict[str, str], comment: str) -> dict[str, str]:
     return {name: text.replace(start, f"{start}# {comment}\n") for name, text in files.items()}
 
 
-def parameters(seed: int, near: int | None = None) -> dict[str, torch.Tensor]:
-    """Return made-up parameters; `near` is the seed of those that they were finetuned from."""
+def parameters(seed: int) -> State:
+    """Return made-up parameters of a GPT with 40 characters, 32 channels and two blocks."""
     generator = torch.Generator().manual_seed(seed)
-    made = {}
-    for layer in range(4):
-        for name, shape in (("weight", (32, 32)), ("bias", (32,))):
-            made[f"blocks.{layer}.{name}"] = torch.randn(shape, generator=generator)
-    made["blocks.0.attn.mask"] = torch.ones(4, 4)
-    made["ln_f.weight"] = torch.ones(32)
-    if near is not None:
-        before = parameters(near)
-        made = {name: before[name] + 0.05 * tensor for name, tensor in made.items()}
-    return made
+    shapes = {"tok_emb.weight": (40, 32), "pos_emb": (1, 16, 32), "head.weight": (40, 32)}
+    norms = ["ln_f"]
+    for block in ("blocks.0", "blocks.1"):
+        norms += [f"{block}.ln1", f"{block}.ln2"]
+        layers = {f"{block}.attn.{name}": (32, 32) for name in ("query", "key", "value", "proj")}
+        layers |= {f"{block}.mlp.0": (128, 32), f"{block}.mlp.2": (32, 128)}
+        for name, shape in layers.items():
+            shapes |= {f"{name}.weight": shape, f"{name}.bias": shape[:1]}
+    made = {name: torch.randn(shape, generator=generator) for name, shape in shapes.items()}
+    made |= {f"{norm}.weight": torch.ones(32) for norm in norms}
+    made |= {f"{norm}.bias": torch.zeros(32) for norm in norms}
+    return made | {"blocks.0.attn.mask": torch.ones(4, 4)}
 
 
 def saved(state: object) -> bytes:
@@ -62,15 +65,6 @@ def lines(answers: list[str]) -> str:
     return "".join(f"{answer}\n" for answer in answers)
 
 
-def with_pickle(pickled: bytes) -> bytes:
-    """Return a file like those of torch.save, with another pickle."""
-    buffer = io.BytesIO()
-    with zipfile.ZipFile(buffer, "w") as writer:
-        writer.writestr("archive/data.pkl", pickled)
-        writer.writestr("archive/data/0", np.arange(1024, dtype="<f4").tobytes())
-    return buffer.getvalue()
-
-
 def results() -> Files:
     """Return the files of the reference's own training."""
     return {
@@ -80,7 +74,7 @@ def results() -> Files:
 
 
 def make(source: Path) -> None:
-    """Make a class in a folder: students 00 to 09 wrote their own code, the others copied."""
+    """Make a class in a folder: 00 to 09 wrote their own code, the others copied, nine from 05."""
     for number in range(10):
         write(source / f"{number:02}", solution(number))
     write(source / "10-of-00", disguised(solution(0), "comments stripped", 0))
@@ -88,13 +82,15 @@ def make(source: Path) -> None:
     write(source / "12-of-02", disguised(solution(2), "reordered", 0))
     for name in ("13-nasty", "14-nasty"):
         write(source / name, commented(solution(13), NASTY))
+    for name in COPIES:
+        write(source / name, solution(5))
     for name, seed in (("03", 3), ("04", 4), ("05", 5)):
         file = saved(parameters(seed))
         write(source / name, {"vanilla.finetune.params": file})
         write(source / name, {"vanilla.pretrain.dev.predictions": lines(predicted(seed))})
     same = {f"module.{name}": tensor.double() for name, tensor in parameters(3).items()}
     write(source / "06", {"vanilla.finetune.params": saved({"state_dict": same})})
-    write(source / "07", {"vanilla.finetune.params": saved(parameters(7, near=4))})
+    write(source / "07", {"vanilla.finetune.params": saved(hidden(parameters(4), "everything", 7))})
     write(source / "08", {"vanilla.finetune.params": b"no zip"})
     for name in ("01", "02"):  # the reference's own
         write(source / name, results())

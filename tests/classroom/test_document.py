@@ -9,8 +9,6 @@ import pytest
 from tests.classroom.similar import write
 from tests.follow import commands_of
 from tests.project import ROOT
-from tools.classroom.folder import ClassFolder
-from tools.classroom.submissions import RollEntry, Student
 
 DOCUMENT = (ROOT / "docs" / "grading-a-class.md").read_text(encoding="utf-8")
 # See test_graded_document.py, grades/test_end_to_end.py and regrading/test_document.py.
@@ -24,10 +22,6 @@ COMMANDS = [command for command in commands_of(DOCUMENT) if not GRADE.search(com
 def followed(tmp_path_factory, run_python):
     """Return the answer of each command in the document, in order, and the home folder."""
     home = tmp_path_factory.mktemp("home")
-    folder = ClassFolder.create(home / "class")
-    with folder.locked():
-        folder.enroll([RollEntry("submission_1", (Student("ada@example.edu", "Ada"),))])
-        folder.write_record("submission_1", "one", {"score": 1})
     write(home / "earlier-years" / "2025", {"submission/dataset.py": "x = 1\n"})
     answers = {}
     for command in COMMANDS:

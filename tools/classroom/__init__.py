@@ -3,7 +3,6 @@
     python -m tools.classroom list SOURCE                show what would be graded
     python -m tools.classroom grade SOURCE --into DIR    grade it, on all cores or on a cluster
     python -m tools.classroom table --in DIR             print the results as CSV
-    python -m tools.classroom similar SOURCE --into DIR  compare submissions with each other
     python -m tools.classroom regrade DIR                show what another release would change
     python -m tools.classroom report DIR                 write a report on the class
     python -m tools.classroom forget STUDENT --in DIR    remove a student from a class's folder
@@ -28,7 +27,6 @@ The modules:
 - `cluster`           dask's cluster, TLS, workers that can grade; `dispatch` keeps them busy
 - `slots`             the workers' side: a host (`tools/classroom/host.py`) for each slot
 - `dispatching`       workers for commands that grade; `handed_files` finds what they grade
-- `similarity/`       `similar`: compares the code, parameters and predictions of pairs
 - `listing`           `list`
 
 Only messages for people contain names of students. Logs, and all files beside the roll and the

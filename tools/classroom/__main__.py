@@ -13,13 +13,9 @@ from grading.verdicts import ExitCode
 from ..arguments import OneLineParser
 from . import grade, listing
 from .parsers import USUAL
-from .similarity import command as similar
 
 # Each adds its commands (see `arguments.add_command`).
-COMMANDS = (
-    *(listing, grade),
-    similar,
-)
+COMMANDS = (*(listing, grade),)
 
 
 def main(arguments: list[str] | None = None) -> int:

@@ -1,0 +1,164 @@
+"""Reads parameters, and finds those that have a common origin, however they were disguised.
+
+Whatever keeps what a GPT computes keeps certain products of its matrices. Channels can be permuted,
+rotated or scaled, hidden units and heads permuted, a head's queries multiplied by a matrix and its
+keys by the inverse, likewise its values and outputs; scales can move between a LayerNorm and what
+reads it, and a vector from all characters to all positions. Seen from the embeddings of characters,
+the products of a block's query and key matrices, of its value and output matrices (the "circuits"
+of Elhage et al. 2021), and of the two matrices of its MLP stay the same. Of two trainings with
+different seeds they are hardly correlated; finetuning changes them little.
+"""
+
+from __future__ import annotations
+
+import hashlib
+from pathlib import Path
+
+import numpy as np
+
+from autograder.isolation import confined_pool
+from grading import wire
+from grading.errors import GradingError, WireError
+from grading.pool import Job
+from grading.staging import Provided, complete
+from grading.worker import Limits
+
+PROBE = "questions.shared.probe:read_parameters"
+ANSWER = wire.table({"names": str, "arrays": wire.Array("float32", None)}, problem=str)
+READ_S = 20.0
+MOST_CHARACTERS = 256  # whose embeddings are used; a vocabulary has about a hundred
+SAMPLE = 512  # entries of a product
+FEW_VALUES = 16  # a tensor with no more distinct values is ignored: zeros, ones, a mask
+# Products in a block: what normalizes the input of the first, and of what the second is.
+PRODUCTS = (
+    ("ln1", "attn.query", "attn.key"),
+    ("ln1", "attn.value", "attn.proj"),
+    ("ln2", "mlp.0", "mlp.2"),
+)
+Tensors = dict[str, np.ndarray]
+Signature = tuple[str, np.ndarray]
+
+
+class Unreadable(ValueError):
+    """A file has no parameters that can be read; the message says why."""
+
+
+class Reader:
+    """The grader's own reader of parameters, in confined workers; `close` ends them."""
+
+    def __init__(self, work: Path) -> None:
+        work.chmod(0o711)
+        self._work, self.folder = work, work / "staged"
+        (self.folder / "submission").mkdir(parents=True)
+        self.folder.chmod(0o755)
+        complete(self.folder, Provided(packages=("pretraining",)))
+        self._pool = confined_pool(0)
+        self.close = self._pool.close
+
+    def read(self, name: str) -> Tensors:
+        """Return the parameters in a file in `folder`, as float32.
+
+        Raises:
+            Unreadable: there are none.
+        """
+        request = {"probe": PROBE, "args": {"name": name}, "seed": 0}
+        request["submission"] = str(self.folder)
+        done = self._pool.run(Job("submission", True, request, Limits.for_test(READ_S), self._work))
+        try:
+            answer = wire.decode(done.frame or b"").get("value")
+            wire.check(answer, ANSWER)
+        except (WireError, AttributeError):
+            if not done.ready:
+                raise GradingError(f"parameters can't be read here: {done.output:.500}") from None
+            raise Unreadable(f"reading it failed {done.ending.reason}".rstrip()) from None
+        if answer["problem"]:
+            raise Unreadable(answer["problem"])
+        return dict(zip(answer["names"], answer["arrays"], strict=True))
+
+
+def hashes_of(tensors: Tensors) -> set[bytes]:
+    """Return a hash of each tensor's name and values."""
+    hashes = set()
+    for name, array in tensors.items():
+        if len(np.unique(array.ravel()[:: max(1, array.size // 4096)])) > FEW_VALUES:
+            digest = hashlib.sha256(f"{name}\0{array.shape}\0".encode())
+            digest.update(np.ascontiguousarray(array + np.float32(0)).tobytes())  # no -0
+            hashes.add(digest.digest())
+    return hashes
+
+
+def signature_of(tensors: Tensors) -> Signature:
+    """Return what disguises don't change.
+
+    Returns:
+        its form, "" for anything but a GPT's parameters: only the same forms can be compared; and
+        a sample of each product, float32, shape (products, SAMPLE), with mean 0 and norm 1.
+    """
+    try:
+        with np.errstate(all="ignore"):
+            seen = _directions(tensors["tok_emb.weight"][:MOST_CHARACTERS].astype(np.float64))
+            products = {"embeddings": seen @ seen.T}
+            for name in tensors:
+                block, is_norm, _ = name.partition(".ln1.weight")
+                for norm, one, two in PRODUCTS if is_norm else ():
+                    if f"{block}.{one}.weight" in tensors:  # a synthesizer has no queries
+                        factors = (tensors[f"{block}.{n}.weight"] for n in (norm, one, two))
+                        products[f"{block} {one}"] = _product(seen, *factors, two == "attn.key")
+            samples = np.array([_sample(product) for product in products.values()], np.float32)
+    except (KeyError, ValueError):  # other names or shapes
+        return "", np.zeros((0, SAMPLE), np.float32)
+    return f"{len(seen)} {', '.join(products)}", samples
+
+
+def _product(
+    seen: np.ndarray, norm: np.ndarray, one: np.ndarray, two: np.ndarray, both_read: bool
+) -> np.ndarray:
+    """Return a product of two matrices, seen from the characters' embeddings, shape (V, V)."""
+    return ((two * norm @ seen.T).T if both_read else seen @ two) @ (one * norm @ seen.T)
+
+
+def _directions(embeddings: np.ndarray) -> np.ndarray:
+    """Return where each embedding lies from the middle of all, with norm 1, shape (V, C).
+
+    Characters that are in no text can have any embedding, so the middle is the geometric median.
+    """
+    embeddings = embeddings - embeddings.mean(axis=1, keepdims=True)  # LayerNorm removes the mean
+    middle = np.median(embeddings, axis=0)
+    for _ in range(50):  # Weiszfeld's algorithm
+        far = np.maximum(np.linalg.norm(embeddings - middle, axis=1, keepdims=True), 1e-12)
+        middle = (embeddings / far).sum(axis=0) / (1 / far).sum()
+    apart = embeddings - middle
+    return apart / np.maximum(np.linalg.norm(apart, axis=1, keepdims=True), 1e-12)
+
+
+def _sample(product: np.ndarray) -> np.ndarray:
+    """Return entries at fixed places off the diagonal, scaled; zeros if that is impossible."""
+    draw = np.random.default_rng(len(product))
+    rows, steps = draw.integers(len(product), size=SAMPLE), draw.integers(1, len(product), SAMPLE)
+    entries = product[rows, (rows + steps) % len(product)]
+    entries = entries - entries.mean()
+    norm = np.linalg.norm(entries)
+    return entries / norm if np.isfinite(norm) and norm > 0 else np.zeros(SAMPLE)
+
+
+def similarities(files: list[list[Signature]]) -> np.ndarray:
+    """Return the median correlation of the products in the two most similar files of each pair.
+
+    Args:
+        files: the signatures of each submission's files.
+
+    Returns:
+        shape (n, n), at least 0, or -1 for pairs without files of the same form.
+    """
+    scores = np.full((len(files),) * 2, -1.0)
+    by_form: dict[str, list[tuple[int, np.ndarray]]] = {}
+    for owner, signatures in enumerate(files):
+        for form, sample in signatures:
+            by_form.setdefault(form, []).append((owner, sample))
+    by_form.pop("", None)
+    for owned in by_form.values():
+        owners, samples = [owner for owner, _ in owned], np.stack([sample for _, sample in owned])
+        for owner, sample in owned:
+            correlations = np.median(np.einsum("fps,ps->fp", samples, sample), axis=1)
+            np.maximum.at(scores[owner], owners, np.maximum(correlations, 0))
+    return scores

@@ -1,0 +1,204 @@
+"""Weights what submissions share by how rare it is in the class, ranks pairs, and groups copies.
+
+A feature (a 5-gram, a wrong answer, a tensor) that `df` of N authors have weighs
+log((N + 1) / df)^2, the square of its inverse document frequency (Sparck Jones 1972), so what half
+of the class has hardly counts. The score of a pair is the weight of what both have, divided by the
+weight of everything that the smaller one has; the divisor is at least the weight of `least`
+features that two authors have, because very short texts would reach high scores by chance.
+"""
+
+from __future__ import annotations
+
+import math
+from collections import defaultdict
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+
+from .parameters import Signature
+from .texts import VIEWS, Known, Text, grams
+
+CLOSE = 0.8  # a group's lowest score, as a share of its highest
+LONGEST = 50_000  # pairs that are looked through to fill a list
+
+
+@dataclass
+class Entry:
+    """A submission or a reference, as it is compared.
+
+    Attributes:
+        name: its id, or a reference's name.
+        authors: everybody who was ever in this group; empty for a reference.
+        features: by what is compared: a view of the code, wrong answers, tensors.
+        signatures: of its files of parameters; see `parameters.signature_of`.
+    """
+
+    name: str
+    authors: frozenset[str] = frozenset()
+    texts: list[Text] = field(default_factory=list)
+    features: dict[str, set[Any]] = field(default_factory=lambda: defaultdict(set))
+    signatures: list[Signature] = field(default_factory=list)
+
+    @property
+    def is_reference(self) -> bool:
+        """Whether it isn't from this class."""
+        return not self.authors
+
+    def add(self, text: Text, known: Known) -> None:
+        """Add what its authors wrote in a file; what everybody has is no evidence."""
+        self.texts.append(text)
+        for view in VIEWS:
+            own = {gram for gram, _ in grams(text.tokens, view)}
+            self.features[view] |= own - known.grams[view]
+
+
+class Index:
+    """Which entries have each feature.
+
+    Attributes:
+        counts: how many authors in the class have each feature; a group counts once.
+    """
+
+    def __init__(self, entries: list[Entry], kind: str, least: int) -> None:
+        self.features = [entry.features[kind] for entry in entries]
+        self._author = authors_of(entries)
+        authors = {a for a, theirs in zip(self._author, self.features, strict=True) if theirs}
+        self._above = max(len(authors), 2) + 1
+        self._least = max(least * self._weight(2), 1e-9)
+        self._holders: dict[Any, list[int]] = defaultdict(list)
+        for number, features in enumerate(self.features):
+            for feature in features:
+                self._holders[feature].append(number)
+        self.counts = {
+            feature: len({self._author[n] for n in holders if not entries[n].is_reference})
+            for feature, holders in self._holders.items()
+        }
+
+    def _weight(self, authors: int) -> float:
+        return math.log(self._above / authors) ** 2
+
+    def scores(self) -> np.ndarray:
+        """Return the score of each pair, shape (n, n); -1 if one of the two has no features."""
+        n = len(self.features)
+        shared, totals = np.zeros((n, n)), np.zeros(n)
+        for holders in self._holders.values():
+            weight = self._weight(len({self._author[number] for number in holders}))
+            totals[holders] += weight
+            if len(holders) > 1:
+                shared[np.ix_(holders, holders)] += weight
+        smaller = np.minimum.outer(totals, totals)
+        return np.where(smaller > 0, shared / np.maximum(smaller, self._least), -1)
+
+
+def authors_of(entries: list[Entry]) -> list[int]:
+    """Return a number for each entry, the same for entries linked by common authors."""
+    number = list(range(len(entries)))
+
+    def root(i: int) -> int:
+        while number[i] != i:
+            i = number[i]
+        return i
+
+    first: dict[str, int] = {}
+    for i, entry in enumerate(entries):
+        for key in entry.authors:
+            number[root(i)] = root(first.setdefault(key, i))
+    return [root(i) for i in range(len(entries))]
+
+
+def comparable(entries: list[Entry]) -> np.ndarray:
+    """Return which pairs are compared, shape (n, n), bool, only at i < j.
+
+    Entries by one author aren't, nor are two references.
+    """
+    may = np.triu(np.ones((len(entries),) * 2, dtype=bool), 1)
+    where: dict[object, list[int]] = defaultdict(list)
+    for number, entry in enumerate(entries):
+        for key in [True] if entry.is_reference else entry.authors:
+            where[key].append(number)
+    for theirs in where.values():
+        may[np.ix_(theirs, theirs)] = False
+    return may
+
+
+@dataclass
+class Row:
+    """A line of a list: a pair or a group, or pairs with close scores between the same groups.
+
+    Attributes:
+        members: the two with the highest score, then the rest of their group.
+        pairs: how many pairs the line stands for.
+    """
+
+    rank: int
+    score: float
+    members: list[int]
+    pairs: int = 0
+
+
+class Ranking:
+    """The pairs with a score, highest first.
+
+    Attributes:
+        quantiles: the median, 99 % and 99.9 % of the scores.
+        rows: what a list shows; copies of one text are one row.
+        left_out: how many pairs that share something aren't in any row.
+    """
+
+    def __init__(self, scores: np.ndarray, may: np.ndarray, most: int) -> None:
+        """
+        Args:
+            scores: shape (n, n), symmetric; -1 for pairs without a score.
+            may: which pairs to rank, at i < j.
+            most: how many rows to list.
+        """
+        self._scores = np.where(may, np.round(scores, 9), -1)
+        ranked = self._scores[self._scores >= 0]
+        self.pairs = len(ranked)
+        self.quantiles = np.quantile(ranked, (0.5, 0.99, 0.999)) if self.pairs else np.zeros(3)
+        self.rows = self._rows(most)
+        self.left_out = int((ranked > 0).sum()) - sum(row.pairs for row in self.rows)
+
+    def score(self, one: int, two: int) -> float:
+        """Return the score of a pair, or -1."""
+        return float(self._scores[min(one, two), max(one, two)])
+
+    def rank(self, score: float) -> int:
+        """Return the rank of a score among all scores: 1 is the highest."""
+        return 1 + int((self._scores > score).sum())
+
+    def _best(self) -> Iterator[tuple[int, int]]:
+        flat = -self._scores.ravel()
+        for place in np.argsort(flat, kind="stable")[: min(LONGEST, int((flat < 0).sum()))]:
+            yield divmod(int(place), len(self._scores))
+
+    def _groups(self) -> list[list[int]]:
+        """Return the group of each entry; within one, all scores are close to the highest."""
+        groups = [[number] for number in range(len(self._scores))]
+        either = np.maximum(self._scores, self._scores.T)
+        for one, two in self._best():
+            a, b = groups[one], groups[two]
+            if a is not b and either[np.ix_(a, b)].min() >= CLOSE * either[a + b][:, a + b].max():
+                for member in b:
+                    groups[member] = a
+                a += b
+        return groups
+
+    def _rows(self, most: int) -> list[Row]:
+        groups = self._groups()
+        rows: list[Row] = []
+        latest: dict[frozenset[int], Row] = {}  # by the identities of its pairs' groups
+        for one, two in self._best():
+            key, score = frozenset((id(groups[one]), id(groups[two]))), self.score(one, two)
+            row = latest.get(key)
+            if row is None or (len(key) == 2 and score < CLOSE * row.score):
+                if len(rows) == most:
+                    continue
+                group = sorted(groups[one]) if len(key) == 1 else []
+                members = list(dict.fromkeys((one, two, *group)))
+                row = latest[key] = Row(self.rank(score), score, members)
+                rows.append(row)
+            row.pairs += 1
+        return rows
