@@ -22,7 +22,6 @@ def chosen(store: Store, file: Path) -> frozenset[str]:
         UsageError: the file can't be read, or a line names nobody on the roll, or two people.
     """
     everybody, _ = people.join(work.coding(store), decisions.aliases(decisions.stored(store)))
-    directory = people.Directory(everybody, names=True)
     sheet = cells.read(file, COLUMNS)
     head = [same(cell) for cell in sheet.rows[0].cells]
     column = next((name for name in COLUMNS if name in head), "")
@@ -31,6 +30,6 @@ def chosen(store: Store, file: Path) -> frozenset[str]:
     ids: set[str] = set()
     for row in sheet.rows[bool(column) :]:
         text = sheet.cell(row, column) if column else sheet.delimiter.join(row.cells).strip()
-        for person in directory.find(text, f"{sheet.place(row)}: "):
+        for person in people.find(everybody, text, f"{sheet.place(row)}: ", names=True):
             ids |= {mention.where for mention in person.of(people.CODING)}
     return frozenset(ids)

@@ -18,7 +18,7 @@ from ..arguments import count
 from ..cells import shown
 from ..store import Store
 from . import decisions
-from .decisions import DAYS_LATE, EXCUSE, EXTENSION, OVERRIDE, SAME_AS, USED, Decided, Decision
+from .decisions import DAYS_LATE, EXCUSE, EXTENSION, OVERRIDE, USED, Decided, Decision
 from .people import CODING, WRITTEN, Mention, Person, join
 from .policy import ZERO, Earned, Settled, days_late, settle
 from .work import Item, Work, coding, written
@@ -305,8 +305,7 @@ def read_book(store: Store, course: Course, rosters: Iterable[Mention] = ()) -> 
         notes.append("no written scores: only coding is graded; `decide` reads Gradescope's CSV")
     rosters = list(rosters)
     decided = decisions.stored(store)
-    aliases = [(one.place, one.student, one.value) for one in decided if one.kind == SAME_AS]
-    people, more = join([*coded, *answers, *rosters], aliases)
+    people, more = join([*coded, *answers, *rosters], decisions.aliases(decided))
     people.sort(key=lambda person: (person.name.casefold(), person.sid, person.email))
     sources = [*parts, *dict.fromkeys(mention.source for mention in rosters)]
     return Book(
@@ -315,7 +314,7 @@ def read_book(store: Store, course: Course, rosters: Iterable[Mention] = ()) -> 
         people=tuple(people),
         parts=parts,
         worth=worth,
-        decided=decisions.decided((one for one in decided if one.kind != SAME_AS), people),
+        decided=decisions.decided(decided, people),
         notes=(*notes, *more, *_alone(people, sources)),
     )
 

@@ -124,6 +124,11 @@ def stored(store: Store) -> list[Decision]:
     return decisions
 
 
+def aliases(decisions: Iterable[Decision]) -> list[tuple[str, str, str]]:
+    """Return the rows of people.csv: the place, and two IDs of one person."""
+    return [(one.place, one.student, one.value) for one in decisions if one.kind == SAME_AS]
+
+
 def decided(decisions: Iterable[Decision], people: list[Person]) -> dict[int, Decided]:
     """Return the decisions about each person, by `id(person)`.
 
@@ -132,6 +137,8 @@ def decided(decisions: Iterable[Decision], people: list[Person]) -> dict[int, De
     """
     result: dict[int, Decided] = defaultdict(dict)
     for one in decisions:
+        if one.kind == SAME_AS:
+            continue
         for person in find(people, one.student, f"{one.place}: student = "):
             earlier = result[id(person)].setdefault((one.kind, one.question), one)
             if earlier is not one:
