@@ -82,7 +82,8 @@ def _write(store: Store, place: Path, gathered: Gathered) -> None:
     ranked, practice = causes.ranked(practice=False), causes.ranked(practice=True)
     scores = [float(one.score) for one in gathered.counted]
     days = sorted(Counter(one.day for one in gathered.handed if one.day).items())
-    late = sorted(Counter(one.late for one in gathered.handed).items())
+    late = Counter(one.late for one in gathered.handed)
+    by_lateness = sorted(late, key=lambda days: (days is None, days or 0))
     tables = {
         "questions": numbers.questions(gathered),
         "tests": numbers.tests(gathered),
@@ -108,7 +109,8 @@ def _write(store: Store, place: Path, gathered: Gathered) -> None:
             if name == "accuracy"
         ],
         days=numbers.bars(dict(days)),
-        late=numbers.bars({count(n, "day") + " late" if n else "on time": c for n, c in late}),
+        late=numbers.bars({_lateness(days): late[days] for days in by_lateness}),
+        lateness=_lateness,
         undated=sum(not one.day for one in gathered.handed),
         **tables,
     )
@@ -117,6 +119,12 @@ def _write(store: Store, place: Path, gathered: Gathered) -> None:
     tables["days"] = [{"day": day, "submissions": number} for day, number in days]
     for name, rows in tables.items():
         write_atomically(place / f"{name}.csv", _csv(rows))
+
+
+def _lateness(days: int | None) -> str:
+    if days is None:
+        return "late"
+    return f"{count(days, 'day')} late" if days else "on time"
 
 
 def _files(store: Store) -> dict[str, Submission]:
@@ -188,7 +196,7 @@ def _cell(value: Any) -> str | Number:
 
 def _scores(gathered: Gathered) -> Iterable[dict[str, Any]]:
     for one in gathered.handed:
-        row = {"submission": one.id, "status": one.status, "days_late": one.late}
+        row = {"submission": one.id, "status": one.status, "lateness": _lateness(one.late)}
         own = {"score": one.score, "max_score": gathered.max_score}
         own |= {number: one.questions.get(number, Decimal(0)) for number in gathered.questions}
         yield row | (own if one.is_counted else dict.fromkeys(own, ""))

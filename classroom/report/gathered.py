@@ -35,7 +35,7 @@ class Handed:
     Attributes:
         record: the id of the record that counts, or else that of a staff fault.
         day: when it was handed in, in the course's time zone; "" if that is unknown.
-        late: how many days late it is for its grade; 0 if it is on time.
+        late: how many days late it is for its grade; None if the platform doesn't say how many.
         is_withheld: whether its students' grades are withheld.
         tests: the rows of its tests in the database; empty without a result.
     """
@@ -47,7 +47,7 @@ class Handed:
     record: int | None
     score: Decimal
     day: str
-    late: int
+    late: int | None
     is_withheld: bool
     tests: tuple[Row, ...]
 
@@ -131,14 +131,13 @@ def gather(store: Store) -> Gathered:
     return Gathered(release, tuple(handed))
 
 
-def _decided(store: Store) -> tuple[dict[str, int], set[str]]:
-    """Return the late submissions with the number of days, and those that are withheld."""
-    late: dict[str, int] = {}
+def _decided(store: Store) -> tuple[dict[str, int | None], set[str]]:
+    """Return how many days late submissions are for grades, and which are withheld."""
+    late: dict[str, int | None] = {}
     withheld: set[str] = set()
     for grade in book.read_book(store, load_course()).grades():
-        work = grade.work.get(CODING)
-        if work is not None and (days := grade.days.get(CODING, int(work.is_late))):
-            late[work.submission] = days
+        if work := grade.work.get(CODING):
+            late[work.submission] = grade.days.get(CODING)
         if grade.state == book.WITHHELD:
             withheld |= {mention.where for mention in grade.person.of(CODING)}
     return late, withheld

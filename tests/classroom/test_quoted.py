@@ -47,14 +47,6 @@ def test_around_a_place(submission):
     assert len(found.splitlines()) == 9
 
 
-def test_the_first_and_the_last_line_are_places_too(submission):
-    one = submission(CODE)
-    first = quote(one, "submission/dataset.py:1", "")
-    assert first.startswith(">    1  import x\n")
-    last = quote(one, "submission/dataset.py:15", "")
-    assert ">   15  def last(): return {}" in last
-
-
 def test_a_function_is_shown_without_its_docstring_as_it_was_defined_last(submission):
     look_at = "Data.get in submission/dataset.py"
     found = quote(submission(CODE), "", look_at)
@@ -88,7 +80,3 @@ def test_what_is_not_there_is_not_shown(submission, where, look_at):
 )
 def test_what_is_no_python_has_no_functions(submission, text):
     assert quote(submission(text), "", "f in submission/dataset.py") == ""
-
-
-def test_without_files_nothing_is_shown():
-    assert quote(None, "submission/dataset.py:1", "") == ""

@@ -172,10 +172,16 @@ def test_late_is_what_it_is_for_grades(other, monkeypatch):
     dates = course.dates.model_copy(update={"due": due})
     made = course.model_copy(update={"dates": dates})
     monkeypatch.setattr(gathered, "load_course", lambda: made)
+    with Store.existing(other, writes=True) as store:  # as in a download from Canvas
+        store.db.execute(
+            "UPDATE submissions SET submitted = NULL, late = 1 WHERE id = 'submission_09'"
+        )
     decide(other, "extension", "s11@x.edu", "2026-11-08 12:00-08:00")
     assert main(["report", str(other)]) == 0
-    late = {row["submission"]: row["days_late"] for row in rows(other, "report/scores.csv")}
-    assert [late[f"submission_{n:02}"] for n in range(9, 16)] == ["0", "1", "0", *["1"] * 3, "2"]
+    late = {row["submission"]: row["lateness"] for row in rows(other, "report/scores.csv")}
+    on_time, one = "on time", "1 day late"
+    found = [late[f"submission_{n:02}"] for n in range(8, 16)]
+    assert found == [on_time, "late", one, on_time, one, one, one, "2 days late"]
     assert "1 day late" in Tags(text_of(other, "report/index.html")).text
 
 

@@ -91,7 +91,7 @@ def begin(tmp_path, capsys):
 
 
 @pytest.mark.parametrize("record", [True, False])
-def test_results_become_records_with_their_own_seed(begin, record):
+def test_results_become_records_with_their_own_seed(begin, record, tmp_path):
     one = results_of("pairs")
     other = results_of("span_share", seed=12)
     code, said, (first, second), settings = begin(stored(one, record), stored(other, record))
@@ -100,6 +100,7 @@ def test_results_become_records_with_their_own_seed(begin, record):
     assert (first["seed"], second["seed"]) == (first["results"]["seed"], "12") == (str(SEED), "12")
     assert first["results"]["edition"] == "xcs224n" and first["outcome"] == "graded"
     assert first["score"] == f"{one.score:.2f}"
+    assert main(["report", str(tmp_path / "class")]) == 0
     tests = {test["test_id"]: test for test in first["results"]["tests"]}
     assert list(tests) == [spec.test_id for spec in EDITION.tests]
     for spec, result in zip(EDITION.tests, one.tests, strict=True):
@@ -196,6 +197,16 @@ def test_a_record_that_disagrees_with_the_points_lends_them_nothing(begin):
     tests = found["results"]["tests"]
     assert "cause" not in tests[0] and "cause" in tests[1]
     assert json.dumps(found).count("failed.x") == 0
+
+
+def test_a_class_with_other_results_is_refused(begin, tmp_path, capsys):
+    begin(stored(results_of()))
+    words = ["stored", str(tmp_path / "assignment_1_export"), "--into", str(tmp_path / "class")]
+    assert main(words) == 0
+    with Store.existing(tmp_path / "class", writes=True) as store:
+        store.set("release", "b" * 16)  # as after `apply`
+    assert main(words) == 2
+    assert "has results of release bbbbbbbbbbbbbbbb that count" in capsys.readouterr().err
 
 
 def test_another_source_is_refused(tmp_path, capsys):
