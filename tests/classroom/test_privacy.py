@@ -221,7 +221,7 @@ def test_decisions_and_written_scores_go_and_others_are_reported(folder, forget)
             ("Maria Silva", "", ""),
         ):
             store.db.execute(
-                "INSERT INTO written VALUES ('', ?, ?, ?, '', '', '', 0, '1', '', '', '')",
+                "INSERT INTO written VALUES ('', ?, ?, ?, '', '', '', '1', '', '', '')",
                 (name, sid, email),
             )
         store.note("regrade-1 applied", reason='Zoé "Ada" Byron complained')
