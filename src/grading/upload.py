@@ -46,7 +46,7 @@ DEEPEST = 10
 MAX_DEPTH = 100  # the same where a tree is needed as a whole
 LITTER = ("__MACOSX", ".DS_Store", "__pycache__", ".ipynb_checkpoints", "Thumbs.db", "desktop.ini")
 # Emacs's locks, which are links that lead nowhere, and its unsaved text; copies of Vim and others.
-EDITORS = re.compile(r"\.?#.*|.*~|\..*\.sw[a-p]|4913")
+EDITORS = re.compile(r"\.#.*|#.*#|.*~|\..*\.sw[a-p]")
 UNSEARCHED = ("__MACOSX", "__pycache__", "site-packages", "node_modules")
 JUNCTION = 0xA0000003  # Windows: IO_REPARSE_TAG_MOUNT_POINT, a link to a folder by another name
 DRIVE = re.compile(r"[A-Za-z]:")

@@ -98,7 +98,7 @@ def test_what_is_no_python_source_stays_behind(tmp_path):
 @pytest.mark.parametrize("packed", [False, True])
 def test_what_editors_leave_beside_a_file_is_nothing(tmp_path, packed):
     package = make_package(tmp_path / "upload" / "submission")
-    for name in ("#dataset.py#", "dataset.py~", ".dataset.py.swp", "4913"):
+    for name in ("#dataset.py#", "dataset.py~", ".dataset.py.swp"):
         (package / name).write_bytes(b"x")
     source = pack(package, tmp_path / "a.zip", "submission/") if packed else package.parent
     (package / ".#dataset.py").symlink_to("ada@laptop.4711:1790000000")  # Emacs's lock
