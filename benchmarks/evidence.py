@@ -37,9 +37,9 @@ from benchmarks.training import commit, lay_corruption, machine
 from tools import commands, install_data, world
 from tools.reference import lay_out
 
-from grading import paths  # isort: skip
 from questions.shared import probe  # isort: skip
 from grading.edition import EDITION  # isort: skip
+from autograder import solutions  # isort: skip
 from autograder.judging import load_hidden  # isort: skip
 from pretraining.parameter_files import read, weights  # isort: skip
 
@@ -177,7 +177,7 @@ def add_noise(path: Path, share: float) -> None:
 
 def measure(name: str, folder: Path) -> list[dict[str, Any]]:
     """Run the tests on a case with two seeds, and return their measurements."""
-    load_hidden(paths.HIDDEN)
+    load_hidden(solutions.HIDDEN)
     reference.come_first()
     spans = sys.modules["hidden.spans"]
     torch.set_num_threads(1)  # as in the grader's workers

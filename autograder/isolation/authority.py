@@ -261,7 +261,7 @@ def _mount_points() -> list[str]:
 
 def _places(path: str, mounts: list[str]) -> list[str]:
     """Return a real path, and the other places at which mounts show it or a part of it."""
-    around = {_identity(folder): str(folder) for folder in (path, *Path(path).parents)}
+    around = {_identity(folder): str(folder) for folder in (Path(path), *Path(path).parents)}
     inside = {
         _identity(os.path.join(folder, name))
         for folder, folders, files in os.walk(path)

@@ -11,7 +11,8 @@ def attack(keys, j):
             loot.append(vars(importlib.import_module(name)))
         except (ImportError, OSError):
             continue
-    spec = importlib.util.spec_from_file_location("hidden", paths.HIDDEN / "training.py")
+    judge = paths.SOLUTIONS / "hidden" / "attention_exploration.py"
+    spec = importlib.util.spec_from_file_location("hidden", judge)
     module = importlib.util.module_from_spec(spec)
     spec.loader.exec_module(module)
     tell(loot, vars(module))
