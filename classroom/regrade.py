@@ -30,10 +30,11 @@ from . import difference, preview, times
 from .arguments import Commands, add_cluster, add_command, add_folder, count, where_of
 from .choosing import chosen
 from .difference import MISSING, OPEN, Regrade
-from .grade import GRADING, Job, Release, Say, add_release, grade_all, release_of, teller
+from .grade import GRADING, Job, Release, add_release, grade_all, release_of, teller
 from .listing import submissions_of
 from .records import Record
 from .store import Store
+from .submissions import Submission
 
 GONE = "its files are no longer there"
 
@@ -90,13 +91,16 @@ def add_to(commands: Commands) -> None:
 def run_regrade(asked: argparse.Namespace) -> int:
     """Grade a class again, and show the differences."""
     where = where_of(asked)
+    if asked.tests and asked.new_files:
+        raise UsageError("--new-files needs all tests of the new files: leave out --tests")
     with (
         Store.existing(asked.folder, writes=True) as store,
         tqdm(unit="submission", disable=None) as bar,
     ):
         release, say = release_of(asked, store), teller(bar)
+        files = submissions_of(store, say)
         regrade = _begin(store, asked, release)
-        jobs = _jobs(store, regrade, release, say)
+        jobs = _jobs(store, regrade, release, files)
         bar.reset(total=len(jobs))
         grade_all(store, jobs, release, regrade.name, where, say, bar.update)
         bar.close()
@@ -161,9 +165,11 @@ def _next_number(store: Store) -> int:
     return 1 + max((int(number) for number in numbers if number.isdecimal()), default=0)
 
 
-def _jobs(store: Store, regrade: Regrade, release: Release, say: Say) -> list[Job]:
+def _jobs(
+    store: Store, regrade: Regrade, release: Release, files: dict[str, Submission]
+) -> list[Job]:
     """Return what has to be graded; note which submissions can't be."""
-    files, jobs, gone = submissions_of(store, say), [], []
+    jobs, gone = [], []
     for base, _, _ in regrade.pairs(store):
         submission = files.get(base["submission"])
         gone.append((GONE if submission is None else "", base["submission"]))

@@ -275,6 +275,7 @@ def test_one_regrade_at_a_time(made, tmp_path):
     "words, complaint",
     [
         (("regrade", "--tests", "7z"), "--tests 7z: tiny has no such test or question"),
+        (("regrade", "--tests", "1a", "--new-files"), "leave out --tests"),
         (("apply", "--reason", " "), "--reason is blank"),
         (("apply", "--reason", "x"), "has no open regrade"),
         (("discard",), "has no open regrade"),
@@ -345,6 +346,13 @@ def test_files_that_are_gone_or_changed_keep_their_results(made, tmp_path):
     )
     assert made("apply", "--reason", "x")[0] == 0
     assert made.scores() == [5.5, 2.5, 5.5, 5.5, 5.5]
+
+
+def test_a_download_that_moved_begins_nothing(made, tmp_path):
+    made.source.rename(tmp_path / "elsewhere")
+    code, _, complaint = made("regrade")
+    assert code == 2 and "can't find the submissions" in complaint
+    assert not made.rows("SELECT * FROM history") and made("discard")[0] == 2
 
 
 def test_files_that_changed_are_graded_if_that_is_asked_for(made):
