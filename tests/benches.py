@@ -98,7 +98,9 @@ class Bench:
             )
             staged.reference = self._reference
             self.pool.admit(work, staged.root, [])
-            results = [judge(run, t, TestResult(t.spec, t.description)) for t in tests]
+            results = [
+                judge(run, t, TestResult(spec=t.spec, description=t.description)) for t in tests
+            ]
         return {(r.spec.topic, r.spec.name): r for r in results}
 
     @contextmanager

@@ -63,7 +63,13 @@ def results():
         "detail": "DETAIL",
     }
     tests = [
-        TestResult(spec, f"does {spec.name}", outcome, spec.max_score / 2, **texts)
+        TestResult(
+            spec=spec,
+            description=f"does {spec.name}",
+            outcome=outcome,
+            score=spec.max_score / 2,
+            **texts,
+        )
         for spec, outcome in zip(EDITION.tests, itertools.cycle(Outcome), strict=False)
     ]
     made = Results(EDITION, 5, tests)
@@ -114,9 +120,16 @@ def test_it_needs_nothing_else_and_tells_readers_what_pictures_show(results):
 def at_home():
     """Perfect work on a student's computer: hidden tests ran, and nobody has judged them."""
     tests = [
-        TestResult(spec, f"does {spec.name}", Outcome.RAN_NOT_GRADED, message="ran")
+        TestResult(
+            spec=spec,
+            description=f"does {spec.name}",
+            outcome=Outcome.RAN_NOT_GRADED,
+            message="ran",
+        )
         if spec.is_hidden
-        else TestResult(spec, f"does {spec.name}", Outcome.PASSED, spec.max_score)
+        else TestResult(
+            spec=spec, description=f"does {spec.name}", outcome=Outcome.PASSED, score=spec.max_score
+        )
         for spec in EDITION.tests
     ]
     return Results(EDITION, 5, tests)

@@ -89,9 +89,12 @@ def _result(test: Test) -> TestResult:
         is_extra_credit=test.get("is_extra_credit", False),
         after_published=False,
     )
-    texts = {key: test.get(key, "") for key in ("message", "detail", "output", "cause")}
+    texts = {key: test.get(key, "") for key in ("message", "detail", "output")}
+    texts["id"] = test.get("cause", "").partition(".")[2]
     score, outcome = Decimal(points(test["score"])), Outcome(test["outcome"])
-    return TestResult(spec, test.get("name", ""), outcome, score, **texts)
+    return TestResult(
+        spec=spec, description=test.get("name", ""), outcome=outcome, score=score, **texts
+    )
 
 
 def _known(test: Test) -> list[tuple[str, str]]:

@@ -25,7 +25,7 @@ from typing import Any, BinaryIO
 from . import printable
 from .edition import Edition, TestSpec
 from .errors import UsageError
-from .verdicts import Outcome
+from .verdicts import Outcome, Verdict
 
 MAX_CHARACTERS = {"message": 4_000, "detail": 20_000, "output": 70_000}
 PACKAGES = ("torch", "numpy")
@@ -54,13 +54,18 @@ STATES = {
 FINE = (State.PASSED, State.GRADED_LATER)
 
 
-@dataclass(frozen=True)
-class TestResult:
-    """How one test ended, or that it has not run.
+@dataclass(frozen=True, kw_only=True)
+class TestResult(Verdict):
+    """A test's verdict with its points, or that it has not run.
 
-    `message` is for the student; `detail` is only for staff; `output` is what student code printed
-    (shown only for basic tests). All three may contain text from the student's code, so every
-    result makes them safe to show when it is created, also by `dataclasses.replace`.
+    `output` is what student code printed (shown only for basic tests). Like `message` and `detail`,
+    it may contain text from the student's code, so every result makes them safe to show when it is
+    created, also by `dataclasses.replace`.
+
+    Attributes:
+        is_selected: False if the command line named other tests.
+        measured: numbers that the test saw, for staff.
+        cpu_s, peak_bytes: of the submission's processes, for staff; 0 where they can't be measured.
     """
 
     __test__ = False
@@ -68,24 +73,13 @@ class TestResult:
     spec: TestSpec
     description: str
     outcome: Outcome = Outcome.NOT_RUN
-    score: Decimal = Decimal("0.00")
     message: str = "not run"
-    detail: str = ""
+    score: Decimal = Decimal("0.00")
     output: str = ""
     wall_s: float = 0.0
-    is_selected: bool = True  # False: the command line named other tests
-    # See verdicts.Verdict; they stay on this computer:
-    place: str = ""
-    is_unwritten: bool = False
-    missing_file: str = ""
-    hint: str = ""
-    # For staff only:
-    cause: str = ""  # the id of the way to fail (verdicts.py); "" for a pass
-    where: str = ""  # the student's line where it crashed or ran out of time
-    look_at: str = ""  # where the test advises to look
-    credit: Fraction = Fraction(0)  # the share of the points that is earned, exactly
-    measured: Mapping[str, float] = field(default_factory=dict)  # numbers that the test saw
-    cpu_s: float = 0.0  # of the submission's processes; 0 where they can't be measured
+    is_selected: bool = True
+    measured: Mapping[str, float] = field(default_factory=dict)
+    cpu_s: float = 0.0
     peak_bytes: int = 0
 
     def __post_init__(self) -> None:
@@ -93,10 +87,15 @@ class TestResult:
             object.__setattr__(self, name, printable.lines(getattr(self, name), most))
 
     @property
+    def cause(self) -> str:
+        """As of any verdict; "" also for a test that was not reached."""
+        return "" if self.state is State.NOT_REACHED else super().cause
+
+    @property
     def state(self) -> State:
         """What the test's end means."""
         if self.outcome is Outcome.NOT_RUN:
-            return State.NOT_RUN if self.cause else State.NOT_REACHED
+            return State.NOT_RUN if self.id else State.NOT_REACHED
         return State.NOT_BEGUN if self.is_unwritten else STATES.get(self.outcome, State.FAILED)
 
     @property

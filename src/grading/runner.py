@@ -233,7 +233,10 @@ class Runner:
         """
         tests = self.tests(edition)
         selected = select(tests, selection)
-        blank = [TestResult(t.spec, t.description, is_selected=t in selected) for t in tests]
+        blank = [
+            TestResult(spec=t.spec, description=t.description, is_selected=t in selected)
+            for t in tests
+        ]
         facts = {
             "submission": printable.line(name, MAX_NAME),
             "graded": now(),
@@ -341,11 +344,11 @@ def judge(run: Run, test: BoundTest, result: TestResult) -> TestResult:
     """
     started = time.monotonic()
     if started > run.deadline:
-        return replace(result, message=OUT_OF_TIME, cause="not-run.run-out-of-time")
+        return replace(result, message=OUT_OF_TIME, id="run-out-of-time")
     question = test.spec.number
     if run.patience is not None and run.timed_out[question] >= run.patience:
         message = LEFT_OUT.format(run.patience, question)
-        return replace(result, message=message, cause="not-run.left-out")
+        return replace(result, message=message, id="left-out")
     case, verdict, score = _judged(run, test)
     is_fine = verdict.is_unwritten or verdict.outcome in UNSUSPICIOUS
     if case.used and run.to_confirm and not is_fine:
@@ -357,22 +360,13 @@ def judge(run: Run, test: BoundTest, result: TestResult) -> TestResult:
             ends = first.outcome.value, verdict.outcome.value
             run.warnings.append(DIFFERS.format(test.spec.test_id, *ends))
     run.timed_out[question] += verdict.outcome is Outcome.TIMED_OUT
+    verdict = replace(verdict, message=_without_our_folders(run, verdict.message))
     return replace(
         result,
-        outcome=verdict.outcome,
+        **vars(verdict),
         score=score,
-        message=_without_our_folders(run, verdict.message),
-        detail=verdict.detail,
         output=_without_our_folders(run, printable.last_states(case.output)),
-        place=verdict.place,
-        is_unwritten=verdict.is_unwritten,
-        missing_file=verdict.missing_file,
-        hint=verdict.hint,
         wall_s=time.monotonic() - started,
-        cause=verdict.cause,
-        where=verdict.where,
-        look_at=verdict.look_at,
-        credit=verdict.credit,
         measured=case.measured,
         cpu_s=case.cpu_s,
         peak_bytes=case.peak_bytes,

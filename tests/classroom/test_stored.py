@@ -28,16 +28,18 @@ def results_of(*failing: str, seed: int = SEED, hidden: bool = True) -> Results:
     for spec in EDITION.tests:
         fails = spec.name in failing
         result = TestResult(
-            spec,
-            f"does {spec.name}",
-            Outcome.FAILED if fails else Outcome.PASSED,
-            Decimal("0.00") if fails else spec.max_score,
+            spec=spec,
+            description=f"does {spec.name}",
+            outcome=Outcome.FAILED if fails else Outcome.PASSED,
+            score=Decimal("0.00") if fails else spec.max_score,
             message="a sentence" if fails else "",
             credit=Fraction(0) if fails else Fraction(1),
-            cause="failed.a-sentence" if fails else "",
+            id="a-sentence" if fails else "",
         )
         skipped = spec.is_hidden and not hidden
-        tests.append(TestResult(spec, "", is_selected=False) if skipped else result)
+        tests.append(
+            TestResult(spec=spec, description="", is_selected=False) if skipped else result
+        )
     facts = {"submission": "submission 1", "digest": "d", "graded": "2027-01-30 18:02 UTC"}
     facts |= {"judged_by": "f" * 64, "versions": {"python": "3.12.1", "torch": "2.5"}}
     return Results(EDITION, seed, tests, facts)
@@ -114,7 +116,7 @@ def test_results_become_records_with_their_own_seed(begin, record, tmp_path):
 
 
 def unwritten(result):
-    failed = {"outcome": Outcome.FAILED, "cause": "failed.NotImplementedError"}
+    failed = {"outcome": Outcome.FAILED, "id": "NotImplementedError"}
     return replace(result, message="submission/x.py:1: not written yet", credit=0, **failed)
 
 
@@ -190,7 +192,7 @@ def test_what_is_not_ours_is_named_and_no_zero(begin):
 
 def test_a_record_that_disagrees_with_the_points_lends_them_nothing(begin):
     one = results_of()
-    other = replace(one.tests[0], outcome=Outcome.FAILED, cause="failed.x")
+    other = replace(one.tests[0], outcome=Outcome.FAILED, id="x")
     made = stored(one, record=False)
     made["stdout"] = replay.line(Results(EDITION, SEED, [other, *one.tests[1:]], one.facts))
     _, _, (found,), _ = begin(made)

@@ -28,7 +28,9 @@ EXTRA = {
 
 def results_of(edition):
     tests = [
-        TestResult(spec, f"does {spec.name}", Outcome.PASSED, spec.max_score)
+        TestResult(
+            spec=spec, description=f"does {spec.name}", outcome=Outcome.PASSED, score=spec.max_score
+        )
         for spec in edition.tests
     ]
     return Results(edition, 5, tests)
@@ -182,7 +184,7 @@ def practice_of(edition):
 
 
 UNWRITTEN = {"outcome": Outcome.FAILED, "is_unwritten": True}
-MISSING = {"outcome": Outcome.MISSING_FILE, "cause": "missing-file"}
+MISSING = {"outcome": Outcome.MISSING_FILE}
 
 
 @pytest.mark.parametrize("end", [UNWRITTEN, MISSING, {"outcome": Outcome.NOT_RUN}])
@@ -211,7 +213,7 @@ def test_practice_that_was_begun_has_an_entry_even_if_nothing_passes():
     edition = ASSIGNMENT.edition("xcs224n")
     number, question = next((n, q) for n, q in practice_of(edition).items() if len(q.tests) > 2)
     results = results_of(edition)
-    ends = [UNWRITTEN] * (len(question.tests) - 1) + [{"outcome": Outcome.FAILED, "cause": "x"}]
+    ends = [UNWRITTEN] * (len(question.tests) - 1) + [{"outcome": Outcome.FAILED, "id": "x"}]
     ends = dict(zip((t.test_id for t in question.tests), ends, strict=True))
     results.tests = [replace(t, **ends.get(t.spec.test_id, {})) for t in results.tests]
     content = written(edition, results=results)
@@ -338,7 +340,9 @@ def test_nothing_ends_a_block_but_its_own_fence(text):
 
 def basic(**fields):
     spec = next(s for s in ASSIGNMENT.edition(None).tests if s.test_id == "1e-2-basic")
-    return replace(TestResult(spec, "The arrangement", Outcome.FAILED), **fields)
+    return replace(
+        TestResult(spec=spec, description="The arrangement", outcome=Outcome.FAILED), **fields
+    )
 
 
 def test_points_come_first_and_the_picture_stands_in_a_block():
@@ -377,7 +381,10 @@ def test_a_long_line_is_wrapped_and_not_lost():
 def test_prints_show_with_basic_tests_only():
     edition = ASSIGNMENT.edition(None)
     texts = {"message": "a fixed sentence", "output": "PRINTED", "detail": "DETAIL"}
-    tests = [TestResult(spec, "d", Outcome.FAILED, **texts) for spec in edition.tests]
+    tests = [
+        TestResult(spec=spec, description="d", outcome=Outcome.FAILED, **texts)
+        for spec in edition.tests
+    ]
     content = written(edition, results=Results(edition, 5, tests))
     practice = practice_of(edition)
     for entry in content["tests"]:

@@ -38,7 +38,11 @@ def rows(outcomes: dict[str, Outcome], case: type = Case) -> list[dict]:
     """Return the rows if all tests of vanilla's question passed except these."""
     passed = {s.name: Outcome.PASSED for s in EDITION.tests if s.topic == "pretraining"} | outcomes
     tests = [
-        TestResult(s, "does", passed[s.name] if s.topic == "pretraining" else Outcome.NOT_RUN)
+        TestResult(
+            spec=s,
+            description="does",
+            outcome=passed[s.name] if s.topic == "pretraining" else Outcome.NOT_RUN,
+        )
         for s in EDITION.tests
     ]
     specs = {(spec.topic, spec.name): spec for spec in EDITION.tests}

@@ -19,7 +19,9 @@ def seen(capsys, details: list[str]) -> emulate.Seen:
     tests = []
     for spec, detail in zip(specs, details, strict=False):
         outcome = Outcome.GRADER_ERROR if detail else Outcome.PASSED
-        result = TestResult(spec, "a test", outcome=outcome, message="ours", detail=detail)
+        result = TestResult(
+            spec=spec, description="a test", outcome=outcome, message="ours", detail=detail
+        )
         console.show_result(result)
         tests.append(result.as_dict(staff=True))
     print("\nTHE GRADER FAILED in at least one test")

@@ -77,7 +77,9 @@ class Runner:
 
     def blank(self, edition, seed, name):
         facts = {"submission": name, "graded": "now", "judged_by": "0" * 64, "versions": {}}
-        return Results(edition, seed, [TestResult(s, s.name) for s in edition.tests], facts)
+        return Results(
+            edition, seed, [TestResult(spec=s, description=s.name) for s in edition.tests], facts
+        )
 
     def run(self, options, seed, observer, pool):
         results = self.blank(self.assignment.edition(None), seed, options.name)
@@ -87,7 +89,9 @@ class Runner:
                 passes = self._right or not test.spec.is_hidden
                 points = test.spec.max_score if passes else 0 * test.spec.max_score
                 outcome = Outcome.PASSED if passes else Outcome.FAILED
-                results.tests[place] = TestResult(test.spec, test.spec.name, outcome, points)
+                results.tests[place] = TestResult(
+                    spec=test.spec, description=test.spec.name, outcome=outcome, score=points
+                )
         observer.graded(None)
         return results
 

@@ -108,14 +108,17 @@ def results(runner) -> Results:
     edition = runner.assignment.edition(None)
     hostile = "".join(HOSTILE)
     texts = {"message": hostile, "output": hostile, "detail": hostile}
-    tests = [TestResult(spec, "does", Outcome.FAILED, **texts) for spec in edition.tests]
+    tests = [
+        TestResult(spec=spec, description="does", outcome=Outcome.FAILED, **texts)
+        for spec in edition.tests
+    ]
     facts = {"judged_by": "0", "versions": {"torch": "2"}, "left": [hostile], "layers": []}
     return Results(edition, 5, tests, facts)
 
 
 @pytest.mark.parametrize("field", ["message", "output", "detail"])
 def test_no_result_holds_a_text_that_is_not_fit_to_be_shown(results, field):
-    made = TestResult(results.tests[0].spec, "does", **{field: "".join(HOSTILE)})
+    made = TestResult(spec=results.tests[0].spec, description="does", **{field: "".join(HOSTILE)})
     changed = dataclasses.replace(made, **{field: "".join(HOSTILE) + "x" * 100_000})
     for result in (made, changed):
         assert all(c.isprintable() or c in "\n\t" for c in getattr(result, field))

@@ -33,7 +33,15 @@ def results_of(*wanted: str, outcome: Outcome = Outcome.PASSED) -> Results:
         asked = not wanted or spec.number in wanted or spec.test_id in wanted
         score = spec.max_score if asked and outcome is Outcome.PASSED else spec.max_score * 0
         ended = outcome if asked else Outcome.NOT_RUN
-        made.tests.append(TestResult(spec, f"does {spec.name}", ended, score, is_selected=asked))
+        made.tests.append(
+            TestResult(
+                spec=spec,
+                description=f"does {spec.name}",
+                outcome=ended,
+                score=score,
+                is_selected=asked,
+            )
+        )
     return made
 
 

@@ -40,7 +40,7 @@ def results(*numbers, **changes):
         outcome = Outcome.RAN_NOT_GRADED if spec.is_hidden else Outcome.PASSED
         values = {"outcome": outcome, "message": "", "is_selected": spec.number in numbers}
         values |= changes.get(f"t{spec.test_id.replace('-', '_')}", {})
-        tests.append(TestResult(spec, f"does {spec.name}", **values))
+        tests.append(TestResult(spec=spec, description=f"does {spec.name}", **values))
     return Results(EDITION, 5, tests)
 
 
@@ -87,7 +87,9 @@ HIDDEN_TOO = {
 def test_nobody_is_told_that_a_test_is_like_one_that_was_not_reached():
     made = results("1e", "1f")
     made.tests = [  # as at the start of a run
-        TestResult(t.spec, t.description, is_selected=t.is_selected) if t.spec.number == "1f" else t
+        TestResult(spec=t.spec, description=t.description, is_selected=t.is_selected)
+        if t.spec.number == "1f"
+        else t
         for t in made.tests
     ]
     text = shown(made)

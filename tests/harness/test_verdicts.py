@@ -70,10 +70,10 @@ def test_a_crash_has_its_type_and_for_staff_its_line(tmp_path):
 def test_what_is_for_staff_is_told_to_nobody_else():
     spec = next(spec for spec in EDITION.tests if not spec.is_hidden)
     result = TestResult(
-        spec,
-        "a test",
-        Outcome.FAILED,
-        cause="failed.x",
+        spec=spec,
+        description="a test",
+        outcome=Outcome.FAILED,
+        id="x",
         where="submission/dataset.py:2",
         credit=Fraction(1, 3),
         measured={"accuracy": 0.25},

@@ -144,7 +144,10 @@ class Grader:
         run = self.run(test)
         self._pool.answer = answer
         # All tests pass, or there would be no rows.
-        passed = [TestResult(t, "does", Outcome.PASSED) for t in run.edition.tests]
+        passed = [
+            TestResult(spec=t, description="does", outcome=Outcome.PASSED)
+            for t in run.edition.tests
+        ]
         results = Results(run.edition, SEED, passed)
         case = partial(case_of, run, bind(run.edition.tests, CASES))
         return document.leaderboard(ASSIGNMENT, results, case)
@@ -158,7 +161,7 @@ class Grader:
         """Return how a test ends if the submission's workers answer like this."""
         run = self.run(test, hidden)
         self._pool.answer, self._pool.asked, self._pool.mistake = answer, 0, None
-        result = judge(run, test, TestResult(test.spec, test.description))
+        result = judge(run, test, TestResult(spec=test.spec, description=test.description))
         if self._pool.mistake is not None:
             raise self._pool.mistake
         whole = Results(run.edition, SEED, [result]).as_dict(staff=True)

@@ -285,7 +285,7 @@ def test_an_error_without_a_place_just_before_the_deadline_is_nobodys(grader):
         return answering(None)  # the reference, which is stopped at once
 
     run.pool = SimpleNamespace(run=late)
-    result = judge(run, TESTS[VALUES], TestResult(TESTS[VALUES].spec, ""))
+    result = judge(run, TESTS[VALUES], TestResult(spec=TESTS[VALUES].spec, description=""))
     assert result.outcome is Outcome.NOT_RUN
 
 

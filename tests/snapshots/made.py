@@ -59,7 +59,7 @@ def unwritten(file: str, line: int, function: str, hidden: bool = False) -> dict
         Outcome.FAILED,
         f"{place}: this part is not written yet" if hidden else shown,
         place=f"NotImplementedError {place}",
-        cause="failed.NotImplementedError",
+        id="NotImplementedError",
         is_unwritten=True,
         where=f"submission/{file}:{line}",
     )
@@ -70,7 +70,7 @@ CRASH = failing(
     "submission/dataset.py:57: ValueError: empty range for randrange()",
     place="ValueError submission/dataset.py, in __getitem__",
     detail="Traceback (most recent call last):\n  ...\nValueError: empty range for randrange()",
-    cause="error.ValueError",
+    id="ValueError",
     where="submission/dataset.py:57",
 )
 LIKE_IT = CRASH | {
@@ -83,13 +83,13 @@ COMPARED = failing(
     "  got: 'Khatchig Mouradian. Kh'\n  expected: 'Khat<MASK>Mouradian. Kh<MASK>chig '\n"
     "  likely cause: the masked content is put where it was found",
     detail="seed of the case: 17",
-    cause="failed.arrangement",
+    id="arrangement",
 )
 HIDDEN = failing(
     Outcome.FAILED,
     "some lengths never occur; every length from 4 to the longest allowed should",
     detail="got: 5 to 112\nexpected: 4 to 112\nseed: 17",
-    cause="failed.lengths",
+    id="lengths",
     measured={"shortest": 5.0},
 )
 PARTIAL = HIDDEN | {"message": "3 of 100 answers are right", "score": Decimal("0.50")}
@@ -97,7 +97,6 @@ LACKING = failing(
     Outcome.MISSING_FILE,
     "vanilla.nopretrain.dev.predictions is missing; the command of question 1d writes it",
     missing_file="vanilla.nopretrain.dev.predictions",
-    cause="missing-file",
 )
 HINT = "there is `old/vanilla.nopretrain.test.predictions`: put it next to the folder `submission`"
 ELSEWHERE = LACKING | {
@@ -109,17 +108,16 @@ TIMED_OUT = failing(
     Outcome.TIMED_OUT,
     "your code took longer than 30 seconds of CPU time; it was at submission/attention.py:88",
     detail="exit status 0, signal 9, limit cpu",
-    cause="timed-out.cpu",
+    id="cpu",
 )
 PRINTED = {"output": "".join(f"a line that the code printed, number {n}\n" for n in range(24))}
 NOT_HERE = failing(Outcome.RAN_NOT_GRADED, "this counts once you submit")
-NO_TORCH = failing(Outcome.NOT_RUN, "not run: this Python has no torch", cause="not-run.no-torch")
+NO_TORCH = failing(Outcome.NOT_RUN, "not run: this Python has no torch", id="no-torch")
 REACHED_NOT = failing(Outcome.NOT_RUN, "")
 BROKEN = failing(
     Outcome.GRADER_ERROR,
     "the grader itself failed here; this is not your fault: tell staff",
     detail="Traceback (most recent call last):\n  ...\nKeyError: 'weights'",
-    cause="grader-error",
 )
 
 MIXED = {
@@ -190,17 +188,22 @@ def results(run: str, is_judged: bool) -> Results:
     made = Results(EDITION, 5, [], dict(FACTS), wanted)
     for spec in EDITION.tests:
         result = TestResult(
-            spec, f"does {spec.name}", Outcome.PASSED, spec.max_score, "", wall_s=0.5
+            spec=spec,
+            description=f"does {spec.name}",
+            outcome=Outcome.PASSED,
+            score=spec.max_score,
+            message="",
+            wall_s=0.5,
         )
         asked = not wanted or spec.number in wanted
         if asked:
             result = replace(result, **ends.get(spec.test_id, {}))
         else:
-            result = TestResult(spec, result.description, is_selected=False)
+            result = TestResult(spec=spec, description=result.description, is_selected=False)
         is_by_judge = result.outcome in (Outcome.PASSED, Outcome.FAILED) and not result.place
         if asked and spec.is_hidden and is_by_judge and not is_judged:
             ran = failing(Outcome.RAN_NOT_GRADED, "it ran, and is graded when you submit")
-            result = TestResult(spec, result.description, **ran)
+            result = TestResult(spec=spec, description=result.description, **ran)
         made.tests.append(result)
     if run != "some of everything":
         made.facts |= {"warnings": [], "left": [], "place": "", "layers": [], "missing": []}
