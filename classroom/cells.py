@@ -13,7 +13,7 @@ from __future__ import annotations
 import csv
 import io
 import re
-from collections.abc import Collection, Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from fractions import Fraction
 from pathlib import Path
@@ -128,11 +128,8 @@ def unguarded(text: str) -> str:
 # Reading ------------------------------------------------------------------------------------------
 
 
-def read(path: Path, known: Collection[str]) -> Sheet:
+def read(path: Path) -> Sheet:
     """Read a CSV file whose columns are separated by commas, semicolons or tabs.
-
-    Args:
-        known: names of columns that its first row may have, by which the separator is recognized.
 
     Raises:
         UsageError: if it can't be read, or isn't CSV in UTF-8.
@@ -141,10 +138,10 @@ def read(path: Path, known: Collection[str]) -> Sheet:
         data = path.read_bytes()
     except OSError as error:
         raise UsageError(f"{path} can't be read: {error.strerror}") from None
-    return parse(data, path.name, known)
+    return parse(data, path.name)
 
 
-def parse(data: bytes, name: str, known: Collection[str]) -> Sheet:
+def parse(data: bytes, name: str) -> Sheet:
     """Read the bytes of a CSV file; see `read`."""
     try:
         text = data.decode("utf-8")
@@ -154,24 +151,15 @@ def parse(data: bytes, name: str, known: Collection[str]) -> Sheet:
             f"{name}, line {line}: not valid UTF-8; save it as CSV UTF-8 in your spreadsheet"
         ) from None
     has_bom, text = text.startswith(BOM), text.removeprefix(BOM)
-    names = {same(column) for column in known}
     said = SEPARATOR.match(text)
     text = text[said.end() :] if said else text
-    delimiter = said[1] if said else max(DELIMITERS, key=lambda each: _fit(text, each, names))
+    head = text.lstrip().partition("\n")[0]
+    delimiter = said[1] if said else max(DELIMITERS, key=head.count)
     every = _rows(text, delimiter, name, skipped=1 if said else 0)
     rows = tuple(row for row in every if any(map(str.strip, row.cells)))
     if not rows:
-        raise UsageError(f"{name} is empty; expected the columns {', '.join(known)}")
+        raise UsageError(f"{name} is empty; expected a line with the names of columns, and rows")
     return Sheet(name, delimiter, has_bom, rows)
-
-
-def _fit(text: str, delimiter: str, names: set[str]) -> tuple[int, int]:
-    """Return how well a separator suits the first row: known names, then columns."""
-    try:
-        first = next(csv.reader(io.StringIO(text, newline=""), delimiter=delimiter), [])
-    except csv.Error:
-        return 0, 0
-    return len(names & {same(cell) for cell in first}), len(first)
 
 
 def _rows(text: str, delimiter: str, name: str, skipped: int) -> Iterator[Row]:

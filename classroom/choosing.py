@@ -22,7 +22,7 @@ def chosen(store: Store, file: Path) -> frozenset[str]:
         UsageError: the file can't be read, or a line names nobody on the roll, or two people.
     """
     everybody, _ = people.join(work.coding(store), decisions.aliases(decisions.stored(store)))
-    sheet = cells.read(file, COLUMNS)
+    sheet = cells.read(file)
     head = [same(cell) for cell in sheet.rows[0].cells]
     column = next((name for name in COLUMNS if name in head), "")
     if column:

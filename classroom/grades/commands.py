@@ -115,7 +115,7 @@ def _store(store: Store, path: Path, due: datetime) -> str:
         UsageError: if the file is none of those that are known, or has a mistake.
     """
     name = path.name
-    sheet = cells.read(path, COLUMNS.get(name, written.SCORES))
+    sheet = cells.read(path)
     if name in COLUMNS:
         kind = decisions.DECISIONS[name][0]
         rows = decisions.read_decisions(sheet, due)

@@ -40,6 +40,8 @@ READ_ONLY = re.compile(r"read\s+only")
 EXCUSED_THERE, NOT_ASSIGNED, NO_SCORE = "EX", "N/A", "-"
 IDENTIFIER, GRADE, MAXIMUM = "Identifier", "Grade", "Maximum Grade"  # Moodle's columns
 CHANGEABLE = "Grade can be changed"
+CANVAS_IDS = {"canvas": "ID", "sis": "SIS User ID", "login": "SIS Login ID"}
+MOODLE_IDS = {"moodle": IDENTIFIER} | {kind: FIELDS[kind] for kind in ("email", "sid", "login")}
 
 
 @dataclass(frozen=True)
@@ -144,6 +146,18 @@ class Roster:
         return Fraction(text.replace(",", "."))
 
 
+def _mention(source: str, sheet: Sheet, row: Row, name: str, columns: dict[str, str]) -> Mention:
+    """Return who a row is about.
+
+    Args:
+        columns: the column of each kind of ID.
+    """
+    cells = {kind: sheet.cell(row, column) for kind, column in columns.items()}
+    # Moodle writes `Participant 657737`.
+    cells |= {"moodle": cells["moodle"].rpartition(" ")[2]} if "moodle" in cells else {}
+    return Mention(source, sheet.place(row), name, tuple(i for i in cells.items() if i[1]), row)
+
+
 # Canvas -------------------------------------------------------------------------------------------
 
 
@@ -156,7 +170,7 @@ def read_canvas(path: Path, assignment: str | None) -> Roster:
     Raises:
         UsageError: if the file is something else, or Canvas wouldn't import that assignment.
     """
-    sheet = cells.read(path, STUDENT)
+    sheet = cells.read(path)
     head = sheet.rows[0].cells
     starts = head[:1] == ("Student",) or head[:2] == ("LastName", "FirstName")
     if not starts or "ID" not in head or "Section" not in head:
@@ -177,7 +191,8 @@ def read_canvas(path: Path, assignment: str | None) -> Roster:
         if POINTS in row.cells[0]:
             points = row
         elif not all(POSTING.fullmatch(cell) for cell in row.cells):
-            students.append(_canvas_mention(sheet, row))
+            parts = (sheet.cell(row, column) for column in ("Student", "FirstName", "LastName"))
+            students.append(_mention(CANVAS, sheet, row, " ".join(filter(None, parts)), CANVAS_IDS))
     column = _assignment(sheet, width, points, assignment)
     worth = (points, column) if points else None
     return Roster(CANVAS, sheet, tuple(students), (*range(width), column), column, worth)
@@ -193,17 +208,6 @@ def _as_wide(sheet: Sheet, row: Row) -> Row:
     if any(cell.strip() for cell in row.cells[width:]):
         raise sheet.fault(row, f"{len(row.cells)} cells, but only {width} columns")
     return replace(row, cells=(*row.cells, *[""] * width)[:width])
-
-
-def _canvas_mention(sheet: Sheet, row: Row) -> Mention:
-    name = f"{sheet.cell(row, 'FirstName')} {sheet.cell(row, 'LastName')}".strip()
-    ids = (
-        ("canvas", sheet.cell(row, "ID")),
-        ("sis", sheet.cell(row, "SIS User ID")),
-        ("login", sheet.cell(row, "SIS Login ID")),
-    )
-    name = sheet.cell(row, "Student") or name
-    return Mention(CANVAS, sheet.place(row), name, tuple(i for i in ids if i[1]), row)
 
 
 def _assignment(sheet: Sheet, width: int, points: Row | None, name: str | None) -> int:
@@ -252,18 +256,14 @@ def read_moodle(path: Path) -> Roster:
     Raises:
         UsageError: if the file is something else.
     """
-    sheet = cells.read(path, (IDENTIFIER, GRADE, *FIELDS.values()))
+    sheet = cells.read(path)
     sheet = cells.table(sheet, (IDENTIFIER, GRADE), None)
     sheet = replace(sheet, rows=tuple(_as_wide(sheet, row) for row in sheet.rows))
-    students = tuple(_moodle_mention(sheet, row) for row in sheet.rows[1:])
+    students = tuple(
+        _mention(MOODLE, sheet, row, sheet.cell(row, FIELDS["name"]), MOODLE_IDS)
+        for row in sheet.rows[1:]
+    )
     place = sheet.columns.get(MAXIMUM.lower())
     points = (sheet.rows[1], place) if place is not None and students else None
     everything = tuple(range(len(sheet.rows[0].cells)))
     return Roster(MOODLE, sheet, students, everything, sheet.columns[GRADE.lower()], points)
-
-
-def _moodle_mention(sheet: Sheet, row: Row) -> Mention:
-    ids = [("moodle", sheet.cell(row, IDENTIFIER).rpartition(" ")[2])]
-    ids += [(kind, sheet.cell(row, FIELDS[kind])) for kind in ("email", "sid", "login")]
-    name = sheet.cell(row, FIELDS["name"])
-    return Mention(MOODLE, sheet.place(row), name, tuple(i for i in ids if i[1]), row)

@@ -18,10 +18,6 @@ from grading.errors import UsageError
 from .. import cells, times
 from ..cells import Row, Sheet, decimal, shown
 
-SCORES = (
-    "First Name", "Last Name", "SID", "Email", "Sections", "Total Score", "Max Points", "Status",
-    "Submission ID", "Submission Time", "Lateness (H:M:S)", "View Count", "Submission Count",
-)  # fmt: skip
 NAME = "Name"  # older exports have one column for the name
 QUESTION = re.compile(r"([0-9]+(?:\.[0-9]+)*):? ?(.*?) ?\(([0-9.]+) pts?\)", re.DOTALL)
 # The sheet's number at the beginning of an outline's title: "3(a)", "3a: Copying".

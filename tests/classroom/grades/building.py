@@ -12,7 +12,6 @@ from autograder.description import Course, Dates, Grading, Policies
 from classroom import __main__ as classroom
 from classroom.cells import Number, write
 from classroom.grades.decisions import COLUMNS
-from classroom.grades.written import SCORES
 from classroom.store import Record, Store
 from classroom.submissions import Student as OfRoll
 from classroom.submissions import Submission
@@ -56,6 +55,11 @@ part = "only"
 title = "Copying"
 """
 TESTS = (("1d-0-hidden", 10.0), ("1e-0-basic", 6.0), ("1e-1-hidden", 10.0))
+# The first columns of Gradescope's CSV of scores.
+SCORES = (
+    "First Name", "Last Name", "SID", "Email", "Sections", "Total Score", "Max Points", "Status",
+    "Submission ID", "Submission Time", "Lateness (H:M:S)", "View Count", "Submission Count",
+)  # fmt: skip
 QUESTIONS = ("1: 2(a) Why (4.0 pts)", "2: 3(a) Copying (2.0 pts)")
 WHY = ("agreed by mail", "Grace", "2027-01-20")
 

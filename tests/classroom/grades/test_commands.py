@@ -103,7 +103,7 @@ GRADED = "Ada,Byron,007,ada@x.edu,,5.5,6.0,Graded,51,2027-02-01 10:00:00 -0800,1
 
 def read(*lines: str) -> list[tuple]:
     columns = ("question", "title", "score", "max_score")
-    rows = read_scores(parse("\r\n".join(lines).encode(), "written.csv", SCORES))
+    rows = read_scores(parse("\r\n".join(lines).encode(), "written.csv"))
     return [tuple(row[column] for column in columns) for row in rows]
 
 
@@ -123,7 +123,7 @@ def test_what_is_not_graded_is_a_gap_and_what_is_missing_has_no_points():
         "B,B,2,b@x,,,6.0,Missing,,,,0,0",
         "C,C,3,c@x,,,6.0,,53,,,0,1",
     ]
-    rows = read_scores(parse("\n".join([HEAD, *lines]).encode(), "written.csv", SCORES))
+    rows = read_scores(parse("\n".join([HEAD, *lines]).encode(), "written.csv"))
     assert [row["status"] for row in rows] == ["Ungraded", "", "Ungraded"]
     assert rows[0]["submitted"] == "2027-02-01T18:00:00+00:00"
     assert all(row["score"] is None for row in rows)
