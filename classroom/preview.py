@@ -97,13 +97,11 @@ def write_pages(store: Store, regrade: Regrade, changes: Difference) -> Path:
     folder.mkdir(mode=0o700, parents=True)
     for change, (base, new, _) in zip(changes.changes, regrade.pairs(store), strict=True):
         if change.group and new is not None and not _why(change):
+            key, names = change.submission, store.names(change.submission)
             after = dict(new) | {"results": json.dumps(merged(base, new, regrade.tests))}
             for word, record in (("before", dict(base)), ("after", after)):
-                path = folder / change.submission / f"{word}.html"
-                names, note = (
-                    store.names(change.submission),
-                    f"{change.submission}, {word} {regrade.name}",
-                )
+                note = f"{key}, {word} {regrade.name}"
+                path = folder / key / f"{word}.html"
                 write_result(path, record, names, staff=True, known=known, note=note)
     text = render(
         Path(__file__).with_name("regrade.html.j2"),
