@@ -14,11 +14,10 @@ from __future__ import annotations
 import argparse
 import getpass
 import json
+import sys
 from dataclasses import asdict, replace
 from pathlib import Path
 from sqlite3 import Row
-
-from tqdm import tqdm  # type: ignore[import-untyped]
 
 from autograder.isolation.leftovers import remove_tree
 from grading import printable
@@ -30,7 +29,7 @@ from . import difference, preview, times
 from .arguments import Commands, add_cluster, add_command, add_folder, count, where_of
 from .choosing import chosen
 from .difference import MISSING, OPEN, Regrade
-from .grade import GRADING, Job, Release, add_release, grade_all, release_of, teller
+from .grade import GRADING, Job, Release, add_release, grade_all, progress_bar, release_of, teller
 from .listing import submissions_of
 from .records import Record
 from .store import Store
@@ -93,17 +92,13 @@ def run_regrade(asked: argparse.Namespace) -> int:
     where = where_of(asked)
     if asked.tests and asked.new_files:
         raise UsageError("--new-files needs all tests of the new files: leave out --tests")
-    with (
-        Store.existing(asked.folder, writes=True) as store,
-        tqdm(unit="submission", disable=None) as bar,
-    ):
-        release, say = release_of(asked, store), teller(bar)
-        files = submissions_of(store, say)
+    with Store.existing(asked.folder, writes=True) as store:
+        release = release_of(asked, store)
+        files = submissions_of(store, lambda line: print(line, file=sys.stderr))
         regrade = _begin(store, asked, release)
         jobs = _jobs(store, regrade, release, files)
-        bar.reset(total=len(jobs))
-        grade_all(store, jobs, release, regrade.name, where, say, bar.update)
-        bar.close()
+        with progress_bar(len(jobs)) as bar:
+            grade_all(store, jobs, release, regrade.name, where, teller(bar), bar.update)
         return _show(store, regrade, asked.names)
 
 
