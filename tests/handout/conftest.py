@@ -13,7 +13,14 @@ from tools.handout import build, description, sheet
 
 EDITIONS = pinned.NAMES
 # The sources of the sheet.
-SOURCES = ("assignment.toml", "course.toml", "handout", "solutions/written", "src/submission")
+SOURCES = (
+    "assignment.toml",
+    "course.toml",
+    "handout",
+    "solutions/written",
+    "src/questions",
+    "src/submission",
+)
 
 
 @pytest.fixture
