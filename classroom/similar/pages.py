@@ -155,15 +155,17 @@ class Comparison:
                         if marks[at][0] in ("", "usual") or mark[0] == "exact":
                             marks[at] = mark
         by_character = [("", 0)] * (text.starts[-1] + len(text.lines[-1]))
-        end, before = 0, ("", 0)
+        end, before = 0, ""
         for token, mark in sorted(zip(text.tokens, marks, strict=True), key=lambda m: m[0].start):
-            start = end if mark == before else token.start  # what is between them looks like them
+            is_next = mark[0] == before and token.start - end == 1
+            start = end if is_next else token.start  # a blank looks like what is around it
             by_character[start : token.end] = [mark] * (token.end - start)
-            end, before = token.end, mark
+            end, before = token.end, mark[0]
         for number in sorted(text.own):
-            start, line = text.starts[number - 1], text.lines[number - 1]
-            places = groupby(range(len(line)), key=lambda at: by_character[start + at])
-            yield number, [(*mark, "".join(line[at] for at in run)) for mark, run in places]
+            line, start = text.lines[number - 1], text.starts[number - 1]
+            marked = zip(by_character[start : start + len(line)], line, strict=True)
+            runs = [[*run] for _, run in groupby(marked, key=lambda each: each[0][0])]
+            yield number, [(*min(mark for mark, _ in r), "".join(c for _, c in r)) for r in runs]
 
 
 def _pairs_of(row: Row) -> list[tuple[int, int]]:

@@ -29,7 +29,7 @@ READ_S = 20.0
 MOST_CHARACTERS = 256  # whose embeddings are used; a vocabulary has about a hundred
 SAMPLE = 512  # entries of a product
 FEW_VALUES = 16  # a tensor with no more distinct values is ignored: zeros, ones, a mask
-# Products in a block: what normalizes the input of the first, and of what the second is.
+# Products of two matrices in a block, after the LayerNorm before the first.
 PRODUCTS = (
     ("ln1", "attn.query", "attn.key"),
     ("ln1", "attn.value", "attn.proj"),
@@ -101,20 +101,16 @@ def signature_of(tensors: Tensors) -> Signature:
             for name in tensors:
                 block, is_norm, _ = name.partition(".ln1.weight")
                 for norm, one, two in PRODUCTS if is_norm else ():
-                    if f"{block}.{one}.weight" in tensors:  # a synthesizer has no queries
-                        factors = (tensors[f"{block}.{n}.weight"] for n in (norm, one, two))
-                        products[f"{block} {one}"] = _product(seen, *factors, two == "attn.key")
+                    if f"{block}.{one}.weight" not in tensors:  # a synthesizer has no queries
+                        continue
+                    gain, first, second = (tensors[f"{block}.{n}.weight"] for n in (norm, one, two))
+                    # Keys read what queries read; the other second matrices write.
+                    left = (second * gain @ seen.T).T if two == "attn.key" else seen @ second
+                    products[f"{block} {one}"] = left @ (first * gain @ seen.T)
             samples = np.array([_sample(product) for product in products.values()], np.float32)
     except (KeyError, ValueError):  # other names or shapes
         return "", np.zeros((0, SAMPLE), np.float32)
     return f"{len(seen)} {', '.join(products)}", samples
-
-
-def _product(
-    seen: np.ndarray, norm: np.ndarray, one: np.ndarray, two: np.ndarray, both_read: bool
-) -> np.ndarray:
-    """Return a product of two matrices, seen from the characters' embeddings, shape (V, V)."""
-    return ((two * norm @ seen.T).T if both_read else seen @ two) @ (one * norm @ seen.T)
 
 
 def _directions(embeddings: np.ndarray) -> np.ndarray:
