@@ -155,14 +155,16 @@ class Comparison:
                         if marks[at][0] in ("", "usual") or mark[0] == "exact":
                             marks[at] = mark
         by_character = [("", 0)] * (text.starts[-1] + len(text.lines[-1]))
-        end, before = 0, ""
+        end, before, whole = 0, "", "\n".join(text.lines)
         for token, mark in sorted(zip(text.tokens, marks, strict=True), key=lambda m: m[0].start):
-            is_next = mark[0] == before and token.start - end == 1
-            start = end if is_next else token.start  # a blank looks like what is around it
+            goes_on = mark[0] == before and "\n" not in whole[end : token.start]
+            start = end if goes_on else token.start  # what is between them looks like them
             by_character[start : token.end] = [mark] * (token.end - start)
             end, before = token.end, mark[0]
         for number in sorted(text.own):
             line, start = text.lines[number - 1], text.starts[number - 1]
+            if start > end:  # what follows isn't compared, or is empty
+                break
             marked = zip(by_character[start : start + len(line)], line, strict=True)
             runs = [[*run] for _, run in groupby(marked, key=lambda each: each[0][0])]
             yield number, [(*min(mark for mark, _ in r), "".join(c for _, c in r)) for r in runs]

@@ -100,7 +100,7 @@ class Reading:
         text = Text(file, content, self._known)
         most = MOST_TOKENS - sum(len(text.tokens) for text in entry.texts)
         if text.is_cut or len(text.tokens) > most:
-            self._leave_out(entry, file, f"a part of it; the limit is {MOST_TOKENS} tokens")
+            self._leave_out(entry, f"a part of {file}", f"more than {MOST_TOKENS} words and signs")
             del text.tokens[most:]
         if text.tokens:
             entry.add(text, self._known)

@@ -9,7 +9,7 @@ HEADS = 4
 
 
 def _blocks(state: State) -> list[str]:
-    return sorted({".".join(name.split(".")[:2]) for name in state if name.startswith("blocks.")})
+    return [name.removesuffix(".ln1.weight") for name in state if name.endswith(".ln1.weight")]
 
 
 def hidden_units(state: State) -> State:
@@ -24,95 +24,68 @@ def hidden_units(state: State) -> State:
 
 def heads(state: State) -> State:
     """Permute the heads, and multiply what each makes by an invertible matrix."""
-    for block in _blocks(state):
-        attn = f"{block}.attn"
-        size = len(state[f"{attn}.value.bias"]) // HEADS
-        order = (torch.randperm(HEADS)[:, None] * size + torch.arange(size)).flatten()
-        for name in ("query", "key", "value"):
+    width = state["tok_emb.weight"].shape[1]
+    size = width // HEADS
+    for attn in (f"{block}.attn" for block in _blocks(state)):
+        order, mixed = torch.randperm(HEADS), []
+        for _ in range(2):
+            inner = torch.randn(HEADS, size, size) / size**0.5 + torch.eye(size)
+            mixed.append(torch.block_diag(*inner).view(HEADS, -1)[order].view(width, width))
+        a, b = mixed
+        for name, by in (("query", a), ("key", torch.linalg.inv(a).T), ("value", b)):
             for kind in ("weight", "bias"):
-                state[f"{attn}.{name}.{kind}"] = state[f"{attn}.{name}.{kind}"][order]
-        state[f"{attn}.proj.weight"] = state[f"{attn}.proj.weight"][:, order]
-        for head in range(HEADS):
-            rows = slice(head * size, (head + 1) * size)
-            for one, two in (("query", "key"), ("value", "proj")):
-                by = torch.randn(size, size) / size**0.5 + torch.eye(size)
-                back = torch.linalg.inv(by)
-                for kind in ("weight", "bias"):
-                    part = state[f"{attn}.{one}.{kind}"]
-                    part[rows] = by @ part[rows]
-                if two == "proj":
-                    state[f"{attn}.proj.weight"][:, rows] @= back
-                else:
-                    for kind in ("weight", "bias"):
-                        part = state[f"{attn}.key.{kind}"]
-                        part[rows] = back.T @ part[rows]
+                state[f"{attn}.{name}.{kind}"] = by @ state[f"{attn}.{name}.{kind}"]
+        state[f"{attn}.proj.weight"] = state[f"{attn}.proj.weight"] @ torch.linalg.inv(b)
     return state
 
 
-def norms(state: State) -> State:
+def norms(state: State, scale: Callable[[torch.Tensor], torch.Tensor] | None = None) -> State:
     """Move each channel's scale, and the shift, between a LayerNorm and what reads it."""
     readers = {"ln_f": ["head"]}
     for block in _blocks(state):
         readers[f"{block}.ln1"] = [f"{block}.attn.{n}" for n in ("query", "key", "value")]
         readers[f"{block}.ln2"] = [f"{block}.mlp.0"]
     for norm, layers in readers.items():
-        by = torch.exp(torch.randn(len(state[f"{norm}.weight"])))
+        gain, shift = state[f"{norm}.weight"], state[f"{norm}.bias"]
+        by = scale(gain) if scale else torch.exp(torch.randn_like(gain))
         for layer in layers:
-            if f"{layer}.bias" in state:  # the head has none, so that ln_f's bias stays
-                shift = state[f"{layer}.weight"] @ state[f"{norm}.bias"]
-                state[f"{layer}.bias"] = state[f"{layer}.bias"] + shift
+            if norm != "ln_f":  # the head has no bias, so that ln_f's stays
+                state[f"{layer}.bias"] = state[f"{layer}.bias"] + state[f"{layer}.weight"] @ shift
             state[f"{layer}.weight"] = state[f"{layer}.weight"] / by
-        has_bias = f"{layers[0]}.bias" in state
-        state[f"{norm}.bias"] = state[f"{norm}.bias"] * (0 if has_bias else by)
-        state[f"{norm}.weight"] = state[f"{norm}.weight"] * by
+        state[f"{norm}.weight"] = gain * by
+        state[f"{norm}.bias"] = shift * by * (norm == "ln_f")
     return state
 
 
 def channels(state: State) -> State:
     """Permute the channels, multiply them by 3, and add the same vector to all embeddings."""
     width = state["tok_emb.weight"].shape[1]
-    return _turned(state, torch.eye(width)[torch.randperm(width)] * 3)
+    return _turned(state, torch.eye(width)[torch.randperm(width)])
 
 
 def everything(state: State) -> State:
     """Rotate the channels as well, in any direction that a LayerNorm doesn't notice."""
-    rounded = {name: tensor.float() for name, tensor in hidden_units(state).items()}
-    state = norms(heads(rounded))
-    for norm in [n.removesuffix(".weight") for n in state if ".ln" in n and "weight" in n]:
-        by = state[f"{norm}.weight"].clone()
-        block = norm.rpartition(".")[0]
-        names = ("attn.query", "attn.key", "attn.value") if norm.endswith("1") else ("mlp.0",)
-        for name in names:
-            state[f"{block}.{name}.weight"] = state[f"{block}.{name}.weight"] * by
-        state[f"{norm}.weight"] = torch.ones_like(by)
-    state["head.weight"] = state["head.weight"] * state["ln_f.weight"]
-    state["ln_f.bias"] = state["ln_f.bias"] / state["ln_f.weight"]
-    state["ln_f.weight"] = torch.ones_like(state["ln_f.weight"])
+    state = {name: tensor.float() for name, tensor in hidden_units(state).items()}
+    state = norms(heads(norms(state)), lambda gain: 1 / gain)
     width = state["tok_emb.weight"].shape[1]
-    ones = torch.full((width, 1), width**-0.5)
-    basis = torch.linalg.qr(torch.cat([ones, torch.randn(width, width - 1)], 1)).Q
+    basis = torch.linalg.qr(torch.cat([torch.ones(width, 1), torch.randn(width, width - 1)], 1)).Q
     inner = torch.linalg.qr(torch.randn(width - 1, width - 1)).Q
-    turn = basis @ torch.block_diag(torch.ones(1, 1), inner) @ basis.T
-    return {name: tensor.half() for name, tensor in _turned(state, turn).items()}
+    turned = _turned(state, basis @ torch.block_diag(torch.ones(1, 1), inner) @ basis.T)
+    return {name: tensor.half() for name, tensor in turned.items()}
 
 
 def _turned(state: State, turn: torch.Tensor) -> State:
-    """Multiply the channels by a matrix: a rotation or permutation, times a number."""
-    pure = turn / torch.linalg.matrix_norm(turn, 2)  # what normalized channels are multiplied by
+    """Multiply the channels by a rotation or permutation, and by 3; the head undoes it."""
+    shift = torch.randn(len(turn))
     for name, tensor in state.items():
         if name.endswith(("proj.weight", "mlp.2.weight", "proj.bias", "mlp.2.bias")):
-            state[name] = turn @ tensor
+            state[name] = 3 * turn @ tensor
         elif name in ("tok_emb.weight", "pos_emb"):
+            state[name] = 3 * tensor @ turn.T + (shift if name == "pos_emb" else -shift)
+        elif name.endswith("weight") and tensor.ndim == 2:  # what reads them
             state[name] = tensor @ turn.T
-        elif name.endswith(("query.weight", "key.weight", "value.weight", "mlp.0.weight")):
-            state[name] = tensor @ pure.T
-        elif name == "head.weight":
-            state[name] = tensor @ pure.T
-        elif ".ln" in name or name.startswith("ln_f"):
-            state[name] = pure @ tensor
-    shift = torch.randn(turn.shape[0])
-    state["tok_emb.weight"] = state["tok_emb.weight"] + shift
-    state["pos_emb"] = state["pos_emb"] - shift
+        elif "ln" in name:
+            state[name] = turn @ tensor
     return state
 
 
@@ -128,5 +101,5 @@ DISGUISES: dict[str, Callable[[State], State]] = {
 def disguised(state: State, kind: str, seed: int) -> State:
     """Return a copy of a model's state that computes the same."""
     torch.manual_seed(seed)
-    copy = {name: tensor.clone() for name, tensor in state.items()}
-    return DISGUISES[kind]({name: tensor for name, tensor in copy.items() if "mask" not in name})
+    copy = {name: tensor.clone() for name, tensor in state.items() if "mask" not in name}
+    return DISGUISES[kind](copy)

@@ -145,7 +145,7 @@ def test_a_page_shows_both_texts_and_what_they_share(made):
     section = "Code of the class, with names"
     page = made.page(section, made.rows(section).index({"13-nasty", "14-nasty"}))
     assert "<script" not in page and "\u202e" not in page
-    assert page.count("&lt;/script&gt;&lt;script&gt;alert(1)&lt;/script&gt; [U+202E]") >= 4
+    assert page.count("script&gt;&lt;script&gt;alert(1)&lt;/script&gt; [U+202E]") >= 4
     assert page.count('<mark class="exact">') > 20 and "<sub>2</sub>" in page
     copied = made.page(section, made.rows(section).index({"00", "10-of-00"}))
     assert "NotImplementedError" not in copied  # code that nobody changed
@@ -237,27 +237,34 @@ def test_what_somebody_wrote_is_between_the_markers_or_not_the_starters():
     assert {"mine", "#nor", "y", "#it"} <= {token.text for token in text.tokens}
 
 
-@pytest.mark.parametrize(
-    "line",
-    ['\\"""\n', '"\\', "'''\\\"", "r'", "1e", "# a\n", "x = (\n", "### START CODE HERE ###\n"],
-)
-def test_no_file_takes_long_or_much_memory(line):
-    """Each file of 1 MB is read within seconds and 400 MB; lines `\\\"""` once took minutes."""
+def test_no_file_takes_long_or_much_memory():
+    """Files of 1 MB are read within seconds and 400 MB; lines `\\\"""` once took minutes."""
+    lines = [
+        '\\"""\n',
+        '"\\',
+        "'''\\\"",
+        "r'",
+        "1e",
+        "# a\n",
+        "x = (\n",
+        "### START CODE HERE ###\n",
+    ]
     program = (
-        "import resource, sys\n"
+        "import resource\n"
         "from classroom.similar.ranking import Entry\n"
         "from classroom.similar.texts import Known, Text\n"
-        "known, entry = Known(), Entry('a')\n"
+        "known = Known()\n"
         "before = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss\n"
-        "entry.add(Text('a.py', sys.argv[1] * ((1 << 20) // len(sys.argv[1])), known), known)\n"
+        f"for line in {lines!r}:\n"
+        "    Entry('a').add(Text('a.py', line * ((1 << 20) // len(line)), known), known)\n"
         "print(resource.getrusage(resource.RUSAGE_SELF).ru_maxrss - before)\n"
     )
     done = subprocess.run(
-        [sys.executable, "-c", program, line],
+        [sys.executable, "-c", program],
         env={"PYTHONPATH": f"{paths.SRC}:{paths.ROOT}"},
         capture_output=True,
         encoding="utf-8",
-        preexec_fn=lambda: resource.setrlimit(resource.RLIMIT_CPU, (30, 30)),
+        preexec_fn=lambda: resource.setrlimit(resource.RLIMIT_CPU, (60, 60)),
     )
     assert done.returncode == 0, done.stderr
     assert int(done.stdout) < 400_000  # KiB
