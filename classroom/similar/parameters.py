@@ -50,7 +50,8 @@ class Reader:
         work.chmod(0o711)
         self._work, self.folder = work, work / "staged"
         (self.folder / "submission").mkdir(parents=True)
-        self.folder.chmod(0o755)
+        for folder in (self.folder, self.folder / "submission"):  # workers have other users
+            folder.chmod(0o755)
         complete(self.folder, Provided(packages=("pretraining",)))
         self._pool = confined_pool(0)
         self.close = self._pool.close

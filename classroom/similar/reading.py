@@ -120,6 +120,7 @@ class Reading:
             return
         path = self._reader.folder / NAME
         path.write_bytes(content)
+        path.chmod(0o644)
         try:
             tensors = self._reader.read(NAME)
         except parameters.Unreadable as error:
