@@ -16,7 +16,7 @@ TABLES = (
     "docs/architecture.md",
     "docs/grading-a-class.md",
 )
-TOPS = "autograder|src|solutions|tools|tests|docs|handout|benchmarks"
+TOPS = "autograder|classroom|src|solutions|tools|tests|docs|handout|benchmarks"
 PATH = re.compile(rf"\b(?:{TOPS})(?:/[\w.-]+)+\.\w+")
 MADE = ("solutions/data/", "src/data/", "src/edition.json", "build/", "dist/")
 

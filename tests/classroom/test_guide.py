@@ -1,0 +1,108 @@
+"""docs/grading-a-class.md: each command runs as written there, with a small class and question."""
+
+import csv
+import os
+import re
+import shlex
+import sqlite3
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from tests.classroom.tiny import BODIES, hand_in, needs_root
+from tests.follow import commands_of
+from tests.project import ROOT
+
+GUIDE = ROOT / "docs" / "grading-a-class.md"
+DOCUMENT = GUIDE.read_text(encoding="utf-8")
+COMMANDS = commands_of(DOCUMENT)
+ENTRY = """submission_{number}:
+  :submitters:
+  - :name: {name}
+    :email: {name}@example.edu
+  :created_at: 2026-11-02 15:48:00 -08:00
+"""
+FILES = {
+    "written.csv": "First Name,Last Name,Email,Total Score,Max Points,Status\n"
+    "A,B,ada@example.edu,3,4,Graded\nC,D,bob@example.edu,2,4,Graded\n",
+    "overrides.csv": "student,question,points,reason,author,date\n",
+    "extensions.csv": "student,due,reason,author,date\n"
+    "ada@example.edu,2099-02-03 23:59 -0800,ill,Kim,2026-11-01\n",
+}
+
+
+@pytest.fixture(scope="module")
+def followed(tmp_path_factory, course, release, temporary):
+    """Run all commands in order; return (exit code, output) of each, and the home folder."""
+    home, answers = tmp_path_factory.mktemp("home"), {}
+    environment = os.environ | {"HOME": str(home), "TMPDIR": str(temporary)}
+    for name, text in FILES.items():
+        (home / name).write_text(text, encoding="utf-8")
+    hand_in(home / "earlier-years" / "2025", BODIES["slow"])
+    for command in COMMANDS:
+        program, *words = shlex.split(command.replace("~", str(home)))
+        if program == "make":
+            continue  # `release` has the same files
+        if program == "sqlite3":
+            with sqlite3.connect(words[-2]) as database:
+                answers[command] = 0, str(database.execute(words[-1]).fetchall())
+            continue
+        if words[2] in ("grade", "regrade"):
+            words += ["--edition", "tiny", "--slots", "2"]
+        if words[2] == "grade":
+            _hand_in(home / "practice")
+        words = [str(home / word) if word in FILES else word for word in words]
+        ran = subprocess.run(
+            [sys.executable, *words],
+            cwd=course if words[1] == "classroom" else ROOT,
+            env=environment,
+            capture_output=True,
+            encoding="utf-8",
+            check=False,
+            timeout=240,
+        )
+        answers[command] = ran.returncode, ran.stdout + ran.stderr
+    return answers, home
+
+
+def _hand_in(practice: Path) -> None:
+    """Put two submissions in place of the forty."""
+    (practice / "assignment_4711_export.zip").unlink()
+    export = practice / "assignment_4711_export.zip"
+    for number, (name, body) in enumerate((("ada", "right"), ("bob", "wrong")), 1):
+        hand_in(export / f"submission_{number}", BODIES[body])
+        with open(export / "submission_metadata.yml", "a", encoding="utf-8") as file:
+            file.write(ENTRY.format(number=number, name=name))
+
+
+@needs_root
+def test_every_command_ends_well(followed):
+    answers, _ = followed
+    assert len(answers) == len(COMMANDS) - 1 > 15
+    for command, (code, output) in answers.items():
+        assert code == 0, f"{command}\n{output}"
+
+
+@needs_root
+def test_the_commands_lead_to_grades_and_a_report(followed):
+    answers, home = followed
+    shown, *_ = re.findall(r"^```text\n(.*?)^```", DOCUMENT, re.MULTILINE | re.DOTALL)
+    listed = next(output for command, (_, output) in answers.items() if " list " in command)
+    assert [line for line in shown.splitlines() if line not in listed.splitlines()] == []
+    said = [output for command, (_, output) in answers.items() if command.startswith("sqlite3")]
+    assert len(said) == 3
+    assert "('ada', None, '4.00', '8.00', 'graded'), ('bob'," in said[0]
+    assert "1a-1-hidden" in said[1] and "submission_2" in said[2]
+    with open(home / "class" / "grades" / "grades.csv", encoding="utf-8", newline="") as file:
+        assert len([*csv.reader(file)]) >= 2
+    assert "submission_1 removed" in "".join(output for _, output in answers.values())
+
+
+def test_the_guide_is_short_and_its_pictures_exist_and_are_small():
+    assert len(DOCUMENT.split()) <= 2_200
+    pictures = re.findall(r"!\[.*?\]\((.*?)\)", DOCUMENT)
+    assert pictures
+    for picture in pictures:
+        assert (GUIDE.parent / picture).stat().st_size < 100_000
