@@ -82,7 +82,8 @@ def test_every_command_ends_well(followed):
     answers, _ = followed
     assert len(answers) == len(COMMANDS) - 1 > 15
     for command, (code, output) in answers.items():
-        assert code == 0, f"{command}\n{output}"
+        left = " forget " in command  # grades/, which is the instructor's
+        assert code == left and ("grades.csv names the student" in output) == left, output
 
 
 @needs_root
