@@ -24,7 +24,6 @@ from grading.edition import Assignment, TestSpec, load_assignment  # isort: skip
 from grading.cases import BoundTest, Run, bind  # isort: skip
 from grading.pool import LocalPool  # isort: skip
 from grading.pool import Pool  # isort: skip
-from tools.classroom.remembered import Remembered, RememberingPool  # isort: skip
 from grading.results import TestResult  # isort: skip
 from grading.runner import judge  # isort: skip
 from grading.staging import Staged, stage  # isort: skip
@@ -33,6 +32,7 @@ from autograder.judging import Judging, course_runner, stage_reference  # isort:
 from questions.course import Course  # isort: skip
 from questions.provided import CourseData  # isort: skip
 from tests import pinned  # isort: skip
+from tests.remembered import RememberingPool  # isort: skip
 
 
 class Bench:
@@ -58,10 +58,8 @@ class Bench:
         judging = self._runner.judging
         assert isinstance(judging, Judging)
         if remembered is not None:
-            release = judging.judged_by(self._assignment, Course().provided)
-            kept = Remembered(remembered, Course(), release)
-            pool = RememberingPool(pool, kept)
-            judging.remember = kept.finding
+            pool = RememberingPool(pool, remembered, Course().seeded_probes)
+            judging.remember = pool.finding
         self.pool: Pool = pool
         self.hidden, self.judges = judging.hidden, judging.judges
         self.tests = bind(self._every_test(), Course().cases())

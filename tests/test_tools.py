@@ -18,7 +18,6 @@ COMMANDS = {
     # name: (required arguments, its options for editions and recipes, whether it needs data)
     "apt": ((), (), False),
     "autograder": ((), ("--edition", "--recipe"), True),
-    "classroom": (("grade", "no/such", "--into=new"), ("--edition",), False),
     "compare": ((), ("--recipe",), True),
     "demo": ((), ("--recipe",), True),
     "dist": ((), (), False),
