@@ -105,6 +105,7 @@ def test_the_zip_holds_what_gradescope_wants_and_hashes_of_everything(release):
     manifest = json.loads(files.pop("manifest.json"))
     assert manifest == {name: hashlib.sha256(text).hexdigest() for name, text in files.items()}
     assert {"solutions/hidden/training.py", "solutions/data/birth_test.tsv"} <= files.keys()
+    assert not [name for name in files if name.startswith(("classroom/", "tools/", "tests/"))]
     for script in ("setup.sh", "run_autograder"):
         assert b"@" + b"EDITION@" not in files[script] and b"\r" not in files[script]
 

@@ -39,5 +39,5 @@ def students_copy(tree: Path, target: Path) -> Path:
             shutil.copy2(path, copied)
     (target / EDITION).write_bytes(edition_file(tree, "xcs224n"))
     (target / "pyproject.toml").write_text(project(tree), encoding="utf-8")
-    assert not (target / "autograder").exists() and not (target / "solutions").exists()
+    assert not {"autograder", "classroom", "solutions"} & {path.name for path in target.iterdir()}
     return target
