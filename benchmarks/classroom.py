@@ -21,8 +21,9 @@ import time
 from dataclasses import dataclass
 from pathlib import Path
 
+from dask.system import CPU_COUNT
+
 from benchmarks.grading import ROOT, measure
-from classroom import cluster
 from classroom.exports import read_export
 from grading.errors import SubmissionError
 from tests.classroom.make_class import make_class
@@ -111,7 +112,7 @@ def main() -> None:
     parser.add_argument(
         "--slots",
         type=int,
-        default=len(cluster.cores()),
+        default=CPU_COUNT,
         metavar="N",
         help="how many submissions to grade at once; default: one per core",
     )

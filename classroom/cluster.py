@@ -28,6 +28,7 @@ from typing import Any, TypeVar
 import cloudpickle
 import dask
 import yaml
+from dask.system import CPU_COUNT  # those that this process may use
 from distributed import CancelledError, Client, Future, LocalCluster, Security, wait
 from distributed.client import FutureCancelledError, FuturesCancelledError
 from distributed.scheduler import KilledWorker
@@ -135,7 +136,7 @@ class Cluster:
     def _connect(self) -> None:
         if self._where.scheduler is None:
             certificates: Security = Security.temporary()
-            address: Any = _local(certificates, self._where.slots or len(cores()))
+            address: Any = _local(certificates, self._where.slots or CPU_COUNT)
             self._stack.callback(_quietly, address.close)
         else:
             address = self._where.scheduler
@@ -323,13 +324,6 @@ def _local(certificates: Security, slots: int) -> LocalCluster:
                 silence_logs=logging.CRITICAL,  # what we interrupt would be a warning
             ),
         )
-
-
-def cores() -> list[int]:
-    """Return the cores that this process may use."""
-    if hasattr(os, "sched_getaffinity"):
-        return sorted(os.sched_getaffinity(0))
-    return list(range(os.cpu_count() or 1))
 
 
 def security(certificates: Path) -> Security:

@@ -33,6 +33,7 @@ from grading.verdicts import ExitCode, Outcome
 from . import times
 from .arguments import (
     CONTINUE,
+    MOST_SLOTS,
     Commands,
     Where,
     add_cluster,
@@ -60,10 +61,11 @@ SAME_INPUTS = (
 FAULT = "staff fault"
 IS_PREVIEW = "these results are a preview, and don't count"
 # Outcomes that another submission on the same machine may have caused.
-LIMITS = {
-    outcome.value
-    for outcome in (Outcome.TIMED_OUT, Outcome.OUT_OF_MEMORY, Outcome.KILLED, Outcome.NOT_RUN)
-}
+KILLED = (Outcome.KILLED.value,)
+LIMITS = (*KILLED, Outcome.TIMED_OUT.value, Outcome.OUT_OF_MEMORY.value, Outcome.NOT_RUN.value)
+# How many are graded at once, and after which outcomes tests run again. Whatever killed a test may
+# also have been somebody on the machine, and may come twice.
+ROUNDS = ((MOST_SLOTS, LIMITS), (1, KILLED), (1, KILLED), (1, ()))
 EDITION_OF = re.compile(rb"--edition (\S+)")  # in run_autograder
 
 
@@ -150,7 +152,8 @@ def grade_all(
     """Grade submissions that have no record of this release and kind yet, or another upload's.
 
     Records of staff faults are replaced. Those of the kind "grade" count when they are kept.
-    Tests that ended in a limit run again when nothing else does, and that result is kept.
+    Tests that ended in a limit run again when nothing else does, and that result is kept; those
+    that were killed run again twice more.
 
     Args:
         store: opened for writing.
@@ -170,18 +173,17 @@ def grade_all(
 
     name = f"grader-{release.id}{'' if run.counts else f'-{PREVIEW}'}"
     with Cluster(where, name, release.content, run.counts, say) as cluster:
-        for job, answer in cluster.run(run.tasks(todo)):
-            run.take(job, answer)
-        again = list(run.again.values())
-        for job, answer in cluster.run(run.tasks(again), most=1):
-            run.take_again(job, answer)
+        for most, limits in ROUNDS:
+            for job, answer in cluster.run(run.tasks(todo), most):
+                run.take(job, answer, limits)
+            todo, run.again = run.again, []
 
 
 class _Run:
     """One run over some submissions.
 
     Attributes:
-        again: what has to run again alone, by submission; the first answer is in `_first`.
+        again: what has to run again alone; the answer so far is in `_first`.
     """
 
     def __init__(
@@ -190,7 +192,7 @@ class _Run:
         self._store, self._release, self._kind = store, release, kind
         self._say, self._done = say, done
         self.counts = kind != PREVIEW
-        self.again: dict[str, Job] = {}
+        self.again: list[Job] = []
         self._first: dict[str, Answer] = {}
         self._digests: dict[str, str] = {}
 
@@ -219,22 +221,20 @@ class _Run:
             }
             yield job, upload, request
 
-    def take(self, job: Job, answer: Answer) -> None:
-        """Keep an answer, unless some tests have to run again."""
-        again = () if "lost" in answer or answer["refused"] else limited(answer["results"], job)
-        if again:
-            self._first[job.submission.id] = answer
-            self.again[job.submission.id] = Job(job.submission, job.seed, again)
-        else:
+    def take(self, job: Job, answer: Answer, limits: Collection[str]) -> None:
+        """Keep an answer, unless some of its tests have to run again, because of these outcomes."""
+        first = self._first.pop(job.submission.id, None)
+        if "lost" in answer or answer["refused"]:
             self._keep(job, answer)
-
-    def take_again(self, job: Job, answer: Answer) -> None:
-        """Keep an answer in which some tests ran alone, with the other tests of the first one."""
-        if "lost" not in answer:
-            first = self._first[job.submission.id]
+            return
+        if first is not None:
             results = merged(first["results"], answer["results"], job.tests)
             answer = answer | {"results": results, "took_s": first["took_s"] + answer["took_s"]}
-        self._keep(job, answer)
+        if again := limited(answer["results"], job, limits):
+            self._first[job.submission.id] = answer
+            self.again.append(Job(job.submission, job.seed, again))
+        else:
+            self._keep(job, answer)
 
     def _keep(self, job: Job, answer: Answer) -> None:
         key, outcome = job.submission.id, "graded"
@@ -272,12 +272,12 @@ class _Run:
         self._store.count(record)
 
 
-def limited(results: dict[str, Any], job: Job) -> tuple[str, ...]:
-    """Return the ids of tests that ended in a limit, of those that the job asked for."""
+def limited(results: dict[str, Any], job: Job, limits: Collection[str]) -> tuple[str, ...]:
+    """Return the ids of tests with these outcomes, of those that the job asked for."""
     return tuple(
         test["test_id"]
         for test in results["tests"]
-        if test["outcome"] in LIMITS
+        if test["outcome"] in limits
         and (not job.tests or any(in_scope(word, test["test_id"]) for word in job.tests))
     )
 

@@ -212,6 +212,16 @@ def test_tests_that_ended_in_a_limit_run_again_alone_and_the_second_result_count
     assert three.store.counted(second)["score"] == "8.00"
 
 
+def test_a_test_that_was_killed_has_four_runs(workers, three):
+    first, second = three.ids[:2]
+    workers.answers[first] = [answer(a="killed")] * 3
+    workers.answers[second] = [answer(a="killed")] * 9
+    three()
+    assert [three.store.counted(key)["score"] for key in (first, second)] == ["12.00", "8.00"]
+    asked = [request[:2] for request in workers.requests[3:]]
+    assert asked == [(first, ("1a-0-basic",)), (second, ("1a-0-basic",))] * 3
+
+
 def test_a_staff_fault_is_never_a_zero_and_is_tried_again(workers, three):
     workers.answers[three.ids[0]] = [{"lost": "no space\ndetails"}]
     workers.answers[three.ids[1]] = [answer(b="timed out"), {"lost": "it was killed twice"}]
