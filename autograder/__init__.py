@@ -23,11 +23,11 @@ What is not guaranteed:
   something about them. Code written for this purpose can choose among a dozen outcomes, 70 types
   of exceptions, the functions of a file and some seconds of time: ten to fifteen bits per hidden
   test and run. A limit on hidden feedback (`hidden_feedback_a_day`) bounds how often. On
-  Gradescope, inputs are drawn again for each submission, so what one submission reveals is of no
-  use to the next. All submissions of a class that one release grades get the same inputs.
+  Gradescope and in a class, inputs are drawn again for each submission, so what one reveals is of
+  no use to the next, unless a class is graded with `--same-inputs`.
 - Two submissions that are graded on one machine at the same time can tell each other something, if
-  they were written for it: in a class with several slots, where both have the same inputs, one
-  could pass on answers. The filter of system calls refuses or ignores whatever one process can set
+  they were written for it: in a class with several slots and `--same-inputs`, one could pass on
+  answers. The filter of system calls refuses or ignores whatever one process can set
   and another one ask for, such as locks, leases and notices (`isolation/system_calls.py`). But how
   much of the machine is used can't be hidden: the next process id, and the numbers of processes, of
   free pages of memory, of free blocks and files of a disk, and of a process's CPU seconds; whether
