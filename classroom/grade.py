@@ -366,12 +366,12 @@ def release_of(asked: argparse.Namespace, store: Store) -> Release:
     """Read the release that was named in a command.
 
     Raises:
-        UsageError: there is none, or it is for another edition.
+        UsageError: there is none, it is for another edition, or there is no such edition.
     """
-    edition = asked.edition or store.setting("edition")
     path = asked.release
     if path is None:
-        edition = edition or load_assignment(paths.ROOT).edition(None).name
+        chosen = asked.edition or store.setting("edition")
+        edition = load_assignment(paths.ROOT).edition(chosen).name
         path = paths.ROOT / "dist" / f"autograder-{edition}.zip"
     release = Release.read(path)
     if asked.edition not in (None, release.edition):

@@ -121,6 +121,7 @@ def test_a_worker_that_can_not_grade_is_named_with_the_reason(graded, release, t
         (("--scheduler", "tls://127.0.0.1:1"), "needs --certificates"),
         (("--scheduler", "tls://h:1", "--slots", "2"), "leave it out"),
         (("--slots", "0"), "from 1 to 512"),
+        (("--edition", "nope"), "no edition 'nope' in assignment.toml; there are: cs224n"),
         (("--release", "nowhere.zip"), "`make autograder` builds it"),
         (("--release", __file__), "is not a packed autograder"),
     ],
