@@ -29,6 +29,7 @@ ELSEWHERE = "The download and all other copies are left alone: delete them yours
 PAGES = {"report": "report", "similar": "similar", "regrades": "regrade"}  # and who writes them
 # Of a folder of the earlier form: what is in class.db now, or can be written again.
 IMPORTED = ("records", "roll.json", "pseudonyms.json", "report-anonymous", *PAGES)
+MOST_KEYS = 10  # in a message
 # Columns that say about whom a row is.
 NAMING = {
     "decisions": "student, iif(kind = 'same_as', value, '')",
@@ -177,8 +178,9 @@ def _meant(mentions: list[_Mention], words: list[str]) -> list[_Mention]:
         if not person:
             likely += [one for one in mentions if any(text in plain(t) for t in _texts([one]))]
         if any(one not in person for one in likely):
-            keys = ", ".join(sorted({min(_texts([one]), key=_is_no_address) for one in likely}))
-            raise UsageError(f"{word!r:.200} may mean any of {keys}: use one of these")
+            keys = sorted({min(_texts([one]), key=_is_no_address) for one in likely})
+            shown = ", ".join(keys[:MOST_KEYS]) + ", ..." * (len(keys) > MOST_KEYS)
+            raise UsageError(f"{word!r:.200} may mean any of {shown}: use one of these")
         everybody.append(person)
     if any(person != everybody[0] for person in everybody):
         raise UsageError(f"{shlex.join(words)} don't mean the same student: use only one of them")
