@@ -245,7 +245,7 @@ class GradedTestCase:
             self.used = self.used or maker.used
 
     def finding(self, about: Any, code: tuple[str, ...], find: Callable[[], Any]) -> Any:
-        """Return what `find` returns, plain data; when a class is graded, it is called only once.
+        """Return what `find` returns, plain data, now or for an equal earlier submission.
 
         Args:
             about: everything on which it depends besides `code`, the data set and the machine.
@@ -433,7 +433,7 @@ class QuestionSet:
         provided: what every submission gets from the grader.
         seeded_probes: probes that judges run on the reference without any data of a student:
             only with what was drawn from the seed, for shapes that the assignment allows. Their
-            answers are remembered while a class is graded.
+            answers may be kept from one submission to the next.
     """
 
     package = "questions"
