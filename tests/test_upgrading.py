@@ -1,0 +1,127 @@
+"""docs/upgrading.md: a course with a question and a sentence of its own takes a new version."""
+
+import os
+import subprocess
+from pathlib import Path
+
+import pytest
+
+from autograder.description import load_assignment
+from tests import follow
+from tests.project import ROOT, make
+from tests.test_add_a_question import project
+from tools import question, starter, world
+
+DOCUMENT = (ROOT / "docs" / "upgrading.md").read_text(encoding="utf-8")
+TEXT = "handout/topics/consider_accuracy.tex.j2"
+LEFT_OUT = "make test-quick"  # tests themselves are run by this suite
+ENDS = {"git merge upstream/main": 1, "make check": 2}  # dist/ has to be made again
+# What git doesn't know of, and is the course's.
+KEPT = {"solutions/data/grading_secret": b"secret\n", "dist/notes.txt": b"mine\n"}
+pytestmark = [pytest.mark.long, pytest.mark.requires_tool("make"), pytest.mark.requires_tool("git")]
+
+
+def git(tree: Path, *words: str) -> str:
+    ran = subprocess.run(
+        ["git", *words], cwd=tree, capture_output=True, encoding="utf-8", check=True
+    )
+    return ran.stdout
+
+
+@pytest.fixture(scope="module", autouse=True)
+def own_git():
+    """Keep git's settings of this computer out."""
+    with pytest.MonkeyPatch.context() as patch:
+        for key in [key for key in os.environ if key.startswith("GIT_")]:
+            patch.delenv(key)
+        patch.setenv("GIT_CONFIG_GLOBAL", os.devnull)
+        patch.setenv("GIT_CONFIG_NOSYSTEM", "1")
+        for who in ("AUTHOR", "COMMITTER"):
+            patch.setenv(f"GIT_{who}_NAME", "Ada")
+            patch.setenv(f"GIT_{who}_EMAIL", "ada@example.edu")
+        yield
+
+
+@pytest.fixture(scope="module")
+def package(tmp_path_factory) -> Path:
+    """Return the package as a repository with a first version."""
+    tree = project(tmp_path_factory.mktemp("package"))
+    git(tree, "init", "--quiet", "--initial-branch", "main")
+    git(tree, "add", "--all")
+    git(tree, "commit", "--quiet", "--message", "The first version")
+    return tree
+
+
+def new_version(tree: Path) -> None:
+    """Commit a new version that changes what the document says, and the grader."""
+    assert question.main(["beam_width"], tree) == 0
+    path = tree / "assignment.toml"
+    lines = path.read_text(encoding="utf-8").splitlines(keepends=True)
+    text = "".join(line.partition(" # EDIT:")[0].rstrip("\n") + "\n" for line in lines)
+    path.write_text(text, encoding="utf-8", newline="\n")
+    before = ", and the model without pretraining does not."
+    follow.edit(tree, TEXT, before, before.replace("and", "whereas"))
+    with open(tree / "src" / "grader.py", "a", encoding="utf-8") as grader:
+        grader.write("# a new version\n")
+    git(tree, "add", "--all")
+    git(tree, "commit", "--quiet", "--message", "The second version")
+
+
+@pytest.fixture(scope="module")
+def upgraded(
+    package, tmp_path_factory
+) -> tuple[Path, list[tuple[str, subprocess.CompletedProcess]]]:
+    """Return the course's clone in which the document was followed, and each command's answer."""
+    tree = tmp_path_factory.mktemp("course") / "course"
+    git(package, "clone", "--quiet", "--origin", "upstream", ".", str(tree))
+    assert world.main(["--dataset", "smoke", "--seed", "1", "--out", str(tree)]) == 0
+    for name, content in KEPT.items():
+        (tree / name).parent.mkdir(exist_ok=True)
+        (tree / name).write_bytes(content)
+    make(tree, "help")  # links its .venv
+    answers = []
+    for step in follow.steps(DOCUMENT):
+        if not isinstance(step, str):
+            follow.edit(tree, *step)
+        elif step != LEFT_OUT:
+            if step.startswith("git fetch"):
+                new_version(package)
+            answers.append((step, follow.run(tree, step)))
+    return tree, answers
+
+
+def test_each_command_ends_as_the_document_says(upgraded):
+    for command, answer in upgraded[1]:
+        said = answer.stdout + answer.stderr
+        assert answer.returncode == ENDS.get(command, 0), (command, said)
+        assert "Traceback" not in said, (command, said)
+    said = {command: answer.stdout for command, answer in upgraded[1]}
+    assert said["git status --short"] == said["git diff --check"] == ""
+    assert said["git merge upstream/main"].count("CONFLICT") == 4
+
+
+def test_the_course_has_its_question_its_sentence_and_the_new_version(package, upgraded):
+    tree, _ = upgraded
+    numbers = {q.topic: q.number for q in load_assignment(tree).edition(None).questions}
+    assert (numbers["common_prefix"], numbers["beam_width"]) == ("3f", "3g")
+    text = (tree / TEXT).read_text(encoding="utf-8")
+    assert "at most five sentences" in text and "whereas the model" in text
+    assert "# a new version" in (tree / "src" / "grader.py").read_text(encoding="utf-8")
+    differs = {*git(tree, "diff", "--name-only", "upstream/main").split()}
+    others = {name for name in differs if "common_prefix" not in name}
+    assert others == {TEXT, "assignment.toml", *question.TABLES}
+    assert starter.stale(tree, starter.starter_files(tree)) == []
+
+
+def test_both_questions_are_graded(upgraded):
+    tree, answers = upgraded
+    (own,) = (answer.stdout for command, answer in answers if "grader.py 3f" in command)
+    assert "3 / 3     points in all" in own
+    theirs = follow.run(tree, "python src/grader.py 3g --submission solutions")
+    assert "3 / 3     points in all" in theirs.stdout
+
+
+def test_nothing_is_left_to_commit_and_what_git_ignores_is_the_same(upgraded):
+    tree, _ = upgraded
+    assert git(tree, "status", "--short") == ""
+    assert {name: (tree / name).read_bytes() for name in KEPT} == KEPT
