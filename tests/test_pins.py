@@ -37,7 +37,7 @@ def test_every_requirement_is_pinned(root):
 
 def test_student_requirements_are_those_agreed(root):
     agreed = {"torch": ">=2.13,<3"} | dict.fromkeys(
-        ("numpy", "jinja2", "pytest", "rich", "tqdm", "tensorboard"), ""
+        ("numpy", "jinja2", "matplotlib", "pytest", "rich", "tqdm", "tensorboard"), ""
     )
     assert packages(root / "requirements.txt") == agreed
 

@@ -213,7 +213,7 @@ IMPORTS = (
     "import pandas",
     "from sklearn.linear_model import Ridge",
     "import numpy, einops as e",
-    "def f():\n    import matplotlib.pyplot as plt",
+    "def f():\n    import seaborn as sns",
     "import run",  # the given command: src/ is on no path there
     "try:\n    x = 1\nexcept ValueError:\n    import pandas",
     "try:\n    import pandas\nexcept ValueError:\n    pass",
@@ -221,7 +221,7 @@ IMPORTS = (
 )
 FINE_IMPORTS = (
     # modules that the autograder has, or that do no harm
-    "import os, numpy as np, torch.nn as nn, tqdm, tensorboard",
+    "import os, numpy as np, torch.nn as nn, tqdm, tensorboard, matplotlib.pyplot as plt",
     "from . import dataset\nfrom .dataset import NameDataset",
     "from submission.dataset import NameDataset\nimport pretraining",
     "import utils\nfrom trainer import Trainer\nfrom mine1 import mine",  # our own and theirs
