@@ -1,9 +1,9 @@
-"""Reads assignment.toml and course.toml; nothing else does.
+"""Reads assignment.toml, course.toml and errata.toml; nothing else does.
 
     assignment = load_assignment()
     course = load_course()
 
-The models define the two files' tables. Every mistake is a UsageError of one line: file, table,
+The models define the files' tables. Every mistake is a UsageError of one line: file, table,
 key, value and what was expected, and for an unknown name the nearest known one. Points are
 exact: they are counted in hundredths, and a question's tests share its points by weight, without a
 remainder. Students and Gradescope have the result alone (`grading.edition`), and no pydantic.
@@ -16,6 +16,7 @@ import difflib
 import re
 import string
 import tomllib
+import unicodedata
 from collections.abc import Callable, Collection
 from dataclasses import dataclass, replace
 from decimal import Decimal
@@ -35,11 +36,11 @@ from pydantic import (
 from pydantic_core import ErrorDetails, PydanticCustomError
 
 from grading import edition as resolved
-from grading.edition import Assignment, DataSet, Edition, Question, TestSpec, Variant
+from grading.edition import Assignment, DataSet, Edition, Erratum, Question, TestSpec, Variant
 from grading.errors import UsageError, nearest
 
 REPO = Path(__file__).resolve().parent.parent
-ASSIGNMENT, COURSE = "assignment.toml", "course.toml"
+ASSIGNMENT, COURSE, ERRATA = "assignment.toml", "course.toml", "errata.toml"
 OUTPUTS = (".params", ".predictions")
 MOST_S = 270  # CPU seconds of a test: on half a processor, Gradescope's default, a run's 540 s
 SHOWN = 60  # characters of a wrong value
@@ -472,18 +473,28 @@ class StaffAssignment(Assignment):
 
 
 def load_assignment(repo: Path = REPO) -> StaffAssignment:
-    """Read assignment.toml of a repository.
+    """Read assignment.toml of a repository, and the release's name and errata.
+
+    A repository without course.toml, such as a test's, has no releases.
 
     Raises:
-        UsageError: the file has a mistake; the message is one line about the first.
+        UsageError: a file has a mistake; the message is one line about the first.
     """
     file = read(repo / ASSIGNMENT, AssignmentFile)
+    editions = {name: _edition(name, file) for name in file.editions}
+    if (repo / COURSE).is_file():
+        course = load_course(repo)
+        errata = _errata(repo, course, editions, file.assignment.default_edition)
+        editions = {
+            name: replace(edition, release=course.release_name, errata=errata[name])
+            for name, edition in editions.items()
+        }
     return StaffAssignment(
         title=file.assignment.title,
         gradescope_python=file.assignment.gradescope_python,
         default_edition=file.assignment.default_edition,
         default_dataset=file.assignment.default_dataset,
-        editions={name: _edition(name, file) for name in file.editions},
+        editions=editions,
         datasets={name: _dataset(name, table) for name, table in file.datasets.items()},
         variants={name: Variant(name, table.topic) for name, table in file.variants.items()},
         recipes=_recipes(file),
@@ -705,13 +716,25 @@ class Grading(Table):
 
 
 class Course(Table):
-    """The content of course.toml."""
+    """The content of course.toml.
 
-    term: Text
+    Attributes:
+        release: the number of the term's release, which `make release` raises.
+    """
+
+    term: Annotated[Text, rule("a text with a letter or a digit", re.compile(r"[^\W_]").search)]
+    release: Count = 1
     contact: Text
     dates: Dates
     policies: Policies
     grading: Grading = Grading()
+
+    @property
+    def release_name(self) -> str:
+        """The release's name, such as 2027-spring.1: the term with its year first, the number."""
+        words = re.findall(r"[^\W_]+", unicodedata.normalize("NFC", self.term).casefold())
+        words.sort(key=lambda word: not re.fullmatch("[0-9]{4}", word))
+        return f"{'-'.join(words)}.{self.release}"
 
 
 def load_course(repo: Path = REPO) -> Course:
@@ -721,6 +744,99 @@ def load_course(repo: Path = REPO) -> Course:
         UsageError: the file has a mistake; the message is one line about the first.
     """
     return read(repo / COURSE, Course)
+
+
+# -- errata.toml ----------------------------------------------------------------------------------
+
+
+class ErratumTable(Table):
+    """A correction that a release makes; errata.toml explains the keys."""
+
+    release: Annotated[int, rule("2 or more: release 1 corrects nothing", lambda n: n >= 2)]
+    date: datetime.date
+    edition: Name = ""
+    question: Text = ""
+    tests: Set[Text] = ()
+    sentence: Text = ""
+    breaking: Text = ""
+
+    @model_validator(mode="after")
+    def _check_said(self) -> ErratumTable:
+        if not self.sentence and not self.breaking:
+            raise _mistake("misfit", "'sentence' is missing")
+        return self
+
+
+class ErrataFile(Table):
+    """The content of errata.toml."""
+
+    erratum: List[ErratumTable] = ()
+
+
+def load_errata(repo: Path = REPO) -> tuple[ErratumTable, ...]:
+    """Read errata.toml of a repository; without the file, there are none.
+
+    Raises:
+        UsageError: the file has a mistake; the message is one line about the first.
+    """
+    path = repo / ERRATA
+    return read(path, ErrataFile).erratum if path.is_file() else ()
+
+
+def _errata(
+    repo: Path, course: Course, editions: dict[str, Edition], default: str
+) -> dict[str, tuple[Erratum, ...]]:
+    """Return the errata of each edition, with its own numbers.
+
+    Those of the next release may be in the file already, and aren't returned.
+
+    Raises:
+        UsageError: one of them is about something that doesn't exist.
+    """
+    tables = load_errata(repo)
+    for index, table in enumerate(tables, 1):
+        if words := _fault_of_erratum(table, course, editions, default):
+            raise UsageError(f"{ERRATA}: erratum {index}: {words}")
+    present = [(table, editions[table.edition or default]) for table in tables]
+    present = [(table, base) for table, base in present if table.release <= course.release]
+    return {
+        name: tuple(filter(None, (_erratum(table, base, edition) for table, base in present)))
+        for name, edition in editions.items()
+    }
+
+
+def _fault_of_erratum(
+    table: ErratumTable, course: Course, editions: dict[str, Edition], default: str
+) -> str:
+    """Return what is wrong with an erratum, or ""."""
+    if table.release > course.release + 1:
+        words = f"release = {table.release}, but {COURSE} has release = {course.release}"
+        return f"{words}, which `make release` raises"
+    name = table.edition or default
+    if name not in editions:
+        return f"edition = {name!r}: there is no such edition{nearest(name, editions)}"
+    questions = [question.number for question in editions[name].questions]
+    if table.question and table.question not in questions:
+        hint = nearest(table.question, questions)
+        return f"question = {table.question!r}: {name} has no such question{hint}"
+    ids = [test.test_id for test in editions[name].tests]
+    for test_id in table.tests:
+        if test_id not in ids:
+            return f"tests has {test_id!r}: {name} has no such test{nearest(test_id, ids)}"
+    return ""
+
+
+def _erratum(table: ErratumTable, base: Edition, edition: Edition) -> Erratum | None:
+    """Return an erratum, whose numbers are those of `base`, as an edition has it, if it does."""
+    topics = {question.number: question.topic for question in base.questions}
+    numbers = {question.topic: question.number for question in edition.questions}
+    number = numbers.get(topics[table.question]) if table.question else ""
+    if number is None:
+        return None
+    named = {(test.topic, test.name) for test in base.tests if test.test_id in table.tests}
+    tests = [test.test_id for test in edition.tests if (test.topic, test.name) in named]
+    sentence = " ".join(filter(None, (table.sentence, table.breaking)))
+    return Erratum(table.release, table.date.isoformat(), number, tuple(tests), sentence)
 
 
 # -- for commands ---------------------------------------------------------------------------------
@@ -797,10 +913,10 @@ def _fault(error: ErrorDetails, value: Any, file: str, place: tuple[str, ...]) -
         elif isinstance(value, list):  # else a single value that stands for a list of one
             value = value[step]
             if isinstance(value, dict):
-                item = f", {path.pop().removesuffix('s')} {value.get('number', step + 1)}"
+                item = f"{path.pop().removesuffix('s')} {value.get('number', step + 1)}"
     what = _words(error, value, path)
-    table = f"[{'.'.join(path)}]{item}: " if path else ""
-    return UsageError(f"{file}: {table}{what}")
+    table = f"[{'.'.join(path)}]" if path else ""
+    return UsageError(": ".join(filter(None, (file, ", ".join(filter(None, (table, item))), what))))
 
 
 def _words(error: ErrorDetails, value: Any, path: list[str]) -> str:

@@ -4,7 +4,8 @@
 
 Generates a data set and its answers, from a new seed unless one is given (see tools/world.py). The
 last term's answers, seed and grading secret move to solutions/data/archive/. Writes the term to
-course.toml and, with --due, the dates; the time from publication to due date stays the same. Then
+course.toml, with release 1, and, with --due, the dates; the time from publication to due date stays
+the same. Removes the last term's entries from errata.toml. Then
 trains the reference on the new data set and compares its accuracy on dev with the thresholds.
 Exit codes: 0 success; 1 the reference failed or is below a threshold; 2 bad input, and nothing was
 changed.
@@ -17,7 +18,7 @@ import re
 import sys
 from pathlib import Path
 
-from autograder.description import COURSE, UsageError, load_assignment, load_course
+from autograder.description import COURSE, ERRATA, UsageError, load_assignment, load_course
 from pretraining.files import write_atomically
 
 from . import datafiles, reference, world
@@ -33,16 +34,23 @@ def renewed(text: str, term: str, due: datetime.datetime | None) -> str:
     Raises:
         DataError: a line that should be changed is missing.
     """
-    text = _set(text, "term", '"' + term.replace("\\", "\\\\").replace('"', '\\"') + '"')
+    if re.search("^release = ", text, re.MULTILINE):
+        text = set_line(text, "release", "1")
+    text = set_line(text, "term", '"' + term.replace("\\", "\\\\").replace('"', '\\"') + '"')
     if due is None:
         return text
     dates = load_course(REPO).dates
     lead = dates.due.date() - dates.published
-    text = _set(text, "published", (due.date() - lead).isoformat())
-    return _set(text, "due", due.isoformat())
+    text = set_line(text, "published", (due.date() - lead).isoformat())
+    return set_line(text, "due", due.isoformat())
 
 
-def _set(text: str, key: str, value: str) -> str:
+def set_line(text: str, key: str, value: str) -> str:
+    """Return course.toml's text with another value of a key; keep its comment.
+
+    Raises:
+        DataError: there is no such line.
+    """
     line = re.compile(rf"^{key} = [^#\n]*?(\s*#.*)?$", re.MULTILINE)
     if not line.search(text):
         raise datafiles.DataError(f"{COURSE}: the line {key} = ... is missing")
@@ -79,6 +87,9 @@ def main(arguments: list[str] | None = None) -> int:
         if code := world.main([*seed, "--dataset", asked.dataset]):
             return code
         write_atomically(REPO / COURSE, text)
+        if (REPO / ERRATA).is_file():
+            kept = (REPO / ERRATA).read_text(encoding="utf-8").partition("\n[[erratum]]")[0]
+            write_atomically(REPO / ERRATA, kept.rstrip("\n") + "\n")
         dates = load_course(REPO).dates
         words = f"{COURSE}: {asked.term}, published {dates.published}, due {dates.due}"
         print(words + ("" if asked.due else " (same dates as before; DUE=... changes them)"))

@@ -90,14 +90,33 @@ class Gradescope:
 
 
 @dataclass(frozen=True)
+class Erratum:
+    """A correction that a release of the term makes."""
+
+    release: int
+    date: str  # "2027-02-03"
+    question: str  # its number, or "" for the whole assignment
+    tests: tuple[str, ...]  # ids of the tests that it corrects
+    sentence: str
+
+
+@dataclass(frozen=True)
 class Edition:
-    """A numbering of the topics, and the files that a submission must contain."""
+    """A numbering of the topics, and the files that a submission must contain.
+
+    Attributes:
+        release: the name of the release, such as "2027-spring.2"; "" in a checkout without a
+            course, such as a test's.
+        errata: what the term's releases up to this one corrected, from the oldest.
+    """
 
     name: str
     title: str
     course: str  # its name, or ""
     questions: tuple[Question, ...]
     gradescope: Gradescope | None  # None in a student's copy
+    release: str = ""
+    errata: tuple[Erratum, ...] = ()
 
     @property
     def tests(self) -> tuple[TestSpec, ...]:

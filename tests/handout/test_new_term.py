@@ -13,11 +13,13 @@ from tools import new_term
 
 def test_a_new_term_has_another_name_other_dates_and_keeps_the_comments():
     text = (ROOT / "course.toml").read_text(encoding="utf-8")
+    text = new_term.set_line(text, "release", "3")
     due = new_term._moment("2027-05-02T23:59:00-07:00")
     changed = new_term.renewed(text, 'Spring "27"', due)
     lines = zip(text.splitlines(), changed.splitlines(), strict=True)
     assert [new for old, new in lines if old != new] == [
         'term = "Spring \\"27\\""',
+        "release = 1  # of this term; only `make release` and `make new-term` change it",
         "published = 2027-04-19",
         "due = 2027-05-02T23:59:00-07:00",
     ]
@@ -29,6 +31,9 @@ def test_a_new_term_has_another_name_other_dates_and_keeps_the_comments():
 def test_a_new_term_trains_and_compares_with_the_thresholds(tree, released, tmp_path):
     # With the world's present seed, so that the trained files are up to date: saves a minute.
     copy = shutil.copytree(tree, tmp_path / "term", symlinks=True)
+    errata = (copy / "errata.toml").read_text(encoding="utf-8")
+    entry = '\n[[erratum]]\nrelease = 2\ndate = 2027-02-03\nsentence = "s"\n'
+    (copy / "errata.toml").write_text(errata + entry, encoding="utf-8")
     words = ("--seed", "1", "--term", "Spring 2028", "--dataset", "smoke")
     ran = python(copy, "-m", "tools.new_term", *words)
     assert ran.returncode == 0, ran.stdout + ran.stderr
@@ -37,6 +42,7 @@ def test_a_new_term_trains_and_compares_with_the_thresholds(tree, released, tmp_
     assert [name for name, _ in rows] == ["vanilla", "synthesizer"]
     assert all(float(reached) >= 10 for _, reached in rows)
     assert 'term = "Spring 2028"' in (copy / "course.toml").read_text(encoding="utf-8")
+    assert (copy / "errata.toml").read_text(encoding="utf-8") == errata
     assert (copy / "solutions/data/seed.txt").read_text(encoding="utf-8").strip() == "1"
     path = copy / "assignment.toml"
     text = path.read_text(encoding="utf-8")

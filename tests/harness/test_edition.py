@@ -37,6 +37,10 @@ SHAPE = {
                 }
             ],
             "gradescope": None,
+            "release": "",
+            "errata": [
+                {"release": 2, "tests": [""], **dict.fromkeys(("date", "question", "sentence"), "")}
+            ],
         }
     },
     "datasets": {"NAME": {"name": "", "thresholds": {"NAME": 1.0}, "recipe": "", "evidence": None}},
