@@ -66,12 +66,13 @@ LIMITS = (*KILLED, Outcome.TIMED_OUT.value, Outcome.OUT_OF_MEMORY.value, Outcome
 # How many are graded at once, and after which outcomes tests run again. Whatever killed a test may
 # also have been somebody on the machine, and may come twice.
 ROUNDS = ((MOST_SLOTS, LIMITS), (1, KILLED), (1, KILLED), (1, ()))
+ARCHIVED = "autograder.zip"  # in the archive of a release
 EDITION_OF = re.compile(rb"--edition (\S+)")  # in run_autograder
 
 
 @dataclass(frozen=True)
 class Release:
-    """A packed autograder, as `make autograder` builds it for one edition.
+    """A packed autograder, as `make autograder` builds it for one edition; an archive has one, too.
 
     Attributes:
         secret: from which the seeds of its submissions are derived.
@@ -92,13 +93,16 @@ class Release:
 
     @classmethod
     def read(cls, path: Path) -> Release:
-        """Read a packed autograder.
+        """Read a packed autograder, or that of a release's archive.
 
         Raises:
             UsageError: it is missing, or isn't one.
         """
         try:
             content = path.read_bytes()
+            with zipfile.ZipFile(io.BytesIO(content)) as archive:
+                if ARCHIVED in archive.namelist():
+                    content = archive.read(ARCHIVED)
             with zipfile.ZipFile(io.BytesIO(content)) as packed:
                 description = packed.read(EDITION.as_posix()).decode("utf-8")
                 secret = packed.read(f"solutions/data/{SECRET}")
@@ -358,7 +362,8 @@ def add_release(command: argparse.ArgumentParser) -> None:
         "--release",
         type=Path,
         metavar="FILE",
-        help="a packed autograder; default: dist/autograder-EDITION.zip, from `make autograder`",
+        help="a packed autograder, or the archive of a release; default: "
+        "dist/autograder-EDITION.zip, from `make autograder`",
     )
 
 

@@ -5,6 +5,7 @@ import os
 import re
 import subprocess
 import sys
+import zipfile
 from dataclasses import replace
 
 import pytest
@@ -385,7 +386,7 @@ STRICT = b"return bool(np.abs(alpha - wanted).max() <= tolerance)"
 
 
 @needs_root
-def test_a_release_with_another_judge_counts_when_it_is_applied(
+def test_an_archived_release_with_another_judge_counts_when_it_is_applied(
     graded, release, course, temporary, tmp_path
 ):
     def run(*words):
@@ -408,7 +409,11 @@ def test_a_release_with_another_judge_counts_when_it_is_applied(
     lax = changed(
         release, tmp_path / "lax.zip", lambda _, content: content.replace(STRICT, b"return True")
     )
-    words = ("regrade", into, "--release", lax, "--tests", "1a", "--slots", "2", "--names")
+    archive = tmp_path / "2027-winter.2-tiny.zip"
+    with zipfile.ZipFile(archive, "w") as writer:
+        writer.write(lax, "autograder.zip")
+        writer.writestr("manifest.json", "{}")
+    words = ("regrade", into, "--release", archive, "--tests", "1a", "--slots", "2", "--names")
     code, said = run(*words)
     assert code == 0 and "up 1, down 0 (to zero 0), same 1;" in said, said
     assert re.search(r"up: \w+  001-wrong  0 -> 4\n", said) and scores() == before
