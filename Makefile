@@ -110,8 +110,9 @@ starter: $(STAMP) ## generate the starter code from solutions/submission
 question: $(STAMP) ## create a coding question with a working example: TOPIC=NAME
 	@$(PYTHON_VENV) -m tools.question -- "$$TOPIC"
 
-GENERATED = $(PYTHON_VENV) -m tools.starter --check && $(PYTHON_VENV) -m tools.pins --check
-check: $(STAMP) ## fail if src/submission, a list in pyproject.toml or a file of dist/ is out of date
+GENERATED = $(PYTHON_VENV) -m tools.starter --check && $(PYTHON_VENV) -m tools.pins --check && \
+	$(PYTHON_VENV) src/grader.py --list > /dev/null
+check: $(STAMP) ## fail if a generated file is out of date, or tests and assignment.toml disagree
 	@$(GENERATED)
 	@$(PYTHON_VENV) -m tools.dist
 

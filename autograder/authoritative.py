@@ -51,10 +51,13 @@ def grade(
 
 
 def nothing_to_grade(results: Results) -> Results:
-    """Give every test zero points, because there is nothing to grade; return the results."""
+    """Give every test that counts zero points: there is nothing to grade. Return the results."""
     why = "not run: nothing to grade was found"
     results.tests = [
-        replace(test, outcome=Outcome.MISSING_FILE, message=why) for test in results.tests
+        test
+        if test.outcome is Outcome.DROPPED
+        else replace(test, outcome=Outcome.MISSING_FILE, message=why)
+        for test in results.tests
     ]
     return results
 

@@ -23,6 +23,7 @@ Test = dict[str, Any]
 OPEN = "regrade"  # the setting that describes the regrade that hasn't been decided yet
 CHANGED = "its files have changed since; --new-files grades them"
 NO_TEST = "(no such test)"
+FULL = (Outcome.PASSED.value, Outcome.DROPPED.value)  # outcomes with all points
 # The lists of changes, in their order on a page.
 GROUPS = TO_ZERO, DOWN, UP, NEW, SIDEWAYS, KEPT, MISSING = (
     "Down to zero",
@@ -270,8 +271,11 @@ def _is_named(test: Test, words: Sequence[str]) -> bool:
 
 
 def _is_same(old: Test, new: Test) -> bool:
-    """Return whether outcome and share of points are the same, whatever the points are."""
-    if old["outcome"] != new["outcome"]:
+    """Return whether outcome and share of points are the same, whatever the points are.
+
+    Nothing changes for those who passed a test that is dropped.
+    """
+    if old["outcome"] != new["outcome"] and not {old["outcome"], new["outcome"]} <= {*FULL}:
         return False
     if "credit" in old and "credit" in new:
         return Fraction(old["credit"]) == Fraction(new["credit"])

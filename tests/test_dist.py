@@ -128,6 +128,38 @@ def test_check_names_what_is_out_of_date(project, edited):
     assert line.startswith(f"dist/{EDITION}-student.zip ")
 
 
+@pytest.mark.requires_tool("make")
+@pytest.mark.parametrize(
+    ("name", "text", "words"),
+    [
+        (  # as if the line of a topic's only test had been deleted
+            "src/questions/attention_exploration/tests.py",
+            """
+
+class Unseen(AttentionCase):
+    topic = "consider_unseen"
+
+    @graded()
+    def test_forgotten(self):
+        "is in no table"
+""",
+            "Unseen.test_forgotten is not in assignment.toml, [topics.consider_unseen.tests]",
+        ),
+        (
+            "assignment.toml",
+            '[topics.consider_unseen.tests]\nlines = { kind = "basic" }\n',
+            "no class in src/questions/ has the topic 'consider_unseen'",
+        ),
+    ],
+)
+def test_check_finds_a_test_that_is_not_both_written_and_described(
+    project, edited, name, text, words
+):
+    edited(name, text)
+    ran = make(project, "check")
+    assert ran.returncode != 0 and words in ran.stderr and "Traceback" not in ran.stderr
+
+
 def test_a_missing_file_is_named_and_one_of_somebody_else_is_not(project):
     folder = project / "dist"
     (folder / "notes.txt").write_text("of somebody", encoding="utf-8")

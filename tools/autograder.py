@@ -5,9 +5,9 @@
 dist/autograder-EDITION.zip contains setup.sh, run_autograder, the grader, the solutions, the
 answers, the data, and manifest.json with a hash of each file. The same inputs give the same bytes.
 The build fails unless the reference submission passes every test through the zip, those without
-points, too, and the untouched starter earns 0. Both are saved beside the zip for Gradescope's "Test
-Autograder", with the expected scores in their names. Files in dist/ are replaced only when all of
-them are built and verified.
+points, too, and the untouched starter earns 0, or what everybody gets for dropped tests. Both are
+saved beside the zip for Gradescope's "Test Autograder", with the expected scores in their names.
+Files in dist/ are replaced only when all of them are built and verified.
 Exit codes: 0 built and verified; 1 failed, with the reason; 2 wrong usage, a mistake in
 assignment.toml or course.toml, or no data set.
 """
@@ -156,7 +156,7 @@ def build(
         limits: of the container in which the zip is verified.
 
     Raises:
-        BuildFailed: the reference fails a test, or the starter doesn't earn 0; then no zip is
+        BuildFailed: the reference fails a test, or the starter earns a point; then no zip is
             written.
     """
     files = contents(repo, edition)
@@ -193,8 +193,9 @@ def _prove(
     else:
         made = starter.package_of(repo, edition)
         submission = {f"submission/{name}": content for name, content in made.items()}
-    expected = described.coding if kind == "reference" else 0
-    points = f"{Decimal(expected).normalize():f}"
+    dropped = sum((test.max_score for test in described.tests if test.dropped), Decimal(0))
+    expected = described.coding if kind == "reference" else dropped
+    points = f"{expected.normalize():f}"
     path = dist / f".test-{edition}-{kind}.zip"
     archive.write(path, submission)
     try:

@@ -76,10 +76,14 @@ class Seen:
         return None if self.results is None else score_of(self.results)
 
     def unpassed(self, edition: Edition) -> list[str]:
-        """Return "4r-0-basic: error" for each test that did not pass, with or without points."""
+        """Return "4r-0-basic: error" for each test that did not pass, with or without points.
+
+        Dropped ones, which were not run, are left out.
+        """
         entries = (self.results or {}).get("tests", [])
         outcomes = {k: v for e in entries for k, v in e["extra_data"]["outcomes"].items()}
-        ended = {test.test_id: outcomes.get(test.test_id, "no result") for test in edition.tests}
+        tests = [test.test_id for test in edition.tests if not test.dropped]
+        ended = {test_id: outcomes.get(test_id, "no result") for test_id in tests}
         return [f"{test_id}: {end}" for test_id, end in ended.items() if end != "passed"]
 
     def reasons(self) -> str:

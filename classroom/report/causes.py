@@ -19,7 +19,7 @@ from ..records import points, question_of
 from ..submissions import Submission
 from .gathered import Handed
 
-NO_FAILURES = (Outcome.PASSED.value, Outcome.RAN_NOT_GRADED.value)
+NO_FAILURES = (Outcome.PASSED.value, Outcome.RAN_NOT_GRADED.value, Outcome.DROPPED.value)
 AROUND = 4  # lines shown before and after a line
 MOST_LINES = 40
 MOST_BYTES = 100_000  # of a file that is shown; parsing takes a thousand times as much memory

@@ -30,7 +30,7 @@ import time
 import tomllib
 import traceback
 from collections import Counter
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from concurrent.futures import Future
 from dataclasses import dataclass, field, replace
 from fractions import Fraction
@@ -512,8 +512,13 @@ class BoundTest:
         return first if first.endswith("..") else first.removesuffix(".")
 
 
-def bind(specs: tuple[TestSpec, ...], cases: list[type[GradedTestCase]]) -> list[BoundTest]:
+def bind(
+    specs: tuple[TestSpec, ...], cases: list[type[GradedTestCase]], untested: Iterable[str] = ()
+) -> list[BoundTest]:
     """Pair each test of an edition with its method; every disagreement is an error.
+
+    Args:
+        untested: further topics of the edition, which should have no methods.
 
     Raises:
         UsageError: a test without a method, a method without a test, or a decorator's argument
@@ -526,8 +531,8 @@ def bind(specs: tuple[TestSpec, ...], cases: list[type[GradedTestCase]]) -> list
             raise UsageError(f"{_of(case)} and {_of(other)} both have the topic {case.topic!r}")
     bound = [BoundTest(spec, *_method(spec, by_topic)) for spec in specs]
     described = {(spec.topic, spec.name) for spec in specs}
-    topics = {spec.topic for spec in specs}
-    for topic in sorted(topics):
+    topics = {spec.topic for spec in specs} | {*untested}
+    for topic in sorted(topics & by_topic.keys()):
         for name in set(by_topic[topic].of_files) - {n for t, n in described if t == topic}:
             raise UsageError(f"{_of(by_topic[topic])}.of_files names {name}, which is not a test")
         for name, method in vars(by_topic[topic]).items():

@@ -435,9 +435,10 @@ def _hints(runner: Runner, results: Results, level: int) -> dict[str, tuple[str,
 def _list(runner: Runner, edition: Edition) -> None:
     print(f"{edition.title} ({edition.name})")
     for test in runner.tests(edition):
-        print(
-            f"  {test.spec.test_id:<13}{report.points(test.spec.max_score):>5}  {test.description}"
-        )
+        spec = test.spec
+        dropped = f" (dropped: {spec.dropped})" if spec.dropped else ""
+        worth = report.points(spec.max_score)
+        print(f"  {spec.test_id:<13}{worth:>5}  {test.description}{dropped}")
 
 
 def _show_where(runner: Runner, edition: Edition, words: list[str]) -> None:

@@ -47,6 +47,7 @@ class TestSpec:
     torch: bool  # whether its worker needs torch
     is_extra_credit: bool
     after_published: bool
+    dropped: str = ""  # why it isn't run, and everybody gets its points; "": it counts
 
     @property
     def is_hidden(self) -> bool:

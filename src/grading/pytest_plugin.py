@@ -178,7 +178,8 @@ class TopicFile(pytest.File):
 class GradedItem(pytest.Item):
     """A test of the edition.
 
-    One that ran but is graded when it is submitted counts as skipped: if it counted as passed, an
+    One that was dropped counts as skipped, and so does one that ran but is graded when it is
+    submitted: if it counted as passed, an
     editor would show a student that it earns its points. One that could not run counts as failed,
     as in grader.py: with everything skipped, pytest would report success.
     """
@@ -193,7 +194,7 @@ class GradedItem(pytest.Item):
         """Run the test, and end as it did."""
         result = self.parent.grading.judge(self.test)
         self.add_report_section("call", "output of your code", result.output)
-        if result.state is State.GRADED_LATER:
+        if result.state in (State.GRADED_LATER, State.DROPPED):
             pytest.skip(result.message)
         if result.state is not State.PASSED:
             pytest.fail(Cause(result, (result,)).in_short, pytrace=False)

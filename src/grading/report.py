@@ -64,13 +64,18 @@ class Group:
     def passed(self) -> int:
         return self.count(State.PASSED)
 
+    @property
+    def dropped(self) -> int:
+        return self.count(State.DROPPED)
+
     def count(self, which: State) -> int:
         """Count the tests in a state."""
         return sum(test.state is which for test in self.tests)
 
     def is_later(self, test: TestResult) -> bool:
         """Return whether a test is graded when it is submitted, even if it fails already."""
-        unjudged = test.spec.is_hidden and not self.is_judged and test.state is not State.PASSED
+        ended = test.state in (State.PASSED, State.DROPPED)
+        unjudged = test.spec.is_hidden and not self.is_judged and not ended
         return unjudged or test.state is State.GRADED_LATER
 
     def is_open(self, test: TestResult) -> bool:
@@ -80,14 +85,15 @@ class Group:
     @cached_property
     def now(self) -> int:
         """The number of tests that are graded here."""
-        return sum(not self.is_later(test) for test in self.tests)
+        return sum(not self.is_later(test) for test in self.tests) - self.dropped
 
     @property
     def in_tests(self) -> str:
         """How many passed: "3 of 5 tests passed, 1 not graded here"."""
-        words = f"{self.passed} of {len(self.tests)} tests passed"
+        words = f"{self.passed} of {len(self.tests) - self.dropped} tests passed"
         waiting = self.count(State.GRADED_LATER)
-        return f"{words}, {waiting} not graded here" if waiting else words
+        words += f", {waiting} not graded here" if waiting else ""
+        return f"{words}, {self.dropped} dropped" if self.dropped else words
 
     @property
     def in_short(self) -> str:
@@ -113,6 +119,8 @@ class Group:
             failing = sum(not self.is_open(test) for test in later)
             already = f" ({failing} fail{'s' * (failing == 1)} already)" if failing else ""
             words.append(f"{many} graded when you submit{already}")
+        if self.dropped:
+            words.append(f"{self.dropped} test{'s are' if self.dropped > 1 else ' is'} dropped")
         return words
 
     def points_of(self, test: TestResult) -> str:

@@ -40,6 +40,7 @@ class State(Enum):
     NOT_BEGUN = "not begun"  # the part that it tests is not written yet
     FILE_MISSING = "file missing"
     GRADED_LATER = "graded later"  # it ran here, and is graded when it is submitted: no loss
+    DROPPED = "dropped"  # it turned out to be wrong: everybody gets its points
     NOT_RUN = "not run"  # its message says why
     NOT_REACHED = "not reached"  # the run was interrupted before it
     GRADER_FAILED = "grader failed"
@@ -48,10 +49,11 @@ class State(Enum):
 STATES = {
     Outcome.PASSED: State.PASSED,
     Outcome.RAN_NOT_GRADED: State.GRADED_LATER,
+    Outcome.DROPPED: State.DROPPED,
     Outcome.MISSING_FILE: State.FILE_MISSING,
     Outcome.GRADER_ERROR: State.GRADER_FAILED,
 }
-FINE = (State.PASSED, State.GRADED_LATER)
+FINE = (State.PASSED, State.GRADED_LATER, State.DROPPED)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -100,7 +102,7 @@ class TestResult(Verdict):
 
     @property
     def is_fine(self) -> bool:
-        """Whether the test passed, or ran and is graded later."""
+        """Whether nothing is lost by the test: it passed, is graded later, or was dropped."""
         return self.state in FINE
 
     def for_student(self) -> TestResult:

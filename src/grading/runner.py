@@ -44,7 +44,7 @@ from .errors import DataError, GradingError, UsageError
 from .pool import Pool
 from .results import Results, TestResult, has_torch, now, refusing_to_write, share_of, versions
 from .staging import Staged, stage
-from .verdicts import Outcome, TestEnd, Verdict, malformed
+from .verdicts import Outcome, TestEnd, Verdict, malformed, of_dropped
 
 # At Gradescope's time-out, 600 s, all results are lost. Staging counts; a worker that reaches the
 # deadline is killed, and the rest is bounded: twice GRACE_S, a scratch folder's few thousand files,
@@ -139,10 +139,11 @@ class Runner:
         self.judging: Judging | None = None
         self._cases = questions.cases()
         for edition in assignment.editions.values():
-            bind(edition.tests, self._cases)
+            self.tests(edition)
 
     def tests(self, edition: Edition) -> list[BoundTest]:
-        return bind(edition.tests, self._cases)
+        untested = (question.topic for question in edition.questions if not question.tests)
+        return bind(edition.tests, self._cases, untested)
 
     def run(self, options: Options, seed: int, observer: Observer, pool: Pool) -> Results:
         """Stage a submission, judge it, and return the results of all tests of the edition.
@@ -222,7 +223,7 @@ class Runner:
     def blank(
         self, edition: Edition, seed: int, name: str, selection: tuple[str, ...] = ()
     ) -> Results:
-        """Return results in which no test has run.
+        """Return results in which no test has run; those that were dropped have ended.
 
         Args:
             name: the submission's name.
@@ -233,10 +234,7 @@ class Runner:
         """
         tests = self.tests(edition)
         selected = select(tests, selection)
-        blank = [
-            TestResult(spec=t.spec, description=t.description, is_selected=t in selected)
-            for t in tests
-        ]
+        blank = [_blank(test, test in selected) for test in tests]
         facts = {
             "submission": printable.line(name, MAX_NAME),
             "graded": now(),
@@ -245,6 +243,15 @@ class Runner:
         if self.judging is not None:
             facts["judged_by"] = self.judging.judged_by(self.assignment, self.questions.provided)
         return Results(edition, seed, blank, facts, selection)
+
+
+def _blank(test: BoundTest, is_selected: bool) -> TestResult:
+    """Return the result of a test before it has run; one that was dropped never runs."""
+    spec = test.spec
+    blank = TestResult(spec=spec, description=test.description, is_selected=is_selected)
+    if not (spec.dropped and is_selected):
+        return blank
+    return replace(blank, **vars(of_dropped(spec)), score=spec.max_score)
 
 
 def _facts_of(staged: Staged) -> dict[str, Any]:
@@ -342,6 +349,8 @@ def judge(run: Run, test: BoundTest, result: TestResult) -> TestResult:
     Args:
         result: the result of the test before it has run.
     """
+    if test.spec.dropped:
+        return result
     started = time.monotonic()
     if started > run.deadline:
         return replace(result, message=OUT_OF_TIME, id="run-out-of-time")

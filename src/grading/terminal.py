@@ -30,7 +30,7 @@ OTHERS_SHOWN = 4
 NUMBER, STATUS = 5, 18  # widths of columns
 INDENT = " " * 6  # below a test
 COLOURS = {State.PASSED: "green"} | dict.fromkeys(
-    (State.GRADED_LATER, State.NOT_RUN, State.NOT_REACHED), "yellow"
+    (State.GRADED_LATER, State.DROPPED, State.NOT_RUN, State.NOT_REACHED), "yellow"
 )
 HANGING = 2  # columns before what continues a line
 NARROWEST = 40  # columns; narrower text is no easier to read than text that is too wide
@@ -156,6 +156,8 @@ def student_lines(results: Results, notes: Iterable[str]) -> list[Line]:
             lines += _test(test, reached.causes)
     else:
         lines += _questions(reached)
+        dropped = (test for test in reached.tests if test.state is State.DROPPED)
+        lines += [Line(f"{test.spec.test_id} is dropped; {test.message}") for test in dropped]
     unreached = [test.spec for test in report.tests if test.state is State.NOT_REACHED]
     if unreached:
         names = dict.fromkeys(spec.test_id if is_alone else spec.number for spec in unreached)

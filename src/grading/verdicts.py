@@ -40,6 +40,7 @@ class Outcome(Enum):
     IMPORT_ERROR = "import error"
     MISSING_FILE = "missing file"
     RAN_NOT_GRADED = "ran, not graded"
+    DROPPED = "dropped"
     NOT_RUN = "not run"
     GRADER_ERROR = "grader error"
 
@@ -61,7 +62,7 @@ def exit_code(outcomes: list[Outcome]) -> ExitCode:
     """
     if Outcome.GRADER_ERROR in outcomes:
         return ExitCode.GRADER_ERROR
-    harmless = {Outcome.PASSED, Outcome.RAN_NOT_GRADED}
+    harmless = {Outcome.PASSED, Outcome.RAN_NOT_GRADED, Outcome.DROPPED}
     return ExitCode.OK if all(o in harmless for o in outcomes) else ExitCode.FAILED
 
 
@@ -126,6 +127,12 @@ def cause_of(outcome: Outcome, id: str = "") -> str:
         return ""
     kind = outcome.value.replace(",", "").replace(" ", "-")
     return f"{kind}.{id}" if id else kind
+
+
+def of_dropped(spec: TestSpec) -> Verdict:
+    """Return the verdict of a test that turned out to be wrong: not run, with all its points."""
+    gets = "everybody gets its points" if spec.max_score else "it is not run"
+    return Verdict(Outcome.DROPPED, f"{gets}: {spec.dropped}", credit=Fraction(1))
 
 
 MALFORMED = "the submission's process answered something malformed"

@@ -209,6 +209,18 @@ def test_down_and_to_zero_are_shown(made):
     assert down == [f"down to zero: {right}  5.5 -> 0", f"down to zero: {hidden}  2.5 -> 0"]
 
 
+def test_a_dropped_test_moves_those_alone_who_had_lost_points_by_it(made):
+    dropped = {"cause": "dropped", "score": 3.0, "credit": "1"}
+    for key, outcomes in zip(made.ids, (("passed",) * 3, ("failed",) * 3), strict=False):
+        made.by_id[key] = [entry(index, end) for index, end in enumerate(outcomes)]
+        made.by_id[key][1] = entry(1, "dropped", **dropped)
+    made.by_id[made.ids[1]] = [entry(0), entry(1, "dropped", **dropped), entry(2)]
+    _, said, _ = made("regrade", "--tests", HIDDEN)
+    page = (made.path / "regrades" / "regrade-1" / "index.html").read_text(encoding="utf-8")
+    assert f"up: {made.ids[1]}  2.5 -> 5.5" in said and "failed.cause -> dropped" in said
+    assert "passed -> dropped" not in said and made.ids[0] not in said + page
+
+
 def test_some_tests_of_some_students_leave_everything_else(made, tmp_path):
     (tmp_path / "some.csv").write_text(f"submission\n{made.ids[2]}\n", encoding="utf-8")
     words = ("--tests", HIDDEN, "--students", str(tmp_path / "some.csv"))

@@ -138,6 +138,14 @@ def test_causes_that_cost_most_points_are_first_and_one_with_a_place_is_the_exam
     assert found[0].tests == {"1e-1-hidden": 3} and found[0].look_at == "f in submission/dataset.py"
 
 
+def test_a_dropped_test_is_no_cause_of_failure(gather):
+    results = gather()[1]
+    for _, tests in results:
+        tests[1] |= {"outcome": "dropped", "score": tests[1]["max_score"], "cause": "dropped"}
+    ids = {cause.id for cause in causes_of(results).ranked(practice=False)}
+    assert ids == {TESTS[place][4][1] for place in (0, 2, 3)}
+
+
 def test_practice_is_apart_and_points_come_before_numbers(gather):
     """Everybody fails practice; three fail for one point each, and one for eight."""
     rng = random.Random(1)

@@ -112,6 +112,10 @@ TIMED_OUT = failing(
 )
 PRINTED = {"output": "".join(f"a line that the code printed, number {n}\n" for n in range(24))}
 NOT_HERE = failing(Outcome.RAN_NOT_GRADED, "this counts once you submit")
+DROPPED = {
+    "outcome": Outcome.DROPPED,
+    "message": "everybody gets its points: it refused documents of 4 characters",
+}
 NO_TORCH = failing(Outcome.NOT_RUN, "not run: this Python has no torch", id="no-torch")
 REACHED_NOT = failing(Outcome.NOT_RUN, "")
 BROKEN = failing(
@@ -172,6 +176,11 @@ RUNS: dict[str, tuple[dict[str, dict[str, Any]], tuple[str, ...]]] = {
         {"1f-1-basic": NOT_HERE, "1e-2-basic": NO_TORCH},
         ("1e", "1f"),
     ),
+    "a basic and a hidden test are dropped": (
+        {"1e-1-basic": DROPPED, "1e-5-hidden": DROPPED, "4a-0-basic": DROPPED},
+        (),
+    ),
+    "one question with dropped tests": ({"1e-1-basic": DROPPED, "1e-5-hidden": DROPPED}, ("1e",)),
     "interrupted": (cut_off(), ()),
     "one question, interrupted": (cut_off(), ("1e",)),
     "the grader failed": ({"1e-1-basic": BROKEN, "4a-0-basic": BROKEN}, ()),

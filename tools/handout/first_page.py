@@ -128,7 +128,7 @@ def _question(question: Question) -> Row:
 
 
 def tests_in_words(tests: tuple[TestSpec, ...]) -> str:
-    """Return the points of each test: `basic 0--2:~1; hidden 3:~1, 4--5:~3`.
+    """Return the points of each test: `basic 0--2:~1; hidden 3:~1, 4--5:~3; dropped: 2`.
 
     A test is named by its place in the question, the middle of its id (`1d-0-basic`).
     """
@@ -141,7 +141,8 @@ def tests_in_words(tests: tuple[TestSpec, ...]) -> str:
             places = [place for place, _ in run]
             runs.append(f"{_places(places)}:~{plain(score)}")
         kinds.append(f"{kind} {', '.join(runs)}")
-    return "; ".join(kinds)
+    dropped = [str(place) for place, test in numbered if test.dropped]
+    return "; ".join([*kinds, *([f"dropped: {', '.join(dropped)}"] if dropped else [])])
 
 
 def _places(places: list[int]) -> str:
