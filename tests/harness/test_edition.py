@@ -29,6 +29,7 @@ SHAPE = {
                     "tests": [
                         {
                             **dict.fromkeys(("test_id", "number", "topic", "name", "kind"), ""),
+                            "dropped": "",
                             "max_score": "",
                             "timeout_s": 1.0,
                             **dict.fromkeys(("torch", "is_extra_credit", "after_published"), True),
