@@ -68,7 +68,7 @@ def test_a_training_that_fails_is_one_clear_line(quick_tree):
     finally:
         path.write_text(text, encoding="utf-8")
     assert ran.returncode == 1 and ran.stderr.count("\n") == 1
-    assert "failed: out of order" in ran.stderr
+    assert "failed with exit code 1: out of order (see " in ran.stderr
 
 
 def test_a_comparison_that_fails_leaves_the_last_table(tmp_path, monkeypatch):

@@ -10,7 +10,6 @@ failed, 2 bad input.
 
 import json
 import shutil
-import subprocess
 import sys
 from pathlib import Path
 
@@ -22,7 +21,7 @@ from . import commands
 from .arguments import OneLineParser, add_recipe, whole_number
 from .datafiles import require_data_set
 from .demo import accuracy, share_of_london
-from .reference import TrainingFailed, lay_out
+from .reference import TrainingFailed, lay_out, run
 from .telling import telling
 
 TARGET = REPO / "build" / "compare"
@@ -34,44 +33,24 @@ NAMES_APART = 16  # pixels between two names
 HEADS = ("variant", "parameters", "steps", "pretraining", "tokens per second", "accuracy on dev")
 
 
-def run(folder: Path, *words: str) -> None:
-    """Run a command with this Python in a folder; write its output to log.txt there.
-
-    Raises:
-        TrainingFailed: the command failed; the message contains the last line that it printed.
-    """
-    with open(folder / "log.txt", "wb") as log:
-        done = subprocess.run(
-            [sys.executable, "-X", "utf8", *words],
-            cwd=folder,
-            stdin=subprocess.DEVNULL,
-            stdout=log,
-            stderr=subprocess.STDOUT,
-            check=False,
-        )
-    if done.returncode:
-        text = (folder / "log.txt").read_text(encoding="utf-8", errors="replace")
-        last = (text.strip().splitlines() or ["(it printed nothing)"])[-1]
-        raise TrainingFailed(f"`python {' '.join(words)}` failed: {last}")
-
-
 def measure(folder: Path, variant: str, options: list[str], marks: int) -> dict:
     """Pretrain a variant, finetune and evaluate it at each mark.
 
     Returns:
         what watched_pretraining.py writes, with the accuracy on dev as "dev" in each mark.
     """
+    log = folder / "log.txt"
     script = ["-P", str(SCRIPT), str(folder), variant, "--marks", str(marks)]
     with telling(f"pretraining {variant}"):
-        run(folder, *script, *options)
+        run(script, options, folder, log)
     found = json.loads((folder / f"{variant}.pretrained.json").read_text(encoding="utf-8"))
     finetune, evaluate = commands.pipeline(variant, pretrained=True)[1:3]
     for mark in found["marks"]:
         start = f"{variant}.{mark['steps']}.params"
         words = [start if word == finetune.reads else word for word in finetune.arguments]
         with telling(f"finetuning and evaluating {variant} after {mark['steps']} steps"):
-            run(folder, *words, *options)
-            run(folder, *evaluate.arguments, *options)
+            run(words, options, folder, log)
+            run(evaluate.arguments, options, folder, log)
         mark["dev"] = round(accuracy(folder / evaluate.writes), 4)
         (folder / start).unlink()
     return found

@@ -10,24 +10,23 @@ Exit codes: 0 done, 1 a training failed, 2 bad input.
 
 import hashlib
 import json
-import os
 import re
 import shutil
 import subprocess
 import sys
 import time
-from collections.abc import Callable, Iterable
+from collections.abc import Iterable, Sequence
 from pathlib import Path
 
 from autograder.description import UsageError, check_recipe, load_assignment
 from grading.edition import EDITION, read, to_json
 from pretraining.files import write_atomically
 
-from . import telling
 from .arguments import OneLineParser, add_recipe, whole_number
 from .commands import EVALUATED, Command, pipelines_of
 from .datafiles import DATASET, REPO, SHIPPED, require_data_set
 from .regions import RegionError
+from .telling import say, telling
 
 TARGET = REPO / "build" / "reference"
 GIVEN = (
@@ -42,8 +41,6 @@ GIVEN = (
     "grading/importing.py",
 )
 STATE = "trained.json"  # which outputs are finished, and for which hash
-POLL_S = 0.5
-Watch = Callable[[Command, float], None]
 
 
 class TrainingFailed(Exception):
@@ -108,16 +105,12 @@ def train(
     target: Path = TARGET,
     recipe: str | None = None,
     seed: int = 0,
-    say: telling.Say = telling.say,
-    watch: Watch | None = None,
     editions: Iterable[str] = (),
 ) -> Path:
     """Bring build/reference up to date; return the folder.
 
     Args:
         editions: those whose sheets' commands are run; by default, the default edition.
-        watch: called about once a second with the running command and the share of its steps
-            that are done; by default, the share is printed every ten seconds.
 
     Raises:
         TrainingFailed: a command failed, or assignment.toml is malformed.
@@ -125,23 +118,21 @@ def train(
     """
     check_recipe(repo, recipe)
     todos = pipelines_of(repo, editions)
-    watch = watch or shares(say)
     try:
         lay_out(repo, target)
     except RegionError as error:
         raise TrainingFailed("\n".join(error.faults)) from None
     recipe = recipe or own_recipe(target)
-    state = State(target / STATE, fingerprint(target, recipe, seed))
+    finished = Finished(target, fingerprint(target, recipe, seed))
     for name, todo in todos.items():
         stale = False
         for command in todo:
-            if not stale and state.is_finished(command):
+            if not stale and command.writes in finished:
                 continue
             stale = True  # whatever depends on a new file is out of date
             started = time.monotonic()
-            say(f"{name}: {' '.join(command.arguments[1:3])} -> {command.writes} ...")
-            _execute(command, target, recipe, seed, watch)
-            state.finish(command)
+            _train(name, command, target, recipe, seed)
+            finished.add(command.writes)
             done = f"{name}: {command.writes} done in {time.monotonic() - started:.0f} s."
             if command.writes.endswith(".dev.predictions"):
                 dev = right(target / command.writes, target / "src" / "data" / EVALUATED["dev"])
@@ -158,89 +149,79 @@ def right(predictions: Path, answers: Path) -> list[bool]:
     return [row.endswith(f"\t{line}") for row, line in zip(rows, lines, strict=True)]
 
 
-def shares(say: telling.Say) -> Watch:
-    """Return a Watch that prints at intervals how much of a training is done."""
-    started = told = time.monotonic()
-    running: Command | None = None
-
-    def watch(command: Command, share: float) -> None:
-        nonlocal started, told, running
-        now = time.monotonic()
-        if command != running:
-            running, started, told = command, now, now
-        if now - told >= telling.EVERY_S:
-            told = now
-            say(f"  {command.writes}: {share:.0%} done after {now - started:.0f} s")
-
-    return watch
-
-
-class State:
+class Finished:
     """The outputs that are finished for the current fingerprint, recorded on disk."""
 
-    def __init__(self, path: Path, key: str) -> None:
-        self._path = path
+    def __init__(self, target: Path, key: str) -> None:
+        self._target, self._path = target, target / STATE
         try:
-            known = json.loads(path.read_text(encoding="utf-8"))
+            self._data = json.loads(self._path.read_text(encoding="utf-8"))
         except (OSError, ValueError):
-            known = {}
-        self._data = known
-        if known.get("fingerprint") != key:
+            self._data = {}
+        if self._data.get("fingerprint") != key:
             self._data = {"fingerprint": key, "finished": {}}
-            for checkpoint in path.parent.glob("*.checkpoint"):
+            for checkpoint in target.glob("*.checkpoint"):
                 checkpoint.unlink()  # of other code: it must not be resumed
             self._write()
 
-    def is_finished(self, command: Command) -> bool:
-        written = self._path.parent / command.writes
-        digest = self._data["finished"].get(command.writes)
+    def __contains__(self, name: str) -> bool:
+        written, digest = self._target / name, self._data["finished"].get(name)
         return digest is not None and written.is_file() and digest == _hash(written)
 
-    def finish(self, command: Command) -> None:
-        self._data["finished"][command.writes] = _hash(self._path.parent / command.writes)
+    def add(self, name: str) -> None:
+        """Record a file as it is now."""
+        self._data["finished"][name] = _hash(self._target / name)
         self._write()
 
     def _write(self) -> None:
         write_atomically(self._path, json.dumps(self._data, indent=1))
 
 
-def _execute(command: Command, target: Path, recipe: str | None, seed: int, watch: Watch) -> None:
-    """Run a command, resuming an interrupted training."""
-    extra = ["--seed", str(seed)] + (["--recipe", recipe] if recipe else [])
-    extra += [] if command.arguments[1] == "evaluate" else ["--resume"]
+def _hash(path: Path) -> str:
+    return hashlib.sha256(path.read_bytes()).hexdigest()
+
+
+def _train(name: str, command: Command, target: Path, recipe: str, seed: int) -> None:
+    """Run a command, resuming an interrupted training, and print how much of it is done."""
+    function, variant = command.arguments[1:3]
+    options = ["--seed", str(seed), "--recipe", recipe]
+    options += [] if function == "evaluate" else ["--resume"]
     log = target / "logs" / f"{command.writes}.log"
     log.parent.mkdir(exist_ok=True)
+
+    def progress(seconds: float) -> str:
+        # The last progress bar in the log.
+        text = log.read_text(encoding="utf-8", errors="replace")[-2000:]
+        share = (re.findall(r"(\d+)%\|", text) or ["0"])[-1]
+        return f"{command.writes}: {share}% done after {seconds:.0f} s"
+
+    with telling(f"{name}: {function} {variant} -> {command.writes}", progress=progress):
+        run(command.arguments, options, target, log)
+
+
+def run(words: Sequence[str], options: list[str], folder: Path, log: Path) -> None:
+    """Run a command of the sheet with more options, with this Python in a folder.
+
+    Args:
+        log: the file for its output.
+
+    Raises:
+        TrainingFailed: it failed; the message contains the last line that it printed.
+    """
     with open(log, "wb") as output:
-        process = subprocess.Popen(
-            [sys.executable, *command.arguments, *extra],
-            cwd=target,
-            env=os.environ | {"PYTHONUTF8": "1"},
+        code = subprocess.run(
+            [sys.executable, "-X", "utf8", *words, *options],
+            cwd=folder,
             stdin=subprocess.DEVNULL,
             stdout=output,
             stderr=subprocess.STDOUT,
-        )
-        try:
-            while process.poll() is None:
-                time.sleep(POLL_S)
-                watch(command, share_done(log))
-        finally:
-            process.kill()
-            process.wait()
-    if process.returncode != 0:
+            check=False,
+        ).returncode
+    if code:
         text = log.read_text(encoding="utf-8", errors="replace")
         last = text.strip().splitlines()[-1:] or ["(it printed nothing)"]
-        code = process.returncode
-        raise TrainingFailed(f"`{command}` failed with exit code {code}: {last[0]} (see {log})")
-
-
-def share_done(log: Path) -> float:
-    """Return the share of a training's steps that are done, by the last progress bar in its log."""
-    states = re.findall(r"(\d+)%\|", log.read_text(encoding="utf-8", errors="replace")[-2000:])
-    return int(states[-1]) / 100 if states else 0.0
-
-
-def _hash(path: Path) -> str:
-    return hashlib.sha256(path.read_bytes()).hexdigest()
+        shown = " ".join(("python", *words))
+        raise TrainingFailed(f"`{shown}` failed with exit code {code}: {last[0]} (see {log})")
 
 
 def main(arguments: list[str] | None = None) -> int:

@@ -15,18 +15,26 @@ def say(line: str) -> None:
 
 
 @contextmanager
-def telling(words: str, tell: Say = say, every_s: float = EVERY_S) -> Iterator[None]:
+def telling(
+    words: str,
+    tell: Say = say,
+    every_s: float = EVERY_S,
+    progress: Callable[[float], str] | None = None,
+) -> Iterator[None]:
     """Print what the block does, and at intervals that it is still running.
 
     Args:
         words: such as "xcs224n: typesetting the solutions".
+        progress: returns what to print instead, given the seconds since the start.
     """
     tell(f"{words} ...")
     started, ended = time.monotonic(), threading.Event()
 
     def go_on() -> None:
         while not ended.wait(every_s):
-            tell(f"  still {words}: {time.monotonic() - started:.0f} s so far")
+            seconds = time.monotonic() - started
+            so_far = progress(seconds) if progress else f"still {words}: {seconds:.0f} s so far"
+            tell(f"  {so_far}")
 
     teller = threading.Thread(target=go_on, daemon=True)
     teller.start()

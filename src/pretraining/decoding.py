@@ -15,7 +15,8 @@ import math
 import torch
 import torch.nn.functional as F
 
-from .given import GPT, Block, CausalSelfAttention, has_replaceable_attention
+from .fast import Past, attend
+from .given import GPT, has_replaceable_attention
 
 ANSWER_STEPS = 32  # characters that an answer may have, including the MASK at its end
 BATCH_SIZE = 256  # a larger batch is no faster on a CPU, and needs more memory
@@ -112,8 +113,10 @@ def _cached(
     x = torch.zeros(B, P, dtype=torch.long, device=device)
     for row, i in enumerate(batch):
         x[row, : len(prompts[i])] = torch.tensor(prompts[i], device=device)
-    cache = [_empty_cache(attn, B, P + steps, device) for _, attn in _layers(model)]
-
+    attn = model.blocks[0].attn
+    nh, hs = attn.n_head, attn.key.in_features // attn.n_head
+    # Keys and values of all blocks.
+    cache = torch.zeros(len(model.blocks), 2, B, nh, P + steps, hs, device=device)
     positions = torch.arange(P, device=device).expand(B, P)
     hidden = _advance(model, cache, x, positions)  # (B, P, C)
     rows = torch.arange(B, device=device)
@@ -129,58 +132,14 @@ def _cached(
     return torch.stack(written, dim=1), torch.stack(logps, dim=1)
 
 
-def _layers(model: GPT) -> list[tuple[Block, CausalSelfAttention]]:
-    """Return each block with its attention; both are the given ones (has_replaceable_attention)."""
-    return [(block, block.attn) for block in model.blocks]
-
-
-def _empty_cache(
-    attn: CausalSelfAttention, B: int, columns: int, device: torch.device
-) -> torch.Tensor:
-    """Allocate the keys and values of one block, (2, B, nh, columns, hs)."""
-    C = attn.key.in_features
-    return torch.zeros(2, B, attn.n_head, columns, C // attn.n_head, device=device)
-
-
 def _advance(
-    model: GPT, cache: list[torch.Tensor], x: torch.Tensor, positions: torch.Tensor
+    model: GPT, cache: torch.Tensor, x: torch.Tensor, positions: torch.Tensor
 ) -> torch.Tensor:
     """Run the model on ids x at `positions`, both (B, T), and extend the cache; (B, T, C)."""
     h = model.tok_emb(x)
     if model.pos_emb is not None:
         h = h + model.pos_emb[0, positions]
-    for (block, attn), kept in zip(_layers(model), cache, strict=True):
-        h = h + _attend(attn, kept, block.ln1(h), positions)
+    for block, kept in zip(model.blocks, cache, strict=True):
+        h = h + attend(block.attn, block.ln1(h), Past(kept, positions))
         h = h + block.mlp(block.ln2(h))
     return model.ln_f(h)
-
-
-def _attend(
-    attn: CausalSelfAttention, kept: torch.Tensor, x: torch.Tensor, positions: torch.Tensor
-) -> torch.Tensor:
-    """Compute CausalSelfAttention.forward for x (B, T, C), with earlier calls' keys and values."""
-    B, T, C = x.size()
-    nh, hs = attn.n_head, C // attn.n_head
-    rows = torch.arange(B, device=x.device)[:, None]  # (B, 1), goes with positions (B, T)
-    q, k, v = (layer(x).view(B, T, nh, hs) for layer in (attn.query, attn.key, attn.value))
-    q, k = (_with_positions(attn, each, positions) for each in (q, k))
-    for store, new in zip(kept, (k, v), strict=True):
-        store.transpose(1, 2)[rows, positions] = new
-    keys, values = kept  # (B, nh, columns, hs)
-    q = q.transpose(1, 2)  # (B, nh, T, hs)
-
-    scores = q @ keys.transpose(-2, -1) / math.sqrt(hs)  # (B, nh, T, columns)
-    later = torch.arange(keys.size(2), device=x.device) > positions[:, None, :, None]
-    y = F.softmax(scores.masked_fill(later, float("-inf")), dim=-1) @ values  # (B, nh, T, hs)
-    return attn.proj(y.transpose(1, 2).reshape(B, T, C))
-
-
-def _with_positions(
-    attn: CausalSelfAttention, x: torch.Tensor, positions: torch.Tensor
-) -> torch.Tensor:
-    """Apply attn.with_positions to queries or keys, (B, T, nh, hs), at positions (B, T).
-
-    It takes one position per column, so all rows are joined into one.
-    """
-    row = x.flatten(0, 1)[None].transpose(1, 2)  # (1, nh, B * T, hs)
-    return attn.with_positions(row, positions.flatten()).transpose(1, 2).view_as(x)

@@ -212,11 +212,16 @@ def twin_of(model: GPT, dtype: torch.dtype | None) -> GPT:
     return twin
 
 
-def attend(attn: CausalSelfAttention, x: torch.Tensor, layer_past: object = None) -> torch.Tensor:
+def attend(
+    attn: CausalSelfAttention, x: torch.Tensor, layer_past: Past | None = None
+) -> torch.Tensor:
     """Compute a replaceable attention in fewer, larger operations; (B, T, C) to the same.
 
-    torch's fused kernel (Dao et al. 2022, FlashAttention) is for GPUs: in bfloat16 it takes six
-    times as long on a processor.
+    torch's fused kernel (Dao et al. 2022, FlashAttention) is not for training on a processor: in
+    bfloat16 it takes six times as long there.
+
+    Args:
+        layer_past: keys and values of earlier calls, which x sees, too (decoding.py).
     """
     B, T, C = x.size()
     nh, hs = attn.n_head, C // attn.n_head
@@ -226,10 +231,13 @@ def attend(attn: CausalSelfAttention, x: torch.Tensor, layer_past: object = None
     )
     qkv = F.linear(x, weight, bias).view(B, T, 3 * nh, hs).transpose(1, 2)  # (B, 3 nh, T, hs)
     q, k, v = qkv.split(nh, dim=1)  # (B, nh, T, hs)
-    q, k = attn.with_positions(q), attn.with_positions(k)
-    if x.device.type != "cpu":
+    if layer_past is None:
+        q, k, visible = attn.with_positions(q), attn.with_positions(k), None
+    else:
+        q, k, v, visible = layer_past.extend(attn, q, k, v)  # k, v: (B, nh, columns, hs)
+    if layer_past is not None or x.device.type != "cpu":
         drop = attn.attn_drop.p if attn.training else 0.0
-        y = F.scaled_dot_product_attention(q, k, v, dropout_p=drop, is_causal=True)
+        y = F.scaled_dot_product_attention(q, k, v, visible, drop, is_causal=visible is None)
     else:
         q, k, v = (each.reshape(B * nh, T, hs) for each in (q, k, v))
         later = torch.full((T, T), float("-inf"), dtype=q.dtype).triu(1)  # added to scores
@@ -238,6 +246,41 @@ def attend(attn: CausalSelfAttention, x: torch.Tensor, layer_past: object = None
         weights = attn.attn_drop(F.softmax(scores, dim=-1))  # (B * nh, T, T)
         y = (weights @ v).view(B, nh, T, hs)
     return attn.resid_drop(attn.proj(y.transpose(1, 2).reshape(B, T, C)))
+
+
+@dataclass(frozen=True)
+class Past:
+    """The keys and values that an attention computed in earlier calls.
+
+    Attributes:
+        kept: keys and values, shape (2, B, nh, columns, hs): those of position t in column t.
+        positions: of the next x in its rows, shape (B, T), long; they see columns up to their own.
+    """
+
+    kept: torch.Tensor
+    positions: torch.Tensor
+
+    def extend(
+        self, attn: CausalSelfAttention, q: torch.Tensor, k: torch.Tensor, v: torch.Tensor
+    ) -> tuple[torch.Tensor, ...]:
+        """Add keys and values at `positions`; q, k and v have the shape (B, nh, T, hs).
+
+        Returns:
+            q for these positions, all keys and values, and whether q sees them: shape
+            (B, 1, T, columns), bool.
+        """
+        rows = torch.arange(len(q), device=q.device)[:, None]  # (B, 1), goes with positions
+        q, k = self._rotate(attn, q), self._rotate(attn, k)
+        for kept, new in zip(self.kept, (k, v), strict=True):
+            kept.transpose(1, 2)[rows, self.positions] = new.transpose(1, 2)
+        columns = torch.arange(self.kept.size(3), device=q.device)
+        return q, *self.kept, columns <= self.positions[:, None, :, None]
+
+    def _rotate(self, attn: CausalSelfAttention, x: torch.Tensor) -> torch.Tensor:
+        """Apply attn.with_positions, for which rows are joined: it has one position per column."""
+        row = x.transpose(1, 2).flatten(0, 1)[None].transpose(1, 2)  # (1, nh, B * T, hs)
+        row = attn.with_positions(row, self.positions.flatten())
+        return row.transpose(1, 2).unflatten(1, self.positions.shape)[0].transpose(1, 2)
 
 
 def keep_memory() -> None:
