@@ -2,42 +2,36 @@
 
 import os
 import re
+import shlex
 import subprocess
 from pathlib import Path
 
 import pytest
 
 from tests import strict
+from tests.interpreter import python
 from tests.project import OUTER_MAKE, ROOT, copy_of_the_project, make
+from tools.make import OF_SETUP, fault, given, options, variables
 
 pytestmark = pytest.mark.requires_tool("make")
 TEXT = (ROOT / "Makefile").read_text(encoding="utf-8")
-# Targets, with the names of the variables that their help shows.
-KNOWN = {
-    target: re.findall(r"\b([A-Z_]{3,})=", words)
-    for target, words in re.findall(r"^([a-z-]+):.*## (.*)$", TEXT, re.MULTILINE)
-}
-SETUP = {"PYTHON", "TORCH_INDEX", "UV"}  # of .venv, which nearly every target may have to make
-NEEDED = {
-    "data": ("SOURCE",),
-    "question": ("TOPIC",),
-    "emulate": ("SUBMISSION",),
-    "new-term": ("TERM",),
-    "class": ("SUBMISSIONS", "INTO"),
-}
+TARGETS = re.findall(r"^([a-z-]+):", TEXT, re.MULTILINE)
+CHECKED = sorted({*TARGETS} - {"help", "clean"})  # these two know no variable, and ignore any
 
 # By target and variable: a wrong value, and words of the line that answers it.
+NASTY = "Spring \"27\" $$HOME; 'x' A=b"
 WRONG = {
     ("world", "SEED"): ("x", "got 'x'", "an integer"),
     ("world", "PEOPLE"): ("many", "got 'many'", "an integer"),
     ("world", "DATASET"): ("real", "got 'real'", "smoke, world"),
     ("world", "FORCE"): ("yes", "FORCE=yes", "expected FORCE=1"),
     ("data", "SOURCE"): ("no/such", "no/such", "expected a folder with the course's data files"),
-    ("question", "TOPIC"): ("No-Name", "'No-Name'", "words of a to z joined by _"),
-    ("reference", "RECIPE"): ("foo", "no recipe 'foo'", "laptop, original, real, smoke"),
+    ("question", "TOPIC"): (NASTY, "Spring \"27\" $HOME; \\'x\\' A=b'", "words of a to z"),
+    ("reference", "RECIPE"): (NASTY, "no recipe 'Spring \"27\" $HOME; \\'x\\' A=b'", "smoke"),
     ("release", "EDITION"): ("foo", "no edition 'foo'", "cs224n, current, xcs224n"),
     ("handout", "PAPER"): ("a5", "got 'a5'", "letter, a4"),
-    ("new-term", "TERM"): (" ", "TERM is missing", "make new-term TERM=NAME"),
+    ("handout", "PAPERS"): ("a4", "unknown variable PAPERS; known: EDITION PAPER PYTHON"),
+    ("new-term", "TERM"): (" ", "TERM is missing", 'make new-term TERM="Spring 2027"'),
     ("new-term", "DUE"): ("soon", "got 'soon'", "as 2027-05-02T23:59:00-07:00"),
     ("emulate", "SUBMISSION"): ("no/such.zip", "no/such.zip", "no such file or folder"),
     ("emulate", "METADATA"): (
@@ -48,17 +42,10 @@ WRONG = {
     ("class", "SUBMISSIONS"): ("no/such", "no/such", "No such file or directory"),
     ("emulate", "SETUP"): ("0", "SETUP=0", "expected SETUP=1"),
 }
-CHECKED_BY_MAKE = {"FORCE", "SETUP", "TERM"}
 
 
-def given(target: str, *words: str) -> list[str]:
-    """Return a target with the variables that it requires."""
-    named = {word.partition("=")[0] for word in words}
-    return [target, *words, *(f"{name}=x" for name in NEEDED.get(target, ()) if name not in named)]
-
-
-def dry(*words: str, **environment: str) -> subprocess.CompletedProcess:
-    """Return what `make -n` would do."""
+def dry(*words: str, **environment: str) -> str:
+    """Return the commands that `make -n` prints."""
     inherited = {k: v for k, v in os.environ.items() if k not in OUTER_MAKE}
     skip = ("-o", ".venv/.stamp", "-o", "src/data/dataset.json")
     return subprocess.run(
@@ -67,7 +54,8 @@ def dry(*words: str, **environment: str) -> subprocess.CompletedProcess:
         env=inherited | environment,
         capture_output=True,
         encoding="utf-8",
-    )
+        check=True,
+    ).stdout
 
 
 # Features added to GNU make after 3.81, the Mac's version, from the news of 3.82 to 4.4.
@@ -86,58 +74,80 @@ def test_the_makefiles_use_nothing_that_came_after_3_81():
         assert newer is None, (path, newer and newer[0])
 
 
-@pytest.mark.parametrize("target", KNOWN)
-def test_a_target_knows_the_variables_of_its_help_and_no_other(target):
-    """Each of them reaches the command, as an option or as the command's argument."""
-    names = set(KNOWN[target])
-    ran = dry(*given(target, *(f"{name}=1" for name in names)))
-    assert ran.returncode == 0, ran.stderr
-    for name in names - SETUP - {"ARGS"}:
-        assert f"${name}" in ran.stdout or f"--{name.lower()}" in ran.stdout, (name, ran.stdout)
-    ran = dry(*given(target, "PAPERS=1"))
-    assert ran.returncode == 2 and ran.stderr.count("\n") == 1 and not ran.stdout
-    said, known = ran.stderr.split("; known: ")
-    assert f"make {target}: unknown variable PAPERS" in said
-    everywhere = SETUP if target not in ("help", "clean") else set()
-    assert set(re.findall(r"[A-Z_]{2,}", known)) == names | everywhere
+def test_make_alone_prints_every_target_with_its_help():
+    ran = make(ROOT)
+    assert re.findall(r"^make ([a-z-]+) +\S", ran.stdout, re.MULTILINE) == TARGETS
+    assert len(set(TARGETS)) == len(TARGETS) > 20
 
 
-@pytest.mark.parametrize(
-    ("target", "name"), [(target, name) for target, names in NEEDED.items() for name in names]
-)
-@pytest.mark.parametrize("words", [(), ("{}=",)], ids=["left out", "empty"])
-def test_what_a_target_needs_is_asked_for(target, name, words):
-    others = [f"{other}=x" for other in NEEDED[target] if other != name]
-    # TERM is in every terminal's environment, but "xterm" is not a course's term.
-    ran = dry(target, *others, *(word.format(name) for word in words), **{name: "xterm"})
-    assert ran.returncode == 2 and ran.stderr.count("\n") == 1
-    assert f"make {target}: {name} is missing, expected: make {target} {name}=" in ran.stderr
+@pytest.mark.parametrize("target", CHECKED)
+def test_a_target_checks_its_variables_before_anything_else(target):
+    assert dry(target).startswith(f".venv/bin/python -m tools.make {target}")
 
 
-def test_variables_of_the_environment_are_no_options():
-    ran = dry("handout", EDITION="cs224n", PAPER="a4")
-    assert ran.returncode == 0 and "--edition" not in ran.stdout and "--paper" not in ran.stdout
+@pytest.mark.parametrize("target", CHECKED)
+def test_each_variable_of_a_targets_help_reaches_its_command(target):
+    """It is an option of the command, or the recipe puts it there."""
+    required, optional = variables(target)
+    recipe = dry(target, *(f"{name}=x" for name in required), "ARGS=--many words")
+    assert all(f'"${name}"' in recipe for name in required), recipe
+    assert ("--many words" in recipe) == ("ARGS" in optional), recipe
+    names = [word.partition("=")[0] for word in options(target, dict.fromkeys(optional, "x"))]
+    if names:
+        words = shlex.split(recipe.splitlines()[-1])[4:]  # after `python -m tools.make TARGET`
+        upto = next((i for i, word in enumerate(words) if word.startswith("--")), len(words))
+        shown = python(ROOT, *words[:upto], "--help").stdout
+        assert all(name in shown for name in names), shown
+
+
+def test_a_target_knows_the_variables_of_its_help_and_those_of_setup():
+    assert variables("class") == (
+        {"SUBMISSIONS": "EXPORT-OR-FOLDER", "INTO": "DIR"},
+        {"EDITION": "NAME", "ARGS": '"--slots 8"'},
+    )
+    for target in CHECKED:
+        required, optional = variables(target)
+        known = {*required, *optional, *OF_SETUP}
+        values = {name: "1" for name in known}
+        assert fault([target], values) == ""
+        listed = " ".join(sorted(known))
+        assert fault([target], values | {"X": ""}) == f"unknown variable X; known: {listed}"
+
+
+@pytest.mark.parametrize("target", ["data", "question", "emulate", "new-term", "class"])
+def test_what_a_target_requires_is_asked_for(target):
+    required, _ = variables(target)
+    for name, form in required.items():
+        others = dict.fromkeys(required, "x")
+        del others[name]
+        expected = f"{name} is missing, expected: make {target} {name}={form}"
+        assert fault([target], others) == fault([target], others | {name: ""}) == expected
 
 
 def test_several_targets_know_what_one_of_them_knows():
-    assert dry("world", "demo", "FORCE=1", "RECIPE=smoke").returncode == 0
-    assert dry("world", "demo", "PAPER=a4").returncode == 2
+    values = {"FORCE": "1", "RECIPE": "smoke"}
+    assert fault(["world", "demo"], values) == "" != fault(["demo"], values)
+    assert options("world", values) == ["--force"]
+    assert options("demo", values) == ["--recipe=smoke"]
+    assert options("src/data/dataset.json", values) == []
+
+
+def test_the_command_line_is_read_as_make_writes_it(monkeypatch):
+    monkeypatch.setenv("TERM", "Spring 2027")
+    line = r"EDITION:=x TERM=Spring\ DUE=2027 ARGS=a\\ PAPER=a4"
+    assert given(line).keys() == {"EDITION", "TERM", "ARGS", "PAPER"}
+    assert given(line)["TERM"] == "Spring 2027"
+
+
+def test_variables_of_the_environment_are_no_options():
+    """TERM is in every terminal's environment, but "xterm" is not a course's term."""
+    given_none = {"GOALS": "new-term", "GIVEN": "", "TERM": "xterm", "DUE": "soon"}
+    ran = python(ROOT, "-m", "tools.make", "new-term", "-c", "1", env=given_none)
+    assert ran.returncode == 2 and "TERM is missing" in ran.stderr
 
 
 def test_a_target_that_is_none_is_makes_own_message():
-    assert "No rule to make target" in dry("hand-out", "EDITION=x").stderr
-
-
-def test_quotes_and_spaces_of_a_value_reach_the_command(tmp_path):
-    tree = copy_of_the_project(tmp_path)
-    value = "Spring \"27\" $$HOME; 'x'"
-    command = dry("new-term", f"TERM={value}").stdout.strip().rstrip("\\")
-    shown = command.replace(".venv/bin/python -m tools.new_term", "printf '%s'")
-    environment = os.environ | {"TERM": value.replace("$$", "$")}
-    ran = subprocess.run(
-        ["sh", "-c", shown], cwd=tree, env=environment, capture_output=True, encoding="utf-8"
-    )
-    assert ran.stdout.rstrip() == "--term=Spring \"27\" $HOME; 'x'"
+    assert "No rule to make target" in make(ROOT, "hand-out", "EDITION=x").stderr
 
 
 @pytest.fixture(scope="module")
@@ -168,15 +178,14 @@ def state(tree: Path) -> dict[str, bytes]:
 def test_a_wrong_value_is_one_line_that_lists_the_right_ones(project, target, name):
     value, *words = WRONG[target, name]
     before = state(project)
-    ran = make(project, *given(target, f"{name}={value}"), timeout=120)
+    others = [f"{other}=x" for other in variables(target)[0] if other != name]
+    ran = make(project, target, *others, f"{name}={value}", timeout=120)
     assert ran.returncode == 2, ran.stdout  # make's exit code, whatever the command's is
     lines = [
         line for line in ran.stderr.splitlines() if not re.match(r"make(\[\d\])?: \*\*\*", line)
     ]
     assert len(lines) == 1, ran.stderr
-    assert lines[0].startswith(
-        "Makefile:" if name in CHECKED_BY_MAKE else ("error: ", "classroom: ")
-    )
+    assert lines[0].startswith(("error: ", "classroom: "))
     for word in words:
         assert word in lines[0]
     assert state(project) == before
@@ -184,9 +193,9 @@ def test_a_wrong_value_is_one_line_that_lists_the_right_ones(project, target, na
 
 @pytest.mark.parametrize("target", ["test", "test-long", "test-quick", "redteam"])
 def test_pytest_warns_of_files_opened_without_their_encoding(target):
-    assert f"python {' '.join(strict.FLAGS)} -m pytest " in dry(target).stdout
+    assert f" {' '.join(strict.FLAGS)} -m pytest " in dry(target)
 
 
 @pytest.mark.parametrize("words, selects", [("test", ""), ("test-long", " -m long")])
 def test_arguments_follow_the_number_of_processes(words, selects):
-    assert f"-m pytest -n 4{selects} -k starter\n" in dry(words, ARGS="-k starter").stdout
+    assert f"-m pytest -n 4{selects} -k starter\n" in dry(words, "ARGS=-k starter")

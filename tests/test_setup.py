@@ -139,8 +139,10 @@ def project(tmp_path, root):
     """Return the project's Makefile and set-up, with lists that name no package."""
     (tmp_path / "tools").mkdir()
     shutil.copy(root / "Makefile", tmp_path)
-    for name in ("setup.sh", "usable_python.py"):
+    (tmp_path / "src").mkdir()
+    for name in ("__init__.py", "make.py", "setup.sh", "usable_python.py"):
         shutil.copy(root / "tools" / name, tmp_path / "tools")
+    shutil.copy(root / "src/environment.py", tmp_path / "src")
     for name in (*(p.name for p in root.glob("requirements*.txt")), "constraints.txt"):
         (tmp_path / name).write_text("# nothing\n", encoding="utf-8")
     return tmp_path
@@ -197,7 +199,7 @@ def test_second_setup_costs_nothing_and_a_half_made_one_is_made_anew(project, ma
     python = project / ".venv" / "bin" / "python"
     assert subprocess.run([python, "-c", ""]).returncode == 0
 
-    assert make("--question", "setup").returncode == 0
+    assert make("--question", ".venv/.stamp").returncode == 0
     assert "making" not in make("setup").stdout
 
     # Changed pins are installed into the same environment.
@@ -314,9 +316,9 @@ def test_torch_comes_from_the_index_that_is_named(project, root, make, copied_ve
     installed = list((project / ".venv").glob("lib/python*/site-packages/torch-*.dist-info"))
     assert [path.name for path in installed] == ["torch-2.13.0+mine.dist-info"]
 
-    assert make("--question", "setup", TORCH_INDEX=url).returncode == 0
-    assert make("--question", "setup").returncode == 0
-    other = make("--question", "setup", TORCH_INDEX=url + "/other")
+    assert make("--question", ".venv/.stamp", TORCH_INDEX=url).returncode == 0
+    assert make("--question", ".venv/.stamp").returncode == 0
+    other = make("--question", ".venv/.stamp", TORCH_INDEX=url + "/other")
     assert other.returncode == 1, "with another index, .venv must be created again"
 
 
@@ -341,20 +343,6 @@ def test_other_users_can_read_what_is_installed(project, make, root):
     assert [path for path in files if not path.stat().st_mode & 0o004] == []
     # uv compiles as pip does, since the grader's workers can't save bytecode.
     assert any(path.name.startswith("torch.cpython") for path in files)
-
-
-@pytest.mark.requires_tool("make")
-def test_make_alone_prints_every_target_with_its_help(root):
-    text = (root / "Makefile").read_text(encoding="utf-8")
-    targets = re.search(r"^TARGETS := ((?:.*\\\n)*.*)$", text, re.MULTILINE)[1]
-    assert ".PHONY: $(TARGETS) force\n" in text
-    environment = {k: v for k, v in os.environ.items() if k not in OUTER_MAKE}
-    printed = subprocess.run(
-        ["make"], cwd=root, env=environment, capture_output=True, encoding="utf-8"
-    )
-    shown = re.findall(r"^make ([a-z-]+) +\S", printed.stdout, re.MULTILINE)
-    assert sorted(shown) == sorted(targets.replace("\\", " ").split())
-    assert set(re.findall(r"^([a-z][a-z-]*):", text, re.MULTILINE)) == set(shown)
 
 
 # ---------------------------------------------------------------- apt

@@ -36,7 +36,8 @@ COMMANDS = {
     "student": ((), ("--edition",), True),
     "world": ((), (), False),
 }
-NOT_FOR_PEOPLE = {"usable_python", "watched_pretraining"}  # setup.sh and compare.py call them
+# The Makefile, setup.sh and compare.py call them.
+NOT_FOR_PEOPLE = {"make", "usable_python", "watched_pretraining"}
 
 
 @pytest.fixture(scope="module")
