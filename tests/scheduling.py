@@ -68,6 +68,22 @@ def sampled(names: Iterable[str], group_of: Callable[[str], object] = lambda _: 
     return [pytest.param(n, marks=() if n in kept else pytest.mark.long) for n in names]
 
 
+def mark_the_unsampled(items: list[pytest.Item]) -> None:
+    """Mark as long what `@pytest.mark.sampled(n)` leaves out: all but one in n parameter sets.
+
+    The choice doesn't depend on their order, and one of them at least is kept.
+    """
+    groups: dict[str, list[pytest.Item]] = {}
+    for item in items:
+        if item.get_closest_marker("sampled"):
+            groups.setdefault(item.nodeid.partition("[")[0], []).append(item)
+    for group in groups.values():
+        (n,) = group[0].get_closest_marker("sampled").args
+        group.sort(key=lambda item: zlib.crc32(item.nodeid.encode()))
+        for item in group[-(-len(group) // n) :]:
+            item.add_marker(pytest.mark.long)
+
+
 class ByShare(LoadScopeScheduling):
     """Give a process all tests that share one, in the order in which they were collected.
 
@@ -85,7 +101,10 @@ def pytest_xdist_make_scheduler(config: pytest.Config, log) -> ByShare:
     return ByShare(config, log)
 
 
+@pytest.hookimpl(tryfirst=True)  # before `-m "not long"` is applied
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    mark_the_unsampled(items)
+
     def rank(item: pytest.Item) -> int:
         name = share(item.nodeid)
         return FIRST.index(name) if name in FIRST else len(FIRST)

@@ -194,6 +194,7 @@ def refused(tree: Path, topic: str, capsys) -> str:
 
 
 @pytest.mark.parametrize("topic", REFUSED)
+@pytest.mark.sampled(7)
 def test_a_bad_name_is_refused_in_a_line(fresh, topic, capsys):
     assert REFUSED[topic] in refused(fresh, topic, capsys)
 

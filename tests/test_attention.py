@@ -271,6 +271,7 @@ def test_points_can_be_moved_to_the_code(tmp_path, topic):
 
 
 @pytest.mark.parametrize("function", FUNCTIONS)
+@pytest.mark.sampled(5)
 def test_messages_show_what_the_answer_makes_of_attention(function, tmp_path):
     """Check each wrong variant's message, except for answers of a wrong shape."""
     bench = Bench(tmp_path)
@@ -306,6 +307,7 @@ HOSTILE = {
 
 
 @pytest.mark.parametrize("hostile", HOSTILE)
+@pytest.mark.sampled(4)
 def test_no_answer_of_a_worker_passes_or_breaks_the_judge(hostile, tmp_path, recwarn, monkeypatch):
     def observe(case, probe, role, args, seed):
         count = len(args["arguments"])

@@ -313,6 +313,7 @@ HOSTILE = {
 
 
 @pytest.mark.parametrize("hostile", HOSTILE)
+@pytest.mark.sampled(4)
 def test_no_answer_of_a_worker_passes_or_breaks_the_judge(hostile, tmp_path, recwarn, monkeypatch):
     def observe(case, probe, role, args, seed):
         count = len(args["arguments"])

@@ -46,6 +46,7 @@ def answers(copy) -> list[tuple[str, subprocess.CompletedProcess]]:
     return found
 
 
+@pytest.mark.long
 def test_a_test_notices_the_message_and_all_else_succeeds(answers):
     assert ELSEWHERE in follow.commands_of(DOCUMENT)
     fails = iter([1, 0])  # changed, and restored

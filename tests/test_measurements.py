@@ -41,6 +41,7 @@ def test_the_tables_are_what_their_script_writes():
     assert tables.all_replaced(text) == text, "run `python -m benchmarks.tables`"
 
 
+@pytest.mark.long
 def test_equal_worlds_miss_a_threshold_as_a_binomial_does():
     """The grid's least correlation, 1e-4, makes the variance only a hundredth larger."""
     mean, correlation, fitted, bound = chance.estimate([100] * 12, 200, 0.3)
@@ -49,6 +50,7 @@ def test_equal_worlds_miss_a_threshold_as_a_binomial_does():
     assert below < fitted < 1.2 * below < bound
 
 
+@pytest.mark.long
 def test_worlds_that_differ_miss_a_threshold_more_often():
     """A beta distribution with a = b = 2 has its k-th of 12 quantiles at these shares."""
     quantiles = [0.12, 0.22, 0.29, 0.35, 0.41, 0.47, 0.53, 0.59, 0.65, 0.71, 0.78, 0.88]

@@ -32,6 +32,7 @@ def bench(tmp_path_factory):
 
 
 @pytest.mark.parametrize("variant, test", CAUSES)
+@pytest.mark.sampled(4)
 def test_the_cause_is_that_of_the_mistake(variant, test, bench):
     chosen = [t for t in bench.tests if (t.spec.topic, t.spec.name) == ("rope", test)]
     wrong = Variant(GOLDEN / "rope" / "wrong" / f"{variant}.py")

@@ -253,6 +253,7 @@ def test_whole_functions_of_a_topic_are_left_out(before, after):
 
 
 @pytest.mark.parametrize(("edition", "has"), [("xcs224n", 0), ("cs224n", 0), ("current", 1)])
+@pytest.mark.sampled(3)
 def test_only_an_edition_that_asks_for_rope_has_its_functions(tree, edition, has):
     package, reference = (f(tree, edition) for f in (starter.package_of, starter.reference_of))
     for modules in (package, reference):
@@ -278,6 +279,7 @@ def test_the_committed_starter_has_every_function(tree):
 
 
 @pytest.mark.parametrize("edition", pinned.NAMES)
+@pytest.mark.sampled(3)
 def test_counting_parameters_can_be_passed_in_every_edition(tree, tmp_path, run_python, edition):
     """Its configurations have rope, whose functions only one edition's students write."""
     for name, content in autograder.hand_in(tree, edition, tmp_path).items():

@@ -278,6 +278,7 @@ WAYS: dict[str, Callable[[Upload, Path], Staged]] = {
 
 @pytest.mark.parametrize("way", WAYS)
 @pytest.mark.parametrize("layout", LAYOUTS)
+@pytest.mark.sampled(4)
 def test_a_layout_costs_nothing_or_is_named(layout, way, tmp_path):
     upload = LAYOUTS[layout]
     try:

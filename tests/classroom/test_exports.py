@@ -59,6 +59,7 @@ def by_number(made: MadeClass, platform: str) -> dict[str, Made]:
 
 
 @pytest.mark.parametrize("platform", PLATFORMS)
+@pytest.mark.sampled(2)
 def test_everybody_comes_out_once_as_it_was_handed_in(made, platform, tmp_path):
     cls = made(platform)
     read, expected = read_export(cls.source).submissions, by_number(cls, platform)

@@ -26,6 +26,7 @@ def whole(made, graded, tmp_path_factory):
     return cls, [dict(zip(columns.split(", "), row, strict=True)) for row in rows]
 
 
+@pytest.mark.long
 def test_every_student_comes_out_once_with_the_submission_that_was_theirs(whole):
     cls, rows = whole
     handed_in = {

@@ -143,6 +143,7 @@ def test_both_editions_are_built(tree, release, tmp_path):
     ],
     ids=["earns less", "leaks", "fails a test without points"],
 )
+@pytest.mark.sampled(3)
 def test_what_does_not_prove_itself_leaves_no_zip(
     tree, graded, tmp_path, monkeypatch, test_id, change, words
 ):

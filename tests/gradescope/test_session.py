@@ -187,6 +187,7 @@ def shows(results):
 
 
 @pytest.mark.parametrize("a_day", [1, 2, 3, 5])
+@pytest.mark.sampled(4)
 def test_the_daily_limit_holds_for_uploads_in_a_row(grade, a_day):
     term = Term(grade, limited(a_day))
     assert [term.upload(hour) for hour in range(9)] == [hour < a_day for hour in range(9)]

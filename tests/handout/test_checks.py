@@ -98,6 +98,7 @@ def tools_are_there(monkeypatch):
 
 @pytest.mark.parametrize("edition", ["xcs224n", "cs224n", "current"])
 @pytest.mark.parametrize("dataset", ["world", "smoke", "real"])
+@pytest.mark.sampled(3)
 def test_the_editions_pass(repo, tools_are_there, edition, dataset):
     checks.check(repo, edition, dataset)
 

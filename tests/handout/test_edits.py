@@ -144,6 +144,7 @@ def before(project, numbers):
 
 
 @pytest.mark.parametrize("edit", EDITS)
+@pytest.mark.sampled(8)
 def test_an_edit_changes_what_mentions_it_and_nothing_else(project, numbers, before, edit):
     name, old, new, expected = EDITS[edit]
     path = project / name

@@ -54,6 +54,7 @@ def test_staff_find_the_answers_to_practice_as_solutions(rendered, numbers):
 
 @pytest.mark.parametrize("points", ["coding = 5", "written = 2"])
 @pytest.mark.parametrize("target", ["print", "web"])
+@pytest.mark.sampled(4)
 def test_an_answer_that_any_edition_gives_points_for_reaches_nobody(
     rendered, change, points, target
 ):

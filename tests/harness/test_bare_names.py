@@ -59,6 +59,7 @@ def test_bare_names_are_graded_like_relative_imports(submission, grade):
         "import pretraining.errors",
     ],
 )
+@pytest.mark.sampled(4)
 def test_a_bare_name_is_the_packages_module(body, way, write_query, grade):
     upload = write_query(f"{body}\nreturn 100.0 * keys[j]\n")
     package = upload / "submission"

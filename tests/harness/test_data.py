@@ -91,6 +91,7 @@ TABLES = [(name, _blank, "is blank") for name in FILES if name.endswith(".tsv")]
 
 
 @pytest.mark.parametrize(("name", "spoil", "words"), MISSING + UNREADABLE + FOLDERS + TABLES)
+@pytest.mark.sampled(6)
 def test_each_file_that_is_missing_or_unreadable_is_named(installed, name, spoil, words):
     spoil(installed / "src/data" / name)
     with pytest.raises(DataError, match=words) as caught:
@@ -111,6 +112,7 @@ def test_each_file_that_is_missing_or_unreadable_is_named(installed, name, spoil
         ('{"name": "\\u001b[2J"}', r"x1b"),
     ],
 )
+@pytest.mark.sampled(4)
 def test_a_broken_description_is_said_in_a_line(installed, submission, grade, text, words):
     (installed / "src/data/dataset.json").write_text(text, encoding="utf-8")
     with pytest.raises(DataError, match=words) as caught:

@@ -36,6 +36,7 @@ def runner(hasty_runner):
 
 @pytest.mark.parametrize("way", POOLS)
 @pytest.mark.parametrize("name", LOOPS)
+@pytest.mark.sampled(3)
 def test_a_time_out_names_the_innermost_line_of_the_students(name, way, write_query, grade):
     upload = write_query(LOOPS[name])
     found = grade(upload, ID, way=way)[ID]

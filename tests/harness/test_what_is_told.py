@@ -68,6 +68,7 @@ def test_hidden_tests_name_functions_of_the_assignment_only(name, write_query, g
 @pytest.mark.parametrize(
     ("name", "function"), [("secret_17", "crash"), ("wire", "encode"), ("feedback", "fenced")]
 )
+@pytest.mark.sampled(3)
 def test_hidden_tests_name_no_file_of_a_students_own(
     name, function, submission, write_query, grade
 ):

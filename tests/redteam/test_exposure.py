@@ -115,6 +115,7 @@ def test_an_environment_in_the_root_opens_it_and_one_below_does_not(monkeypatch)
 @pytest.mark.skipif(not can_mount(), reason="needs root and mounts")
 @pytest.mark.parametrize("what", ["tree", "solutions", "solutions/data"])
 @pytest.mark.parametrize("authoritative", [False, True])
+@pytest.mark.sampled(3)
 def test_a_bind_mount_among_libraries_ends_the_run(
     what, authoritative, make_tree, ordinary_user, upload
 ):

@@ -266,6 +266,7 @@ UPLOADS = {
 
 
 @pytest.mark.parametrize("name", UPLOADS)
+@pytest.mark.sampled(6)
 def test_a_broken_upload_is_named_and_a_harmless_one_costs_nothing(
     name, tree, upload, grade, tmp_path
 ):
@@ -388,6 +389,7 @@ STAGES = [  # file, and the function of ours that crashes there
 
 
 @pytest.mark.parametrize(("file", "function"), STAGES)
+@pytest.mark.sampled(4)
 def test_a_crash_of_our_own_is_a_grader_error(file, function, tree, upload, grade, tmp_path):
     results, text = tmp_path / "results.json", (tree / file).read_bytes()
     try:

@@ -69,6 +69,7 @@ def graded(grader, key, answer, hidden=True):
 
 
 @pytest.mark.parametrize("key", ALL)
+@pytest.mark.sampled(3)
 def test_the_reference_passes_here(grader, key):
     """Otherwise, the tests below would not show what the judges do with an answer."""
     result = graded(grader, key, None)
@@ -78,6 +79,7 @@ def test_the_reference_passes_here(grader, key):
 
 @pytest.mark.parametrize("count", BOTH)
 @pytest.mark.parametrize("key", TESTS)
+@pytest.mark.sampled(3)
 def test_any_answer_has_a_verdict(grader, key, count):
     @examples(count, len(TESTS))
     @given(st.data())

@@ -199,6 +199,7 @@ def test_people_who_exchange_have_places_of_one_length(spans, rng):
 
 
 @pytest.mark.parametrize("scale", [0.01, 1.0, 30.0])
+@pytest.mark.sampled(3)
 def test_ignorance_seldom_passes(spans, rng, scale):
     """Under the null hypothesis a bound of alpha is reached with probability alpha at most.
 

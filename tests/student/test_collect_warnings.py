@@ -195,6 +195,7 @@ def shown(desk: Desk) -> str:
     ("name", "cases"),
     [("collect_lines", LINES), ("collect_modules", MODULES), ("collect_outputs", OUTPUTS)],
 )
+@pytest.mark.sampled(3)
 def test_each_fault_of_the_work_is_one_line_and_the_grader_takes_the_whole_zip(
     desk, monkeypatch, tmp_path, name, cases
 ):

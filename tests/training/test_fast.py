@@ -86,6 +86,7 @@ RIGHT = [v for v in all_variants() if v.topic == "synthesizer" and v.is_right]
 
 
 @pytest.mark.parametrize("variant", RIGHT, ids=lambda variant: variant.path.stem)
+@pytest.mark.sampled(4)
 def test_students_synthesizers_train_in_bfloat16(submission, build, batch, variant, module_of):
     # However they are written: constants often have a dtype other than that of their operands.
     dataset, model = build("synthesizer")

@@ -52,6 +52,7 @@ def test_a_healthy_training_gets_no_hint(train):
     assert "64 steps of 64 examples in float32, 1 thread: less than a minute" in printed
 
 
+@pytest.mark.long
 def test_hint_nothing_is_learnt_with_a_learning_rate_of_zero(train):
     printed, _ = train(learning_rate=0.0, muon_learning_rate=0.0)
     assert (
@@ -120,6 +121,7 @@ class TestMaskedShare:
     RIGHT = [v for v in all_variants() if v.topic == "span_corruption" and v.is_right]
 
     @pytest.mark.parametrize("variant", RIGHT, ids=lambda variant: variant.path.stem)
+    @pytest.mark.sampled(6)
     def test_right_corruptions_get_no_hint(self, submission, corpus, variant, module_of):
         # Each share is the mean of 512 examples, whose deviation is at most .25 / sqrt(512) =
         # .011; the farthest mean of these codes is .22 (rounding down), four deviations inside.
@@ -141,6 +143,7 @@ def test_a_loss_that_is_no_number_stops_training(train, submission):
     assert "\n" not in str(error.value)
 
 
+@pytest.mark.long
 def test_tensorboard_shows_losses_rates_speed_and_completions(train, tmp_path):
     writer = SummaryWriter(str(tmp_path))
     train(writer=writer)

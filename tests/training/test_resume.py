@@ -110,6 +110,7 @@ def train(submission, build, tmp_path, monkeypatch):
     ],
     ids=str,
 )
+@pytest.mark.sampled(3)
 def test_resuming_ends_with_the_same_bits(train, settings):
     whole = train(**settings)
     for steps in (1, 5, 7):  # in the first epoch, at an end of one, after it

@@ -46,6 +46,7 @@ def test_tokens_count_padding_too(s):
 
 
 @pytest.mark.parametrize("optimizer", ["adamw", "muon"])
+@pytest.mark.sampled(2)
 def test_the_trainer_learns_a_few_examples_by_heart(s, optimizer):
     pairs = examples(8)
     model = s.model.GPT(s.model.GPTConfig(20, 32, 0.0, 0.0, 0.0, 2, 4, 16))
