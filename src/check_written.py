@@ -5,11 +5,9 @@
 
 The command compares the answers in submission.tex with the questions in sheet.tex in the same
 folder, looks for what LaTeX would not print or would stop at, and packs the folder as
-overleaf.zip. It does not judge what you wrote. For a PDF, it only checks whether the file is too
-large for Gradescope.
+overleaf.zip. It does not judge what you wrote.
 
-Exit codes: 0 all answered; 1 something is missing or looks wrong, or the file is a PDF; 2 usage or
-bad input.
+Exit codes: 0 all answered; 1 something is missing or looks wrong; 2 usage or bad input.
 """
 
 import environment
@@ -47,7 +45,6 @@ SILENT = re.compile(
     r"\\((re)?newcommand|def|let|DeclareMathOperator|usepackage|input|documentclass)\b"
     r"|\\(begin|end)\s*\{\s*(document|answer)\s*\}"
 )
-MAX_UPLOAD_BYTES = 100 * 10**6  # Gradescope's limit
 
 
 @dataclass(frozen=True)
@@ -165,34 +162,21 @@ def find_slots(sheet: Source) -> tuple[dict[str, int], set[str]]:
 def find_answers(source: Source) -> list[tuple[str, Block]]:
     """Return the answers with their ids, in order; report a missing beginning, end or id."""
     answers = []
-    opened: re.Match[str] | None = None
-
-    def close(begin: re.Match[str], place: int, last: int) -> None:
-        name = (begin[2] or "").strip()
-        first = source.line_of(begin.start())
-        text = source.code[begin.end() : place]
-        answers.append((name, Block(f"answer {name}".rstrip(), first, last, text)))
-
-    def close_without_end(begin: re.Match[str], place: int) -> None:
-        number = source.line_of(begin.start())
-        source.find(number, f"{begin[0]} has no \\end{{answer}}; put it back")
-        close(begin, place, source.line_of(place))
-
-    for match in BORDER.finditer(source.code):
+    borders = list(BORDER.finditer(source.code))
+    for match, before, after in zip(borders, [None, *borders], [*borders[1:], None], strict=False):
         number = source.line_of(match.start())
-        if match[1] == "begin":
-            if opened:
-                close_without_end(opened, match.start())
-            opened = match
-            if not (match[2] or "").strip():
-                source.find(number, "\\begin{answer} has no id, expected \\begin{answer}{...}")
-        elif opened is None:
-            source.find(number, "\\end{answer} has no \\begin{answer}{...} above it")
-        else:
-            close(opened, match.start(), number)
-            opened = None
-    if opened:
-        close_without_end(opened, len(source.code))
+        if match[1] == "end":
+            if before is None or before[1] == "end":
+                source.find(number, "\\end{answer} has no \\begin{answer}{...} above it")
+            continue
+        name = (match[2] or "").strip()
+        if not name:
+            source.find(number, "\\begin{answer} has no id, expected \\begin{answer}{...}")
+        if after is None or after[1] == "begin":
+            source.find(number, f"{match[0]} has no \\end{{answer}}; put it back")
+        end = after.start() if after else len(source.code)
+        text, last = source.code[match.end() : end], source.line_of(end)
+        answers.append((name, Block(f"answer {name}".rstrip(), number, last, text)))
     return answers
 
 
@@ -496,47 +480,7 @@ def _zip_written(writer: IO[bytes]) -> None:
                 archive.write(path, name.as_posix(), zipfile.ZIP_DEFLATED)
 
 
-# -- PDF ------------------------------------------------------------------------------------------
-
-
-def check_pdf(path: Path) -> int:
-    """Check a PDF's size; return the exit code, which is 1 since answers aren't checked.
-
-    Raises:
-        InputError: it is missing, or is not a PDF.
-    """
-    try:
-        data = path.read_bytes()
-    except OSError as error:
-        raise InputError(f"{show(path)}: {error.strerror}") from None
-    if b"%PDF-" not in data[:1024]:
-        raise InputError(f"{show(path)}: not a PDF, in spite of its name")
-    print(f"{show(path)}: a PDF of {len(data) / 10**6:.1f} MB.")
-    if len(data) > MAX_UPLOAD_BYTES:
-        most = MAX_UPLOAD_BYTES // 10**6
-        print(f"Too large: Gradescope accepts {most} MB; scan again at a lower resolution.")
-    print(
-        "This command can't check answers in a PDF. If you typeset yours, check its source: "
-        "python src/check_written.py written/submission.tex"
-    )
-    print("Tag the pages of every question when you upload it.")
-    return 1
-
-
 # -- the command ----------------------------------------------------------------------------------
-
-
-def check(path: Path) -> int:
-    """Check a file; return the exit code, 0 or 1.
-
-    Raises:
-        InputError: it can't be checked.
-    """
-    if path.suffix.lower() == ".pdf":
-        return check_pdf(path)
-    if path.suffix.lower() != ".tex":
-        raise InputError(f"{show(path)}: expected submission.tex, or a PDF")
-    return check_source(path)
 
 
 def main(arguments: list[str] | None = None) -> int:
@@ -544,8 +488,13 @@ def main(arguments: list[str] | None = None) -> int:
     environment.use_utf8()
     parser = environment.parser(__doc__)
     parser.add_argument("file", type=Path, nargs="?", default=WRITTEN / "submission.tex")
+    path = parser.parse_args(arguments).file
     try:
-        return check(parser.parse_args(arguments).file)
+        if path.suffix.lower() != ".tex":
+            raise InputError(
+                f"{show(path)}: expected submission.tex; answers in other files, such as a PDF, can't be checked"
+            )
+        return check_source(path)
     except InputError as error:
         print(f"check_written.py: {error}", file=sys.stderr)
         return 2
