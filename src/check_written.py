@@ -492,7 +492,8 @@ def main(arguments: list[str] | None = None) -> int:
     try:
         if path.suffix.lower() != ".tex":
             raise InputError(
-                f"{show(path)}: expected submission.tex; answers in other files, such as a PDF, can't be checked"
+                f"{show(path)}: expected submission.tex; answers in other files, such as a PDF, "
+                "can't be checked"
             )
         return check_source(path)
     except InputError as error:

@@ -34,6 +34,22 @@ from questions.provided import CourseData  # isort: skip
 from tests import pinned  # isort: skip
 from tests.remembered import RememberingPool  # isort: skip
 
+# Probes that judges run on the reference without any data of a student: only with what was drawn
+# from the seed, for shapes that the assignment allows. Not the others: "shared.answers",
+# "shared.differing" and those of evidence get a student's parameters.
+SEEDED_PROBES = {
+    "building_blocks.call",
+    "rope.angles",
+    "rope.gradient",
+    "rope.turned",
+    "shared.corrupted",
+    "shared.model_logits",
+    "shared.model_variant",
+    "shared.shapes",
+    "synthesizer.forward",
+    "synthesizer.gradients",
+}
+
 
 class Bench:
     """Runs the grader's tests on variants, whose jobs share workers."""
@@ -58,7 +74,7 @@ class Bench:
         judging = self._runner.judging
         assert isinstance(judging, Judging)
         if remembered is not None:
-            pool = RememberingPool(pool, remembered, Course().seeded_probes)
+            pool = RememberingPool(pool, remembered, SEEDED_PROBES)
             judging.remember = pool.finding
         self.pool: Pool = pool
         self.hidden, self.judges = judging.hidden, judging.judges

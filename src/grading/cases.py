@@ -431,14 +431,10 @@ class QuestionSet:
     Attributes:
         package: the name of the package with the folders, next to `grading`.
         provided: what every submission gets from the grader.
-        seeded_probes: probes that judges run on the reference without any data of a student:
-            only with what was drawn from the seed, for shapes that the assignment allows. Their
-            answers may be kept from one submission to the next.
     """
 
     package = "questions"
     provided = Provided()
-    seeded_probes: frozenset[str] = frozenset()
 
     def cases(self) -> list[type[GradedTestCase]]:
         """Return the classes of tests of all topics: those that name one, in their modules' order.

@@ -15,22 +15,6 @@ class Course(QuestionSet):
     """The questions on self-attention, transformers and pretraining."""
 
     provided = PROVIDED
-    # Not the others: "shared.answers", "shared.differing" and those of evidence get a student's
-    # parameters.
-    seeded_probes = frozenset(
-        {
-            "building_blocks.call",
-            "rope.angles",
-            "rope.gradient",
-            "rope.turned",
-            "shared.corrupted",
-            "shared.model_logits",
-            "shared.model_variant",
-            "shared.shapes",
-            "synthesizer.forward",
-            "synthesizer.gradients",
-        }
-    )
 
     def required_files(self, edition: Edition) -> tuple[str, ...]:
         """Return the modules that count in the edition, and its outputs."""

@@ -245,6 +245,7 @@ def test_a_reference_that_raises_is_to_blame_if_it_does_so_on_its_own_data(
         keys = answer.parts[0] if asks_what_it_got else None
         keys = None if keys is None else answer.arguments[0]
         asked = {"function": "copying_query", "arguments": [[keys, 0]], "parts": 1}
+        asked["module"] = "attention_exploration.py"
         case.reference(
             "attention_exploration.call", {"forms": [str], "answers": [[ANY_REAL]]}, **asked
         )
@@ -268,9 +269,8 @@ def test_an_error_without_a_place_is_the_students_if_the_reference_has_none(grad
 
 def test_an_error_without_a_place_that_the_reference_has_too_is_ours(grader):
     def method(case):
-        case.probe(
-            "attention_exploration.call", {}, function="nobody_wrote_it", arguments=[[]], parts=1
-        )
+        asked = {"module": "attention_exploration.py", "function": "nobody_wrote_it"}
+        case.probe("attention_exploration.call", {}, **asked, arguments=[[]], parts=1)
 
     assert grader.grade(judged_by(method)).outcome is Outcome.GRADER_ERROR
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import importlib
 from typing import Any
 
 import numpy as np
@@ -12,8 +13,10 @@ from questions.shared.shapes import form_of
 MAX_NUMBERS = 10_000  # of one part of an answer; the largest expected part has 144
 
 
-def call(context: Context, function: str, arguments: list[list[Any]], parts: int) -> dict[str, Any]:
-    """Call `function(*arguments[i])` for each i.
+def call(
+    context: Context, module: str, function: str, arguments: list[list[Any]], parts: int
+) -> dict[str, Any]:
+    """Call `function(*arguments[i])` of a file of `submission` for each i.
 
     Args:
         parts: the number of arrays or numbers in an answer.
@@ -22,9 +25,8 @@ def call(context: Context, function: str, arguments: list[list[Any]], parts: int
         forms: for each call, a description such as "float64[8]"; answers: for each call, its
         parts: float64 arrays where they are real numbers, otherwise None.
     """
-    import submission.attention_exploration as module
-
-    got = [getattr(module, function)(*_copies(given)) for given in arguments]
+    imported = importlib.import_module(f"submission.{module.removesuffix('.py')}")
+    got = [getattr(imported, function)(*_copies(given)) for given in arguments]
     return {"forms": [form_of(a) for a in got], "answers": [_parts(a, parts) for a in got]}
 
 

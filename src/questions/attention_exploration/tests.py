@@ -51,13 +51,11 @@ NEAR = 0.01  # of c_1 and c_2, relative to beta
 class AttentionCase(FunctionCase):
     """Calls the functions of attention_exploration.py and checks what they return."""
 
-    part = ANY_REAL
+    module, asks, part = "attention_exploration.py", "attention_exploration.call", ANY_REAL
 
     def ask(self, function: str, arguments: list[list[Any]]) -> list[Answer]:
         """Return the function's answers, one for each list of arguments, from one worker."""
-        parts, _ = RETURNS[function]
-        module = "attention_exploration.py"
-        return self.call("attention_exploration.call", module, function, arguments, parts)[0]
+        return self.call(function, arguments, RETURNS[function][0], self.probe)[0]
 
     def checked(self, answer: Answer, shape: tuple[int, ...]) -> list[np.ndarray]:
         """Return an answer's parts; fail unless they are finite float64 arrays of this shape."""

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
+import importlib
 from collections.abc import Callable
-from types import ModuleType
 from typing import Any
 
 import numpy as np
@@ -16,35 +16,10 @@ MAX_NUMBERS = 1_000_000  # of one part of an answer
 MAX_WORDS = 1000
 
 
-def call(context: Context, function: str, arguments: list[list[Any]], parts: int) -> dict[str, Any]:
-    """Call `function(*arguments[i])` of building_blocks.py for each i; see _called."""
-    import submission.building_blocks as module
-
-    return _called(module, function, arguments, parts)
-
-
-def call_positions(
-    context: Context, function: str, arguments: list[list[Any]], parts: int
+def call(
+    context: Context, module: str, function: str, arguments: list[list[Any]], parts: int
 ) -> dict[str, Any]:
-    """Call a function of building_blocks_positions.py; see _called."""
-    import submission.building_blocks_positions as module
-
-    return _called(module, function, arguments, parts)
-
-
-def call_pretraining(
-    context: Context, function: str, arguments: list[list[Any]], parts: int
-) -> dict[str, Any]:
-    """Call a function of building_blocks_pretraining.py; see _called."""
-    import submission.building_blocks_pretraining as module
-
-    return _called(module, function, arguments, parts)
-
-
-def _called(
-    module: ModuleType, function: str, arguments: list[list[Any]], parts: int
-) -> dict[str, Any]:
-    """Call `function(*arguments[i])` for each i.
+    """Call `function(*arguments[i])` of a file of `submission` for each i.
 
     Args:
         arguments: arrays become tensors; {"seed": s} a torch.Generator, {"times": matrix} the
@@ -57,10 +32,11 @@ def _called(
         parts: arrays or lists of words, None for anything else; changed: for each call, whether
         it modified its arguments.
     """
+    imported = importlib.import_module(f"submission.{module.removesuffix('.py')}")
     forms, answers, changed = [], [], []
     for given in arguments:
         taken = [_argument(value) for value in given]
-        got = getattr(module, function)(*taken)
+        got = getattr(imported, function)(*taken)
         forms.append(form_of(got))
         answers.append(_parts(got, parts))
         changed.append(any(_is_changed(*pair) for pair in zip(given, taken, strict=True)))

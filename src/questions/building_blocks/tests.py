@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from grading.cases import graded
-from grading.wire import AnyOf, Array, Maybe, table
+from grading.wire import AnyOf, Array, Maybe
 from questions.shared.functions import Answer, FunctionCase
 
 from . import samples
@@ -23,25 +23,14 @@ KINDS = {"f": "numbers", "i": "integers", "b": "booleans"}
 
 
 class BlocksCase(FunctionCase):
-    """Calls the functions of the building blocks, and checks the form of their answers.
+    """Calls the functions of the building blocks, and checks the form of their answers."""
 
-    Attributes:
-        module, asks: the file with the topic's functions, and the probe that calls them.
-    """
-
-    part = PART
-    module, asks = "building_blocks.py", "building_blocks.call"
+    module, asks, part = "building_blocks.py", "building_blocks.call", PART
+    columns = {"changed": bool}
 
     def ask(self, function: str, arguments: list[list[Any]]) -> list[Answer]:
         """Return the function's answers, one for each list of arguments, from one worker."""
-        answers, got = self.call(
-            self.asks,
-            self.module,
-            function,
-            arguments,
-            PARTS.get(function, 1),
-            changed=bool,
-        )
+        answers, got = self.call(function, arguments, PARTS.get(function, 1), self.probe)
         for answer, changed in zip(answers, got["changed"], strict=True):
             self.expect(
                 not changed,
@@ -54,11 +43,8 @@ class BlocksCase(FunctionCase):
 
     def right_answers(self, answers: list[Answer]) -> list[list[Any]]:
         """Return the reference's answers for the same arguments; only for staff's judges."""
-        function = answers[0].function
-        asked = {"function": function, "arguments": [a.arguments for a in answers]}
-        spec = table({"forms": str, "answers": [PART], "changed": bool}, rows=len(answers))
-        parts = PARTS.get(function, 1)
-        return self.reference(self.asks, spec, **asked, parts=parts)["answers"]
+        function, arguments = answers[0].function, [answer.arguments for answer in answers]
+        return self.call(function, arguments, PARTS.get(function, 1), self.reference)[1]["answers"]
 
     def array(
         self, answer: Answer, shape: tuple[int, ...], kind: str = "f", part: int = 0
@@ -507,9 +493,7 @@ class BlocksParameters(BlocksCase):
 
 
 class PositionsCase(BlocksCase):
-    """Calls the functions of building_blocks_positions.py."""
-
-    module, asks = "building_blocks_positions.py", "building_blocks.call_positions"
+    module = "building_blocks_positions.py"
 
 
 class BlocksSinusoids(PositionsCase):
@@ -759,9 +743,7 @@ class BlocksRotation(PositionsCase):
 
 
 class PretrainingCase(BlocksCase):
-    """Calls the functions of building_blocks_pretraining.py."""
-
-    module, asks = "building_blocks_pretraining.py", "building_blocks.call_pretraining"
+    module = "building_blocks_pretraining.py"
 
 
 class BlocksSentinels(PretrainingCase):

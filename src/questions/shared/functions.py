@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
@@ -33,32 +34,32 @@ class FunctionCase(GradedTestCase):
     """Calls functions of a student's module with a test's arguments.
 
     Attributes:
+        module: the module's file.
+        asks: the probe that calls its functions.
         part: the spec of a part of an answer.
+        columns: the types of further values that the probe sends for each answer.
     """
 
+    module: str
+    asks: str
     part: Any
+    columns: dict[str, type] = {}
 
     def call(
-        self,
-        probe: str,
-        module: str,
-        function: str,
-        arguments: list[list[Any]],
-        parts: int,
-        **more: type,
+        self, function: str, arguments: list[list[Any]], parts: int, ask: Callable[..., Any]
     ) -> tuple[list[Answer], dict[str, list]]:
         """Return the function's answers, one for each list of arguments, from one worker.
 
         Args:
             parts: the number of arrays, numbers or the like in an answer.
-            more: the types of further values that the probe sends for each answer.
+            ask: self.probe, or self.reference.
 
         Returns:
             the answers, and everything that the probe sent.
         """
         consists = Where([self.part], lambda answer: len(answer) == parts, f"{parts} parts")
-        columns = {"forms": str, "answers": consists, **more}
-        spec = table(columns, rows=len(arguments))
-        got = self.probe(probe, spec, function=function, arguments=arguments, parts=parts)
+        spec = table({"forms": str, "answers": consists} | self.columns, rows=len(arguments))
+        asked = {"module": self.module, "function": function, "arguments": arguments}
+        got = ask(self.asks, spec, **asked, parts=parts)
         answers = zip(arguments, got["forms"], got["answers"], strict=True)
-        return [Answer(module, function, *answer) for answer in answers], got
+        return [Answer(self.module, function, *answer) for answer in answers], got
