@@ -71,6 +71,7 @@ class StaffCommand(Command):
             judged_by = provenance.judged_by(runner.assignment, runner.questions.provided)
             for warning in replay.warnings(record, judged_by):
                 print(f"Replay: {warning}")
+        console.show_release(runner.assignment.edition(asked.edition))
         observer = Console(asked.json)
         jobs = 1 if asked.in_process else asked.jobs
         with contextlib.closing(self.open_pool(asked, seed)) as pool:

@@ -5,10 +5,17 @@ from __future__ import annotations
 from decimal import Decimal
 
 from grading import printable, terminal
+from grading.edition import Edition
 from grading.report import Report, identity, points
 from grading.results import Results, State, TestResult
 from grading.staging import Staged
 from grading.terminal import printed
+
+
+def show_release(edition: Edition) -> None:
+    """Print which release grades."""
+    if edition.release:
+        print(f"Release {edition.release} of {edition.name}")
 
 
 def show_staged(staged: Staged) -> None:

@@ -113,7 +113,7 @@ def line(results: Results) -> str:
         for t in results.tests
     ]
     head = {"edition": results.edition.name, "seed": str(results.seed)}
-    recorded = ("submission", "digest", "graded", "judged_by", "versions")
+    recorded = ("submission", "release", "digest", "graded", "judged_by", "versions")
     facts = {key: results.facts[key] for key in recorded if key in results.facts}
     return RECORD + json.dumps(head | {"facts": facts, "tests": tests})
 

@@ -17,6 +17,7 @@ import zipfile
 from collections.abc import Callable, Collection, Iterator, Sequence
 from dataclasses import dataclass
 from decimal import Decimal
+from functools import cached_property
 from pathlib import Path
 from typing import Any
 
@@ -86,10 +87,11 @@ class Release:
     secret: bytes
     content: bytes
 
-    @property
+    @cached_property
     def id(self) -> str:
-        """Its name in a class."""
-        return self.digest[:16]
+        """Its name in a class: the release's name, if it has one, with digits of its digest."""
+        name = json.loads(self.description)["editions"][self.edition].get("release")
+        return f"{name}-{self.digest[:12]}" if name else self.digest[:16]
 
     @classmethod
     def read(cls, path: Path) -> Release:
@@ -175,7 +177,7 @@ def grade_all(
         return
     from .cluster import Cluster  # takes a second to import
 
-    name = f"grader-{release.id}{'' if run.counts else f'-{PREVIEW}'}"
+    name = f"grader-{release.digest[:16]}{'' if run.counts else f'-{PREVIEW}'}"
     with Cluster(where, name, release.content, run.counts, say) as cluster:
         for most, limits in ROUNDS:
             for job, answer in cluster.run(run.tasks(todo), most):

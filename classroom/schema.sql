@@ -23,7 +23,7 @@ CREATE TABLE authors (
   PRIMARY KEY (submission, student));
 CREATE INDEX submissions_of ON authors (student);
 CREATE TABLE releases (
-  id TEXT PRIMARY KEY,  -- 16 digits of the packed autograder's SHA-256
+  id TEXT PRIMARY KEY,  -- its name and digits of the packed autograder's SHA-256
   edition TEXT NOT NULL, digest TEXT NOT NULL, title TEXT NOT NULL, judged_at TEXT NOT NULL,
   description TEXT NOT NULL);  -- JSON
 CREATE TABLE records (

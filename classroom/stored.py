@@ -28,6 +28,7 @@ EARLIER = (
     "the points on Gradescope are those of an earlier submission, because the daily limit on "
     "hidden feedback was reached"
 )
+KEPT = ("release", "copy", "graded", "judged_by", "versions")  # facts
 FAILED = "the autograder failed on Gradescope, so there are no results"
 UNKNOWN = "the results on Gradescope are not from this grader: {}"
 
@@ -123,7 +124,7 @@ def record_of(submission: str, stored: gradescope.Node) -> Record:
     results["facts"] = {
         "authoritative": extra.get("authoritative", "true") == "true",
         "submission": submission,
-        **{key: facts[key] for key in ("graded", "judged_by", "versions") if key in facts},
+        **{key: facts[key] for key in KEPT if key in facts},
     }
     text = json.dumps(results, ensure_ascii=False)
     return Record(submission, STORED, STORED, "graded", seed, "", text)

@@ -15,7 +15,7 @@ from datetime import timedelta
 from pathlib import Path
 from typing import Any
 
-from grading import paths, printable, report
+from grading import findings, paths, printable, report
 from grading.cases import Cases
 from grading.edition import VISIBILITIES, Edition, Gradescope
 from grading.errors import SubmissionError
@@ -32,6 +32,7 @@ from .metadata import Metadata
 
 UPLOAD, METADATA = "submission", "submission_metadata.json"
 RESULTS = Path("results") / "results.json"
+FACTS = ("submission", "release", "graded", "judged_by", "versions")  # known from the beginning
 
 
 def grade(
@@ -90,6 +91,7 @@ class Session(Observer):
     def run(self) -> ExitCode:
         require_judging(self._runner.judging)
         self._protect()
+        console.show_release(self._edition)
         for problem in self._about.problems:
             print(f"metadata: {printable.line(problem)}")
         if self._about.created is None and _settings(self._edition).hidden_feedback_a_day:
@@ -122,6 +124,8 @@ class Session(Observer):
 
     def staged(self, staged: Staged) -> None:
         console.show_staged(staged)
+        if sentence := findings.of_copy(staged, self._edition):
+            self._notes.append(f"{sentence[0].upper()}{sentence[1:]}.")
         if staged.place:
             self._notes.append(f"Your code was taken from {shortened(staged.place, 200)}.")
         self._note("Missing files: ", staged.missing)
@@ -160,7 +164,8 @@ class Session(Observer):
     def _write(self) -> None:
         facts = self.results.facts
         extra = {
-            **{key: facts[key] for key in ("submission", "graded", "judged_by", "versions")},
+            **{key: facts[key] for key in FACTS},
+            "copy": facts.get("copy", {}),
             "digest": facts.get("digest", ""),  # none if there was nothing to grade
             "layers": facts.get("layers", []),
             "missing": facts.get("missing", []),

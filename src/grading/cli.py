@@ -392,7 +392,12 @@ def _parser() -> argparse.ArgumentParser:
 
 
 def print_machine() -> None:
-    """Print the interpreter, the system and the libraries."""
+    """Print the release, the interpreter, the system and the libraries."""
+    try:
+        release = load_assignment(paths.ROOT).edition(None).release
+    except (UsageError, GradingError) as error:
+        release = f"UNKNOWN: {error}"
+    print(f"Release      {release or 'none'}")
     print(f"Python       {platform.python_version()} at {sys.executable}")
     print(f"System       {platform.system()} {platform.release()}, {platform.machine()}")
     print(f"CPUs         {os.cpu_count()}; workers use one thread each")
@@ -433,7 +438,7 @@ def _hints(runner: Runner, results: Results, level: int) -> dict[str, tuple[str,
 
 
 def _list(runner: Runner, edition: Edition) -> None:
-    print(f"{edition.title} ({edition.name})")
+    print(f"{edition.title} ({' of '.join(filter(None, (edition.name, edition.release)))})")
     for test in runner.tests(edition):
         spec = test.spec
         dropped = f" (dropped: {spec.dropped})" if spec.dropped else ""

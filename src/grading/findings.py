@@ -1,7 +1,8 @@
 """What is wrong with a student's files before anything runs, for grader.py and the collector.
 
-Code outside the markers, which should be as it was given; imports that the autograder lacks; calls
-that wait for somebody to type; outputs that are older than the parameters from which they come.
+Work on another release of the assignment; code outside the markers, which should be as it was
+given; imports that the autograder lacks; calls that wait for somebody to type; outputs that are
+older than the parameters from which they come.
 """
 
 from __future__ import annotations
@@ -15,7 +16,7 @@ from pathlib import Path
 
 from . import importing, markers, paths
 from .edition import Edition
-from .staging import Staged
+from .staging import Staged, listed
 
 LINES = "submission_lines.json"  # in src/ of a student's copy: see markers.fingerprints()
 UNPACKING_S = 60  # files from a zip are dated when it was unpacked; trainings take longer
@@ -44,6 +45,48 @@ def of_files(staged: Staged, edition: Edition) -> list[str]:
             text = data.decode("utf-8-sig", errors="replace")
             lines += _of_module(f"src/{name}", text, own, given.get(name))
     return lines + _of_ages(staged, edition)
+
+
+def of_copy(staged: Staged, edition: Edition) -> str:
+    """Return a sentence on work from a copy of another release, edition or term; "" for this one.
+
+    It changes no points: the present tests grade whatever was handed in.
+    """
+    if elsewhere := foreign(staged, edition):
+        advice = "copy your work to this term's zip, train again, and collect it there"
+        if staged.edition != edition.name:
+            advice = (
+                f"hand it in where {staged.edition} is graded, or copy your work to the zip of "
+            )
+            advice += f"{edition.name} and collect it there"
+        here = " of ".join(filter(None, (edition.name, edition.release)))
+        return f"{elsewhere}, and it is graded as {here}: {advice}"
+    number, ours = _parts(staged.release)[1], _parts(edition.release)[1]
+    if not (number and ours) or number == ours:
+        return ""
+    if number > ours:
+        return f"your copy is release {number}, and this grader is still release {ours}: tell staff"
+    corrections = [each for each in edition.errata if each.release > number]
+    ids = [name for each in corrections for name in each.tests or [each.question] if name]
+    words = f"corrects {listed(list(dict.fromkeys(ids)))}" if ids else "is the present one"
+    return (
+        f"your copy is release {number}; release {ours}, which grades it, {words} "
+        "(python src/update.py NEW.zip updates your copy)"
+    )
+
+
+def foreign(staged: Staged, edition: Edition) -> str:
+    """Return of which other edition or term a submission is; "" if it is of this one."""
+    terms = {_parts(staged.release)[0], _parts(edition.release or staged.release)[0]}
+    if not staged.release or (staged.edition == edition.name and len(terms) == 1):
+        return ""
+    return f"this is work on {staged.edition} of {staged.release}"
+
+
+def _parts(release: str) -> tuple[str, int]:
+    """Return the term and the number of a release; of none, "" and 0."""
+    term, _, number = release.rpartition(".")
+    return term, int(number or 0)
 
 
 def given_lines() -> dict[str, list[str]] | None:

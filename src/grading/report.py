@@ -194,6 +194,7 @@ class Report(Group):
     """The selected tests of a run, in the edition's order."""
 
     questions: tuple[Question, ...]  # those with selected tests
+    release: str = ""  # its name, where it is known
 
     @classmethod
     def of(cls, results: Results, staff: bool, is_judged: bool = True) -> Report:
@@ -202,7 +203,8 @@ class Report(Group):
         titles = {question.number: question.title for question in questions}
         paid = {question.number for question in questions if question.coding}
         tests, all_selected = results.selected_tests, not results.selection
-        return cls.of_tests(tests, titles, paid, all_selected, staff, is_judged)
+        shown = cls.of_tests(tests, titles, paid, all_selected, staff, is_judged)
+        return replace(shown, release=results.edition.release)
 
     @classmethod
     def of_tests(
@@ -276,13 +278,14 @@ class Report(Group):
     @property
     def headline(self) -> str:
         """How it went on a student's computer: "basic 4 of 4; 12 hidden tests are graded ..."."""
-        if self.count(State.GRADER_FAILED):
-            return "THE GRADER FAILED in at least one test, which is not your fault: tell staff"
         for_points = self.part(lambda question: question.has_points)
         others = self.part(lambda question: not question.has_points)
+        words = [*for_points.progress("basic"), *others.progress("without points")[:1]]
         if not for_points.tests:
-            return "; ".join([*others.progress("basic"), "no points"])
-        return "; ".join([*for_points.progress("basic"), *others.progress("without points")[:1]])
+            words = [*others.progress("basic"), "no points"]
+        if self.count(State.GRADER_FAILED):
+            words = ["THE GRADER FAILED in at least one test, which is not your fault: tell staff"]
+        return "; ".join([*words, *([f"release {self.release}"] if self.release else [])])
 
     @property
     def summary(self) -> str:
@@ -307,7 +310,8 @@ def identity(results: Results) -> str:
         ("files ", facts.get("digest", "")[:12]),
         ("", facts.get("graded")),
         ("edition ", results.edition.name),
-        ("release ", facts.get("judged_by", "")[:12]),
+        ("release ", results.edition.release),
+        ("judged by ", facts.get("judged_by", "")[:12]),
         ("seed ", str(results.seed)),
     ]
     # The first word is fixed: no line begins with a submission's name.
@@ -327,7 +331,9 @@ def facts_of(results: Mapping[str, Any]) -> list[tuple[str, str]]:
         ("Authoritative", "yes" if facts.get("authoritative") else "no: for information only"),
         ("Protected by", ", ".join(facts.get("layers", [])) or "nothing"),
         ("Versions", ", ".join(f"{k} {v}" for k, v in facts.get("versions", {}).items())),
-        ("Release", facts.get("judged_by", "")),
+        ("Release", facts.get("release", "")),
+        ("Student's copy", " of ".join(facts.get("copy", {}).values()) or "not named"),
+        ("Judged by", facts.get("judged_by", "")),
         ("Warnings", " ".join(facts.get("warnings", [])) or "none"),
         ("Code found in", facts.get("place") or "the usual folder"),
         ("Left out", "; ".join(facts.get("left", [])) or "nothing"),

@@ -27,7 +27,7 @@ from fractions import Fraction
 from pathlib import Path
 from typing import Any
 
-from . import paths, printable, worker
+from . import findings, paths, printable, worker
 from .cases import (
     OUT_OF_TIME,
     BoundTest,
@@ -190,6 +190,7 @@ class Runner:
                 counts=options.counts,
                 code=own_package(options.submission, staged) if options.in_process else None,
                 patience=None if options.counts else options.patience,
+                warnings=[*filter(None, [findings.of_copy(staged, edition)])],
             )
             yield run, results
             if run.float_ranges:
@@ -211,6 +212,7 @@ class Runner:
         given, private = self.questions.provided, list(options.private)
         required = self.questions.required_files(edition)
         staged = stage(options.submission, work / "staged", given, required, options.alias)
+        staged.foreign = findings.foreign(staged, edition)
         self.questions.prepare(self.assignment, staged.root)
         observer.staged(staged)
         if self.judging is not None:
@@ -237,6 +239,7 @@ class Runner:
         blank = [_blank(test, test in selected) for test in tests]
         facts = {
             "submission": printable.line(name, MAX_NAME),
+            "release": edition.release,
             "graded": now(),
             "versions": versions(),
         }
@@ -266,6 +269,7 @@ def _facts_of(staged: Staged) -> dict[str, Any]:
         "files": files,
         "left": [*map(str, staged.omissions)],
         "place": staged.place,
+        "copy": {"release": staged.release, "edition": staged.edition} if staged.release else {},
     }
 
 

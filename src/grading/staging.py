@@ -15,6 +15,7 @@ sentence with the names that are there.
 from __future__ import annotations
 
 import errno
+import json
 import py_compile
 import re
 import shutil
@@ -47,6 +48,10 @@ ADDED = re.compile(
     r"^copy of |[ _-]*\(\d+\)|[ _-]+copy( \d+)?(?=\.|$)|[ -]\d{1,2}(?=\.)|\.txt$", re.IGNORECASE
 )
 SHOWN = 4  # names in a sentence
+# The collector says in this file from which copy of the assignment it packed the work.
+COPY, COPY_BYTES = "release.json", 1_000
+RELEASE = re.compile(r"[\w-]{1,60}\.[1-9][0-9]{0,3}")
+EDITION = re.compile(r"[A-Za-z0-9_-]{1,40}")
 
 
 @dataclass(frozen=True)
@@ -95,6 +100,9 @@ class Staged:
         is_checkout: whether this is the assignment's own folder, which nobody has uploaded.
         renamed: for required files that are missing, the file that was probably meant.
         reference: the folder of the staged reference, where there is one.
+        release, edition: of the student's copy of the assignment, if the submission names them.
+        foreign: what to say where something is missing that this copy never had; "" for a copy of
+            the edition and term at hand.
     """
 
     root: Path
@@ -109,6 +117,9 @@ class Staged:
     is_checkout: bool = False
     renamed: dict[str, str] = field(default_factory=dict)
     reference: Path | None = None
+    release: str = ""
+    edition: str = ""
+    foreign: str = ""
 
     @property
     def missing(self) -> list[str]:
@@ -168,6 +179,8 @@ def stage(
         folders = _output_folders(package, is_usual)
         _copy_code(package, staged, provided)
         _copy_outputs(folders, staged)
+        if not staged.is_checkout:
+            _read_copy(folders, staged)
         outer = package.parent
         if outer and PACKAGE.fullmatch(package.parts[-1]):
             for name in provided.packages:
@@ -264,7 +277,7 @@ def _copy_code(package: Folder, staged: Staged, provided: Provided) -> None:
     lacking = [name for name in provided.modules if name not in package.names]
     for file in package.names:
         suffix = Path(file).suffix
-        if is_litter(file) or suffix in OUTPUT_SUFFIXES or file in provided.generated:
+        if is_litter(file) or suffix in OUTPUT_SUFFIXES or file in (*provided.generated, COPY):
             continue
         intended = _intended_name(file, lacking)
         if not file.isprintable():
@@ -296,6 +309,18 @@ def _copy_outputs(folders: list[Folder], staged: Staged) -> None:
                     f"there are two different files {name}: {places[name]} and "
                     f"{folder.shown(name)}; delete the one that is out of date"
                 )
+
+
+def _read_copy(folders: list[Folder], staged: Staged) -> None:
+    """Record from which copy of the assignment the work was packed; a broken file says nothing."""
+    for folder in (each for each in folders if COPY in each.names):
+        with suppress(SubmissionError, OSError, ValueError, LookupError, TypeError, RecursionError):
+            with closing(folder.file(COPY)) as reader:
+                content = json.loads(reader.read(COPY_BYTES))
+            release, edition = content["release"], content["edition"]
+            if RELEASE.fullmatch(release) and EDITION.fullmatch(edition):
+                staged.release, staged.edition = release, edition
+                return
 
 
 def _search_outputs(folders: list[Folder], staged: Staged) -> None:

@@ -357,7 +357,7 @@ def of_report(report: Any, spec: TestSpec, submission: Staged, edition: str) -> 
     shown = _function_of(where, submission) if spec.is_hidden else where
     at = f"{shown}: " if shown else ""
     if missing:
-        message = f"{missing} is missing; {hint}" if hint else f"{missing} is missing"
+        message = "; ".join(filter(None, (f"{missing} is missing", hint or submission.foreign)))
     elif lacking := _missing_function(report, submission, edition):
         message = lacking
     elif outcome is Outcome.MISSING_FILE and not spec.is_hidden:
@@ -423,12 +423,20 @@ def _missing_function(report: dict[str, str], submission: Staged, edition: str) 
     own = _own_functions(file, submission)
     if own is None or (submission.reference is not None and name not in own):
         return ""
-    if re.search(rf"\b{name}\b", path.read_text(encoding="utf-8", errors="replace")):
-        return ""
-    return (
-        f"{file} has no {name}, which the edition {edition} asks for: was it deleted, or is this "
-        "the code of another edition or year?"
-    )
+    with open(path, encoding="utf-8", errors="replace") as lines:
+        if any(_may_bind(line, name) for line in lines):
+            return ""
+    why = submission.foreign or "was it deleted, or is this the code of another edition or year?"
+    return f"{file} has no {name}, which the edition {edition} asks for: {why}"
+
+
+def _may_bind(line: str, name: str) -> bool:
+    """Return whether a line may define, assign or import a name, and not merely use it."""
+    code = line.partition("#")[0].strip() if name in line else ""
+    if not re.search(rf"\b{name}\b", code):
+        return False
+    starts = (name, "def ", "async def ", "class ", "from ", "import ")
+    return code.startswith(starts) or f" as {name}" in code
 
 
 def float_ranges(envelope: dict[str, Any], staged: Path) -> str:

@@ -53,6 +53,10 @@ def staged_of(**changed):
             ),
             ["a.zip/src/Submission"],
         ),
+        (
+            staged_of(release="2027-spring.1", edition="cs224n"),
+            ["This is work on cs224n of 2027-spring.1, and it is graded as xcs224n: hand it in"],
+        ),
     ],
 )
 def test_the_overview_says_what_is_missing_and_where_the_code_was(
@@ -77,6 +81,7 @@ class Runner:
 
     def blank(self, edition, seed, name):
         facts = {"submission": name, "graded": "now", "judged_by": "0" * 64, "versions": {}}
+        facts["release"] = edition.release
         return Results(
             edition, seed, [TestResult(spec=s, description=s.name) for s in edition.tests], facts
         )

@@ -66,7 +66,7 @@ def read_predictions(staged: Staged, name: str, expected_lines: int) -> list[str
 def missing(staged: Staged, name: str, written_by: str, id: str) -> Verdict:
     """Return the verdict of a missing file: what was handed in instead, or what writes it."""
     hint = staged.hint(name)
-    message = f"{name} is missing; {hint or written_by}"
+    message = f"{name} is missing; {hint or staged.foreign or written_by}"
     return Verdict(Outcome.MISSING_FILE, message, id=id, missing_file=name, hint=hint)
 
 
