@@ -19,7 +19,7 @@ NOBODY = 65_534
 PARTS = ("src", "autograder", "solutions/hidden", "solutions/submission", "assignment.toml")
 LIMITS = container.Limits(cpus=2.0)
 LINUX = pytest.mark.skipif(sys.platform != "linux", reason="workers are forked on Linux only")
-HEADS = ("Python", "System", "CPUs", "Libraries", "Workers", "Layers", "Authority")
+HEADS = ("Release", "Python", "System", "CPUs", "Libraries", "Workers", "Layers", "Authority")
 
 
 @pytest.fixture(scope="module")
