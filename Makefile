@@ -53,7 +53,7 @@ question: $(STAMP) ## create a coding question with a working example: TOPIC=NAM
 
 check: $(STAMP) ## fail if a generated file is out of date, or tests and assignment.toml disagree
 	@$(GENERATED)
-	@$(RUN) -m tools.dist
+	@$(RUN) -m tools.history
 
 reference: $(STAMP) $(DATA) ## train the reference solution in build/reference [RECIPE=NAME EDITION=NAME]
 compare: $(STAMP) $(DATA) ## train all variants for equal steps; make a table and a figure [RECIPE=NAME ARGS="--marks 8"]
@@ -75,7 +75,10 @@ lint: $(STAMP) ## check style, formatting and types
 
 handout: $(STAMP) ## build the sheet as PDF and HTML, the solutions and the outline [EDITION=NAME PAPER=a4|letter]
 student: $(STAMP) $(DATA) ## build the zip that students download [EDITION=NAME PAPER=a4|letter]
-release: $(STAMP) $(DATA) ## build handout, student and autograder, and verify them together [EDITION=NAME RECIPE=NAME PAPER=a4|letter]
+release: $(STAMP) $(DATA) ## build handout, student and autograder, verify and archive them [EDITION=NAME RECIPE=NAME PAPER=a4|letter BREAKING="why"]
+restore: $(STAMP) ## bring a release's data and secrets back: ARCHIVE=FILE [FORCE=1]
+	@$(RUN) -m tools.restore -- "$$ARCHIVE"
+
 new-term: $(STAMP) ## generate a new data set and set term and dates: TERM="Spring 2027" [DUE=DATE SEED=64-BITS DATASET=NAME]
 	@$(RUN) -m tools.new_term --term="$$TERM"
 

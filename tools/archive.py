@@ -17,7 +17,9 @@ def packed(files: dict[str, bytes]) -> bytes:
     return buffer.getvalue()
 
 
-def write(path: Path, files: dict[str, bytes], executable: tuple[str, ...] = ()) -> None:
+def write(
+    path: Path, files: dict[str, bytes], executable: tuple[str, ...] = (), mode: int = 0o644
+) -> None:
     """Write a zip atomically.
 
     Args:
@@ -25,7 +27,7 @@ def write(path: Path, files: dict[str, bytes], executable: tuple[str, ...] = ())
         executable: the names of the files that are made executable.
     """
     path.parent.mkdir(parents=True, exist_ok=True)
-    save_atomically(lambda file: _pack(file, files, executable), path)
+    save_atomically(lambda file: _pack(file, files, executable), path, mode)
 
 
 def _pack(file: IO[bytes], files: dict[str, bytes], executable: tuple[str, ...]) -> None:

@@ -22,6 +22,7 @@ from pathlib import Path
 
 from autograder.description import (
     ASSIGNMENT,
+    ERRATA,
     REPO,
     UsageError,
     check_recipe,
@@ -33,7 +34,7 @@ from grading.edition import EDITION, to_json
 from . import archive, container, emulate, leaks, reference, starter
 from .arguments import OneLineParser, add_editions, add_recipe
 from .datafiles import require_data_set
-from .dist import Origin, adding
+from .exchange import adding
 from .starter import GIVEN
 from .telling import telling
 
@@ -64,9 +65,7 @@ TAKEN = (
     "solutions/data/birth_test.tsv",
     leaks.GRADING_SECRET,
 )
-SOURCES = (*TAKEN, ASSIGNMENT, *(f"{SCRIPTS_FROM.as_posix()}/{s}" for s in SCRIPTS))
-ORIGIN = Origin("make autograder", SOURCES)
-ORIGINS = {"autograder-*.zip": ORIGIN, "test-*.zip": ORIGIN}
+SOURCES = (*TAKEN, ASSIGNMENT, ERRATA, *(f"{SCRIPTS_FROM.as_posix()}/{s}" for s in SCRIPTS))
 
 
 class BuildFailed(Exception):
@@ -148,12 +147,14 @@ def build(
     trained: Path,
     dist: Path = DIST,
     limits: container.Limits = container.GRADESCOPE,
+    upload: bytes | None = None,
 ) -> list[str]:
     """Build one edition's zip and the two test submissions; return a summary, line by line.
 
     Args:
         trained: a folder like build/reference.
         limits: of the container in which the zip is verified.
+        upload: the reference submission as the students' command packs it; None: as `hand_in`.
 
     Raises:
         BuildFailed: the reference fails a test, or the starter earns a point; then no zip is
@@ -164,7 +165,12 @@ def build(
     draft = dist / f".{target.name}"
     archive.write(draft, files, SCRIPTS)
     try:
-        lines = [_prove(draft, repo, edition, kind, trained, dist, limits) for kind in EXPECTED]
+        untouched = starter.package_of(repo, edition).items()
+        zips = {
+            "reference": upload or archive.packed(hand_in(repo, edition, trained)),
+            "starter": archive.packed({f"submission/{name}": it for name, it in untouched}),
+        }
+        lines = [_prove(draft, repo, edition, kind, zips[kind], dist, limits) for kind in EXPECTED]
         os.replace(draft, target)
     finally:
         draft.unlink(missing_ok=True)
@@ -182,22 +188,17 @@ def _prove(
     repo: Path,
     edition: str,
     kind: str,
-    trained: Path,
+    submission: bytes,
     dist: Path,
     limits: container.Limits,
 ) -> str:
     """Grade the reference submission or the starter through the zip, and save it beside the zip."""
     described = load_assignment(repo).edition(edition)
-    if kind == "reference":
-        submission = hand_in(repo, edition, trained)
-    else:
-        made = starter.package_of(repo, edition)
-        submission = {f"submission/{name}": content for name, content in made.items()}
     dropped = sum((test.max_score for test in described.tests if test.dropped), Decimal(0))
     expected = described.coding if kind == "reference" else dropped
     points = f"{expected.normalize():f}"
     path = dist / f".test-{edition}-{kind}.zip"
-    archive.write(path, submission)
+    path.write_bytes(submission)
     try:
         with telling(f"{edition}: grading the {kind} through the zip"):
             seen = emulate.grade(draft, path, limits=limits)
@@ -241,7 +242,7 @@ def main(arguments: list[str] | None = None) -> int:
         check(REPO, names, asked.recipe)
         trained = reference.train(recipe=asked.recipe, editions=names)
         older = [pattern for name in names for pattern in outdated(name)]
-        with adding(REPO, "autograder", ORIGINS, older) as draft:
+        with adding(DIST, REPO / "build" / "autograder", older) as draft:
             for edition in names:
                 for line in build(REPO, edition, trained, draft):
                     print(line, flush=True)

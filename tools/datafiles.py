@@ -7,7 +7,7 @@ import datetime
 import json
 import os
 import sys
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
 from pathlib import Path
 
@@ -89,7 +89,9 @@ def as_lines(rows: list[str]) -> str:
     return "".join(f"{row}\n" for row in rows)
 
 
-def archived(root: Path, texts: Mapping[str, str | None]) -> dict[str, str]:
+def archived(
+    root: Path, texts: Mapping[str, str | None], lost: Sequence[str] | None = None
+) -> dict[str, str]:
     """Return which of a term's secrets have to be archived before new files are written.
 
     The answers and the seed of a data set exist nowhere else, and the grading secret is needed to
@@ -98,15 +100,16 @@ def archived(root: Path, texts: Mapping[str, str | None]) -> dict[str, str]:
     Args:
         root: folder that the paths are relative to.
         texts: the new files, as for `write_all`.
+        lost: other files to archive; by default the answers and the seed, if they change.
 
     Returns:
-        Old path to path in the archive; empty if the answers and the seed don't change.
+        Old path to path in the archive; empty if nothing is lost.
     """
-    lost = [
-        name
-        for name in (TEST_ANSWERS, SEED)
-        if name in texts and (root / name).is_file() and _differs(root / name, texts[name])
-    ]
+    if lost is None:
+        present = [
+            name for name in (TEST_ANSWERS, SEED) if name in texts and (root / name).is_file()
+        ]
+        lost = [name for name in present if _differs(root / name, texts[name])]
     if not lost:
         return {}
     folder = day = f"{ARCHIVE}/{datetime.date.today().isoformat()}"
@@ -114,7 +117,8 @@ def archived(root: Path, texts: Mapping[str, str | None]) -> dict[str, str]:
     while (root / folder).exists():
         number += 1
         folder = f"{day}-{number}"
-    present = [name for name in (TEST_ANSWERS, SEED, GRADING_SECRET) if (root / name).is_file()]
+    names = dict.fromkeys((*lost, TEST_ANSWERS, SEED, GRADING_SECRET))
+    present = [name for name in names if (root / name).is_file()]
     return {name: f"{folder}/{Path(name).name}" for name in present}
 
 
@@ -155,6 +159,7 @@ def write_all(
             if text is not None:
                 path.parent.mkdir(parents=True, exist_ok=True)
                 draft = fresh[path] = path.with_name(f".{path.name}.{os.getpid()}.tmp")
+                draft.touch(0o600 if relative == GRADING_SECRET else 0o666)
                 draft.write_bytes(text.encode("utf-8"))
         for folder in folders:
             folder.mkdir(parents=True, mode=0o700)

@@ -1,70 +1,77 @@
-"""Build everything that a term needs, verify it, and print a summary.
+"""Build everything that a term needs, verify it, keep it, and print a summary.
 
-    python -m tools.release [--edition NAME] [--recipe NAME] [--paper a4|letter]
+    python -m tools.release [--edition NAME] [--recipe NAME] [--paper a4|letter] [--breaking WHY]
 
-For each edition, builds the handout, the student release and the autograder. Then the reference's
-code and trained files are put into an unpacked student release, graded there, packed by the
-students' command, and graded by the autograder; the release fails unless they pass every test,
-those without points, too. dist/manifest.json
-contains a hash of each file. Whatever can be checked early is checked before anything is trained or
-built. dist/ is replaced as a whole at the end, so a release that fails leaves the last good one.
+A release has a name, such as 2027-spring.2. If the term's last release of an edition was made from
+other files, the number in course.toml is raised, and errata.toml has to say what the new release
+corrects. A change of what students rely on needs a reason, which goes there, too.
+For each edition, builds the handout, the student release and the autograder. Before that, the
+reference's code and trained files are put into an unpacked student release, graded there and packed
+by the students' command; the release fails unless the autograder then finds that they pass every
+test, those without points, too. solutions/data/archive/ gets a file with the whole release
+(tools/history.py). Whatever can be checked early is checked before anything is trained or built.
+dist/ is replaced as a whole at the end, so a release that fails leaves the last good one.
 Exit codes: 0 released; 1 failed, with the reason; 2 wrong usage, a mistake in assignment.toml or
 course.toml, or no data set.
 """
 
+import argparse
+import io
+import json
+import re
 import shutil
 import subprocess
 import sys
 import tempfile
-import zipfile
+from datetime import date
 from decimal import Decimal
 from pathlib import Path
+from zipfile import ZipFile
 
-from autograder.description import REPO, UsageError, check_recipe, editions, load_assignment
+from autograder.description import (
+    COURSE,
+    ERRATA,
+    REPO,
+    UsageError,
+    check_recipe,
+    editions,
+    load_assignment,
+    load_course,
+    load_errata,
+)
+from pretraining.files import write_atomically
 
-from . import autograder, dist, emulate, reference, starter, student
+from . import autograder, emulate, history, reference, starter, student
 from .arguments import OneLineParser, add_editions, add_paper, add_recipe
+from .datafiles import ARCHIVE, require_data_set
 from .exchange import rebuilding
 from .handout.description import describe
 from .handout.templates import HandoutError, plain
+from .history import Archive
+from .new_term import set_line
 from .telling import telling
 
-ORIGINS = student.ORIGINS | autograder.ORIGINS
 
+def hand_in(repo: Path, edition: str, trained: Path, folder: Path) -> bytes:
+    """Do as a perfect student: unpack, write the code, train (here: copy), grade, collect.
 
-def prove(repo: Path, edition: str, trained: Path, folder: Path) -> str:
-    """Do as a perfect student: unpack, write the code, train (here: copy), collect, upload.
+    Returns:
+        The file to upload.
 
     Raises:
         ReleaseFailed: a students' command reports a fault, or a test doesn't pass.
     """
-    described = load_assignment(repo).edition(edition)
     with tempfile.TemporaryDirectory() as place:
         copy = Path(place) / student.FOLDER
-        with zipfile.ZipFile(folder / f"{edition}-student.zip") as opened:
+        with ZipFile(folder / f"{edition}-student.zip") as opened:
             opened.extractall(place)
         for name, content in starter.reference_of(repo, edition).items():
             (copy / "src/submission" / name).write_bytes(content)
-        for name in described.required_files:
+        for name in load_assignment(repo).edition(edition).required_files:
             shutil.copyfile(trained / name, copy / name)
         for script in ("grader.py", "collect_submission.py"):
             _run_as_student(edition, copy, script)
-        upload = copy / "assignment5.zip"
-        with telling(f"{edition}: grading the reference through the release"):
-            seen = emulate.grade(folder / f"autograder-{edition}.zip", upload)
-    score = seen.score
-    if score != described.coding:
-        raise student.ReleaseFailed(
-            f"{edition}: through the release the reference earns {score} of {described.coding}\n"
-            + seen.reasons()
-        )
-    if unpassed := seen.unpassed(described):
-        raise student.ReleaseFailed(
-            f"{edition}: through the release the reference does not pass every test: "
-            f"{', '.join(unpassed)}\n{seen.reasons()}"
-        )
-    earned = f"{plain(score)} of {plain(described.coding)} points"
-    return f"  reference through the release: {earned}; {seen.costs()}"
+        return (copy / "assignment5.zip").read_bytes()
 
 
 def _run_as_student(edition: str, folder: Path, script: str) -> None:
@@ -95,14 +102,21 @@ def summary(repo: Path, edition: str) -> str:
     )
 
 
-def release(repo: Path, editions: list[str], recipe: str | None, paper: str) -> None:
-    """Build and verify all editions, and print the progress.
+def release(
+    repo: Path, editions: list[str], recipe: str | None, paper: str, breaking: str | None = None
+) -> None:
+    """Build, verify and keep all editions, and print the progress.
+
+    Args:
+        breaking: why something changes that students rely on.
 
     Raises:
         ReleaseFailed, HandoutError, autograder.BuildFailed, emulate.EmulatorFailed,
         reference.TrainingFailed, UsageError: with the reason.
     """
     check_recipe(repo, recipe)
+    require_data_set(repo)
+    earlier = choose_number(repo, editions, breaking)
     student.check(repo, editions)
     autograder.check(repo, editions, recipe)
     trained = reference.train(repo, recipe=recipe, editions=editions)
@@ -110,19 +124,126 @@ def release(repo: Path, editions: list[str], recipe: str | None, paper: str) -> 
     with rebuilding(repo / "dist", repo / "build" / "release") as folder:
         for edition in editions:
             _build(repo, edition, trained, paper, folder)
-        listed = dist.manifest(repo, folder, ORIGINS)
-        dist.write_manifest(folder, listed)
-    size = sum(entry["bytes"] for entry in listed.values()) / 2**20
-    print(f"{len(listed)} files in dist/, {size:.1f} MiB; {dist.MANIFEST} contains their hashes")
+        kept = [_keep(repo, edition, folder, earlier.get(edition)) for edition in editions]
+    print("\n".join(kept))
+    for edition, archive in earlier.items():
+        if archive.number < load_course(repo).release:
+            print(announcement(repo, edition, archive))
+
+
+def choose_number(
+    repo: Path, editions: list[str], breaking: str | None = None
+) -> dict[str, Archive]:
+    """Give the release its number; return the last release of each edition that has one.
+
+    Raises:
+        UsageError: a file of the course has a mistake, or the term's archives are missing.
+        ReleaseFailed: a change needs a reason or an erratum.
+    """
+    course, sources = load_course(repo), history.sources(repo)
+    if course.release > 1 and not history.of_term(repo):
+        words = f"but {ARCHIVE}/ has no release of this term: `make restore` brings one back"
+        raise UsageError(f"{COURSE} has release = {course.release}, {words}")
+    archives = {edition: history.of_term(repo, edition) for edition in editions}
+    earlier = {edition: known[-1] for edition, known in archives.items() if known}
+    changed = {
+        edition: history.differences(archive.manifest["sources"], sources)
+        for edition, archive in earlier.items()
+    }
+    numbers = [archive.number + bool(changed[edition]) for edition, archive in earlier.items()]
+    chosen = max([course.release, *numbers])
+    _give_reason(repo, earlier, chosen, breaking)
+    if chosen != course.release:
+        text = (repo / COURSE).read_text(encoding="utf-8")
+        text = text if re.search("(?m)^release = ", text) else f"release = 1\n{text}"
+        write_atomically(repo / COURSE, set_line(text, "release", str(chosen)))
+    if chosen > 1 and chosen not in {erratum.release for erratum in load_errata(repo)}:
+        files = history.some(sorted({name for names in changed.values() for name in names}))
+        raise student.ReleaseFailed(
+            f"release {chosen} differs in {files}; {ERRATA} should say what it corrects, "
+            f"each on a line: [[erratum]], release = {chosen}, date = {date.today()}, question = "
+            '"1e", sentence = "..."'
+        )
+    return earlier
+
+
+def _give_reason(
+    repo: Path, earlier: dict[str, Archive], number: int, breaking: str | None
+) -> None:
+    """Refuse a change of what students rely on, unless errata.toml has the reason or gets it.
+
+    Raises:
+        UsageError: there is a reason, but no such change.
+        ReleaseFailed: there is such a change, but no reason.
+    """
+    unfair = []
+    for edition, archive in earlier.items():
+        before, now = archive.manifest["promises"], history.promises(repo, edition)
+        for key in history.differences(before, now):
+            words = f"{now.get(key, 'nothing')}, in {archive.name} {before.get(key, 'nothing')}"
+            unfair.append(f"  {edition}: {key}: {words}")
+    reasons = {each.breaking for each in load_errata(repo) if each.release == number}
+    if breaking and not unfair:
+        raise UsageError("BREAKING gives a reason, but nothing changes that students rely on")
+    if unfair and not breaking and not any(reasons):
+        words = 'this is unfair to those who have begun; BREAKING="why" tells them the reason'
+        raise student.ReleaseFailed("\n".join([f"{words}:", *unfair]))
+    if breaking and breaking not in reasons:
+        path = repo / ERRATA
+        text = path.read_text(encoding="utf-8") if path.is_file() else ""
+        reason = json.dumps(breaking, ensure_ascii=False)
+        lines = (f"release = {number}", f"date = {date.today()}", f"breaking = {reason}")
+        write_atomically(path, "\n".join([text, "[[erratum]]", *lines, ""]))
+
+
+def _keep(repo: Path, edition: str, folder: Path, earlier: Archive | None) -> str:
+    """Archive an edition's release, unless that was done before; return a line about it.
+
+    Raises:
+        ReleaseFailed: its archive has other zips than those that were built now.
+    """
+    if earlier is None or earlier.number < load_course(repo).release:
+        return history.keep(repo, edition, folder)
+    built = {"student": f"{edition}-student.zip", "autograder": f"autograder-{edition}.zip"}
+    for kind, name in built.items():
+        both = (io.BytesIO(earlier.read(f"{kind}.zip")), folder / name)
+        then, now = ({i.filename: i.CRC for i in ZipFile(it).infolist()} for it in both)
+        if differing := history.some(history.differences(then, now)):
+            raise student.ReleaseFailed(
+                f"{name} differs from that of {earlier.name} in {differing}, although both were "
+                "made from the same files (by other tools?); the archived one counts, or else "
+                f"{ERRATA} should say what release {earlier.number + 1} corrects"
+            )
+    return f"{earlier.name} of {edition} was archived before, and was only built again"
+
+
+def announcement(repo: Path, edition: str, earlier: Archive) -> str:
+    """Return a text for the course's students: what has changed since an earlier release."""
+    described = describe(repo, edition)
+    lines = [f"{described.title}: release {described.edition.release}", ""]
+    for erratum in described.edition.errata:
+        if erratum.release > earlier.number:
+            question = f"question {erratum.question}" if erratum.question else ""
+            about = ", ".join(filter(None, [question, *erratum.tests]))
+            lines.append(f"- {about}: {erratum.sentence}" if about else f"- {erratum.sentence}")
+    theirs = {p.relative_to(repo).as_posix() for s in student.SOURCES for p in repo.glob(s)}
+    changed = history.differences(earlier.manifest["sources"], history.sources(repo))
+    if theirs & set(changed) - {ERRATA}:
+        name = f"{edition}-student.zip"
+        lines += ["", f"Download the new {name}, and run this in your copy:", ""]
+        lines += [f"    python src/update.py {name}", "", "It keeps your code and your files."]
+    else:
+        lines += ["", "Only the grading has changed: you need not download anything."]
+    return "\n".join([f"--- announcement for {edition} ---", *lines, "---"])
 
 
 def _build(repo: Path, edition: str, trained: Path, paper: str, folder: Path) -> None:
     """Build and verify an edition in a folder."""
     print(summary(repo, edition), flush=True)
     print(f"  {student.release(repo, edition, paper, folder)[1]}", flush=True)
-    for line in autograder.build(repo, edition, trained, folder):
+    upload = hand_in(repo, edition, trained, folder)
+    for line in autograder.build(repo, edition, trained, folder, upload=upload):
         print(f"  {line}", flush=True)
-    print(prove(repo, edition, trained, folder), flush=True)
 
 
 def main(arguments: list[str] | None = None) -> int:
@@ -131,9 +252,13 @@ def main(arguments: list[str] | None = None) -> int:
     add_editions(parser)
     add_recipe(parser)
     add_paper(parser)
+    parser.add_argument(
+        "--breaking", type=_reason, metavar="WHY", help="why the rules change mid-term"
+    )
     asked = parser.parse_args(arguments)
     try:
-        release(REPO, editions(REPO, asked.edition), asked.recipe, asked.paper)
+        names = editions(REPO, asked.edition)
+        release(REPO, names, asked.recipe, asked.paper, asked.breaking)
     except (
         UsageError,
         student.ReleaseFailed,
@@ -145,6 +270,12 @@ def main(arguments: list[str] | None = None) -> int:
         print(f"error: {failure}", file=sys.stderr)
         return 2 if isinstance(failure, UsageError) else 1
     return 0
+
+
+def _reason(text: str) -> str:
+    if not (text.strip() and text.isprintable()):
+        raise argparse.ArgumentTypeError(f"got {text!r}, expected a reason for students")
+    return text
 
 
 if __name__ == "__main__":

@@ -27,7 +27,7 @@ from . import archive, leaks, notebooks, pins, starter
 from .arguments import OneLineParser, add_editions, add_paper
 from .commands import EXPERIMENTS, pipelines_of, predict_unseen
 from .datafiles import require_data_set
-from .dist import Origin, adding
+from .exchange import adding
 from .handout import build, checks
 from .handout.description import describe
 from .handout.sheet import Sheet
@@ -51,7 +51,6 @@ TAKEN = (
     "src/data/*",
 )
 SOURCES = tuple(dict.fromkeys((*TAKEN, ASSIGNMENT, *build.SHEET, "mingpt-demo/*")))
-ORIGINS = build.ORIGINS | {"*-student.zip": Origin("make student", SOURCES)}
 DEMO = Path("mingpt-demo/play_char.ipynb")
 STUDENT = Path("handout/student")
 # The files with which a student's copy is compared when it is collected.
@@ -213,7 +212,7 @@ def main(arguments: list[str] | None = None) -> int:
     try:
         names = editions(REPO, asked.edition)
         check(REPO, names)
-        with adding(REPO, "student", ORIGINS) as draft:
+        with adding(REPO / "dist", REPO / "build" / "student") as draft:
             for edition in names:
                 print(release(REPO, edition, asked.paper, draft)[1], flush=True)
     except (ReleaseFailed, HandoutError, RegionError, UsageError) as error:

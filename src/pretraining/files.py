@@ -43,14 +43,16 @@ def write_atomically(path: str | os.PathLike, content: str | bytes) -> None:
     save_atomically(lambda file: file.write(data), path)
 
 
-def save_atomically(write: Callable[[IO[bytes]], object], path: str | os.PathLike) -> None:
+def save_atomically(
+    write: Callable[[IO[bytes]], object], path: str | os.PathLike, mode: int = 0o644
+) -> None:
     """Call write(file) on a binary file that replaces `path` only once it is complete."""
     path = Path(path)
     with tempfile.NamedTemporaryFile(dir=path.parent, prefix=path.name, delete=False) as file:
         try:
             write(file)
             file.close()
-            os.chmod(file.name, 0o644)  # only their owner can read temporary files
+            os.chmod(file.name, mode)  # only their owner can read temporary files
             os.replace(file.name, path)
         except BaseException:
             with contextlib.suppress(OSError):  # a full disk can't take the last bytes either

@@ -16,6 +16,7 @@ EDITIONS = pinned.NAMES
 SOURCES = (
     "assignment.toml",
     "course.toml",
+    "errata.toml",
     "handout",
     "solutions/written",
     "src/questions",

@@ -16,7 +16,7 @@ import pytest
 
 from autograder.description import load_assignment
 from tests.project import copy_of_the_project, make, without_structure
-from tools import archive, autograder, container, dist, leaks, release, starter, student
+from tools import archive, autograder, container, history, leaks, release, starter, student
 from tools.commands import PIPELINES
 from tools.handout import build
 
@@ -62,20 +62,19 @@ def run(folder, *words, **keywords):
 def test_the_summary_says_points_files_sizes_leaks_and_the_references_score(released):
     assert re.search(r"xcs224n: \d+ questions, 53 coding points, 10", released)
     assert re.search(r"xcs224n-student\.zip: \d+ files, [\d.]+ MiB, no leak", released)
-    assert re.search(r"reference through the release: 53(\.0+)? of 53 points", released)
+    assert re.search(r"test-xcs224n-reference-expect-53\.zip: earned 53;", released)
+    assert "solutions/data/archive/2027-winter.1-xcs224n.zip: the release, of commit" in released
 
 
-def test_the_manifest_has_a_hash_of_each_file(tree, released):
-    listed = json.loads((tree / "dist" / "manifest.json").read_text(encoding="utf-8"))
-    assert {path.name for path in (tree / "dist").iterdir()} == {*listed, "manifest.json"}
-    assert dist.stale(tree) == []
-    assert {f"{EDITION}-{name}" for name in ("handout.pdf", "handout.html", "solutions.pdf")} <= (
-        listed.keys()
-    )
-    for name, entry in listed.items():
-        content = (tree / "dist" / name).read_bytes()
-        assert entry["bytes"] == len(content)
-        assert entry["sha256"] == hashlib.sha256(content).hexdigest()
+def test_the_archive_has_what_is_in_dist(tree, released):
+    (kept,) = history.of_term(tree, EDITION)
+    dist = tree / "dist"
+    for name in ("handout.pdf", "handout.html", "solutions.pdf", "outline.csv"):
+        assert kept.read(f"{EDITION}-{name}") == (dist / f"{EDITION}-{name}").read_bytes()
+    assert kept.read("student.zip") == (dist / f"{EDITION}-student.zip").read_bytes()
+    assert kept.read("autograder.zip") == (dist / f"autograder-{EDITION}.zip").read_bytes()
+    for name, digest in kept.manifest["files"].items():
+        assert hashlib.sha256(kept.read(name)).hexdigest() == digest
 
 
 def test_students_get_what_they_need_and_nothing_else(files):
@@ -199,7 +198,7 @@ def test_a_reference_that_fails_a_test_as_a_student_is_not_released(tree, zipped
     files[name] = files[name].replace(b"config.rope", b'getattr(config, "rope", False)')
     archive.write(tmp_path / zipped.name, files)
     with pytest.raises(student.ReleaseFailed) as caught:
-        release.prove(tree, EDITION, tree / "build" / "reference", tmp_path)
+        release.hand_in(tree, EDITION, tree / "build" / "reference", tmp_path)
     message = str(caught.value)
     assert "xcs224n: grader.py failed with exit code 1 for the reference" in message
     assert "'GPTConfig' object has no attribute 'rope'" in message

@@ -27,6 +27,32 @@ def test_every_question_stands_in_its_place_with_its_points(rendered, edition):
     assert worth == SUB_POINTS[edition]
 
 
+ERRATUM = """
+[[erratum]]
+release = 2
+date = 2027-02-03
+question = "1e"
+sentence = "A span may be 0 % long."
+tests = ["1e-3-basic"]
+"""
+
+
+@pytest.mark.parametrize(("edition", "number"), [("xcs224n", "1"), ("cs224n", "2")])
+@pytest.mark.parametrize("target", ["print", "web"])
+def test_the_release_and_its_errata_are_at_the_top(rendered, change, edition, number, target):
+    assert "Corrections" not in (first := rendered(edition, target)[0])
+    assert r"(release 2027-winter.1)}" in first
+    change("course.toml", "release = 1", "release = 2")
+    change("errata.toml", "# tests = ", f"#\n{ERRATUM}\n# tests = ")
+    text = rendered(edition, target)[0]
+    assert r"(release 2027-winter.2)}" in text
+    line = (
+        rf"\item \textbf{{Release 2, 2027-02-03, question \hyperref[q:{number}e]{{{number}(e)}}, "
+        rf"\code{{{number}e-3-basic}}:}} A span may be 0 \% long."
+    )
+    assert line in text.partition("What you submit")[0]
+
+
 @pytest.mark.parametrize("edition", OUTLINES)
 def test_check_written_finds_nothing_wrong_with_the_sheet_which_latex_prints(
     rendered, edition, tmp_path, capsys

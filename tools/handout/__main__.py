@@ -15,7 +15,7 @@ import sys
 from autograder.description import REPO, UsageError, editions
 
 from ..arguments import OneLineParser, add_editions, add_paper
-from ..dist import adding
+from ..exchange import adding
 from . import build, checks
 from .templates import HandoutError
 
@@ -31,7 +31,7 @@ def main(arguments: list[str] | None = None) -> int:
         names = editions(REPO, asked.edition)
         for edition in names:
             checks.check(REPO, edition, asked.dataset)
-        with adding(REPO, "handout.new", build.ORIGINS) as draft:
+        with adding(REPO / "dist", REPO / "build" / "handout.new") as draft:
             for edition in names:
                 made = build.build(REPO, edition, asked.dataset, asked.paper, draft)
                 print("\n".join(made.lines()), flush=True)

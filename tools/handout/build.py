@@ -12,7 +12,6 @@ from autograder.description import editions as editions
 from pretraining.files import write_atomically
 
 from .. import archive
-from ..dist import Origin
 from ..exchange import rebuilding
 from ..telling import telling
 from . import characters, typeset, web
@@ -33,16 +32,12 @@ TRAINED = "build/reference"
 SHEET = (
     "assignment.toml",
     "course.toml",
+    "errata.toml",
     "handout/**/*",
     "src/data/dataset.json",
     "src/questions/*/hints.toml",
     "src/submission/*.py",
 )
-ORIGINS = {
-    "*-handout.*": Origin("make handout", SHEET),
-    "*-outline.csv": Origin("make handout", SHEET),
-    "*-solutions.pdf": Origin("make handout", (*SHEET, "solutions/written/*")),
-}
 
 
 @dataclass(frozen=True)
@@ -147,7 +142,7 @@ def _page(repo: Path, described: Description, sheet: Sheet, folder: Path) -> str
     _lay(repo, folder, {})
     source = sheet.render("web")
     course = ", ".join(filter(None, [described.edition.course, described.course.term]))
-    intro = f"{course}. Due {described.due_plain}."
+    intro = f"{course}. Due {described.due_plain}. Release {described.edition.release}."
     given = repo / "handout/web"
     return web.page(source, described.title, intro, described.figures, folder, given)
 

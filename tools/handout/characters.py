@@ -12,7 +12,7 @@ from autograder.description import UsageError
 from .templates import HandoutError
 
 DECLARATIONS = "letters.tex"
-VALUES = ("course.toml", "assignment.toml")
+VALUES = ("course.toml", "assignment.toml", "errata.toml")
 TABLES = ("handout/references.toml", "handout/figures.toml")
 TEMPLATES = ("handout/**/*.j2", "handout/figures/*.tex", "solutions/written/*.j2")
 COMMENT = re.compile(r"(?<!\\)%.*")
@@ -46,8 +46,8 @@ def check(repo: Path, source: str) -> None:
     """Check that LaTeX prints every character of a sheet.
 
     Raises:
-        UsageError: course.toml or assignment.toml has another character; the message names the
-            file, the line and the key, and says what to write.
+        UsageError: course.toml, assignment.toml or errata.toml has another character; the message
+            names the file, the line and the key, and says what to write.
         HandoutError: a template or a table of handout/ has one.
     """
     printed = COMMENT.sub("", source)
@@ -72,7 +72,7 @@ def _refuse(repo: Path, missing: set[str]) -> NoReturn:
 
 def values(repo: Path, names: tuple[str, ...]) -> Iterator[Value]:
     """Return the texts in TOML files, with their places."""
-    for name in names:
+    for name in filter(lambda name: (repo / name).is_file(), names):
         text = (repo / name).read_text(encoding="utf-8")
         for key, value in _texts(tomllib.loads(text)):
             yield Value(name, _line_of(text, key, value), key, value)

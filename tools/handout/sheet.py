@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from autograder.description import graded_topics
+from grading.edition import Erratum
 
 from .. import commands
 from ..regions import END, START
@@ -126,7 +127,9 @@ class Sheet:
                     "title": tex(d.edition.title),
                     "course": tex(d.edition.course),
                     "required_files": d.edition.required_files,
+                    "release": tex(d.edition.release),
                 },
+                "errata": list(map(_corrected, d.edition.errata)),
                 "parts": d.parts,
                 "target": self._target,
                 "data": d.data,
@@ -396,6 +399,15 @@ def _refuse_part(part: object, least: int = 0) -> None:
     """Raise HandoutError unless `part` is the number of a part."""
     if type(part) is not int or not least <= part <= len(ROMAN):
         raise HandoutError(f"the part {part!r} should be a number from {least} to {len(ROMAN)}")
+
+
+def _corrected(erratum: Erratum) -> str:
+    """Return an erratum as LaTeX, with a link to its question."""
+    what = f"Release {erratum.release}, {erratum.date}"
+    if number := erratum.question:
+        what += rf", question \hyperref[{_label(number)}]{{{shown_number(number)}}}"
+    what = ", ".join([what, *(rf"\code{{{test_id}}}" for test_id in erratum.tests)])
+    return rf"\textbf{{{what}:}} {tex(erratum.sentence)}"
 
 
 def _label(number: str, part: int = 0) -> str:

@@ -1,0 +1,375 @@
+"""A release is named, refused where it is unfair, archived whole, and restored elsewhere.
+
+Documents and zips are small fakes here, but for the autograder's content; test_release.py builds
+everything once.
+"""
+
+import re
+import shutil
+import stat
+import zipfile
+
+import pytest
+
+from autograder.description import load_course
+from tests.interpreter import python
+from tests.project import copy_of_the_project, make
+from tools import (
+    archive,
+    autograder,
+    datafiles,
+    history,
+    reference,
+    release,
+    restore,
+    student,
+    world,
+)
+
+EDITION = "xcs224n"
+FIRST = f"2027-winter.1-{EDITION}.zip"
+SECOND = FIRST.replace(".1-", ".2-")
+ENTRY = (
+    '[[erratum]]\nrelease = 2\ndate = 2027-02-03\nquestion = "1e"\nsentence = "Hidden no more."\n'
+)
+JUDGE = "solutions/hidden/training.py"
+BASIC = "src/questions/span_corruption/tests.py"
+
+
+@pytest.fixture(scope="module")
+def copied(tmp_path_factory):
+    tree = copy_of_the_project(tmp_path_factory.mktemp("project"))
+    assert world.main(["--dataset", "smoke", "--seed", "1", "--out", str(tree)]) == 0
+    return tree
+
+
+@pytest.fixture
+def project(copied, tmp_path, monkeypatch):
+    """Return a copy of the project; what takes long to build is replaced by small files."""
+    tree = shutil.copytree(copied, tmp_path / "project")
+
+    def sheet_and_zip(repo, edition, paper, folder):
+        (folder / f"{edition}-handout.pdf").write_bytes(b"sheet")
+        files = {
+            "data": (repo / BASIC).read_bytes(),
+            "name": load_course(repo).release_name.encode(),
+        }
+        archive.write(folder / f"{edition}-student.zip", files)
+        return folder, ""
+
+    def autograders_zip(repo, edition, trained, folder, **_):
+        archive.write(folder / f"autograder-{edition}.zip", autograder.contents(repo, edition))
+        return []
+
+    monkeypatch.setattr(student, "check", lambda *_: None)
+    monkeypatch.setattr(student, "release", sheet_and_zip)
+    monkeypatch.setattr(autograder, "build", autograders_zip)
+    monkeypatch.setattr(release, "hand_in", lambda *_: b"")
+    monkeypatch.setattr(reference, "train", lambda *_, **__: tree)
+    for module in (release, restore):
+        monkeypatch.setattr(module, "REPO", tree)
+    return tree
+
+
+@pytest.fixture
+def run(capsys):
+    """run(*words) runs the command and returns its exit code, and what it printed."""
+
+    def run(*words, module=release, options=("--edition", EDITION)):
+        capsys.readouterr()
+        code = module.main([*options, *map(str, words)])
+        printed = capsys.readouterr()
+        return code, printed.out + printed.err
+
+    return run
+
+
+def append(project, name, text="\n# changed\n"):
+    with open(project / name, "a", encoding="utf-8") as file:
+        file.write(text)
+
+
+def replace(project, name, before, after):
+    text = (project / name).read_text(encoding="utf-8")
+    assert before in text
+    (project / name).write_text(text.replace(before, after, 1), encoding="utf-8")
+
+
+def archives(project):
+    return {path.name: path.read_bytes() for path in (project / datafiles.ARCHIVE).glob("*.zip")}
+
+
+def test_the_first_release_is_number_1_and_is_kept_whole(project, run):
+    code, printed = run()
+    assert code == 0 and "announcement" not in printed
+    (path,) = (project / datafiles.ARCHIVE).iterdir()
+    assert path.name == FIRST
+    assert stat.S_IMODE(path.stat().st_mode) == 0o600
+    assert stat.S_IMODE(path.parent.stat().st_mode) == 0o700
+    kept = history.read(path)
+    with zipfile.ZipFile(path) as opened:
+        assert {*kept.manifest["files"], "manifest.json"} == set(opened.namelist())
+    data = {f"src/data/{file.name}" for file in (project / "src/data").iterdir()}
+    secrets = {
+        f"solutions/data/{name}" for name in ("birth_test.tsv", "seed.txt", "grading_secret")
+    }
+    owned = {"assignment.toml", "course.toml", "errata.toml"}
+    documents = {"student.zip", "autograder.zip", f"{EDITION}-handout.pdf"}
+    assert set(kept.manifest["files"]) == data | secrets | owned | documents
+    assert kept.read(datafiles.SEED) == (project / datafiles.SEED).read_bytes()
+    assert (kept.manifest["release"], kept.manifest["edition"]) == ("2027-winter.1", EDITION)
+    assert kept.manifest["commit"] == "unknown" and "torch" in kept.manifest["versions"]
+
+
+def test_the_same_release_again_changes_no_archive(project, run):
+    assert run()[0] == 0
+    before = archives(project)
+    code, printed = run()
+    assert code == 0 and "2027-winter.1 of xcs224n was archived before" in printed
+    assert archives(project) == before
+
+
+def test_a_changed_judge_needs_an_erratum_and_makes_release_2(project, run):
+    assert run()[0] == 0
+    append(project, JUDGE)
+    code, printed = run()
+    assert code == 1 and printed.count("\n") == 1
+    assert f"release 2 differs in {JUDGE}; errata.toml should say" in printed
+    assert "release = 2" in printed and list(archives(project)) == [FIRST]
+    append(project, "errata.toml", ENTRY)
+    course = (project / "course.toml").read_text(encoding="utf-8")
+    code, printed = run()
+    assert code == 0, printed
+    assert "release 2027-winter.2" in printed and "- question 1e: Hidden no more." in printed
+    assert "you need not download anything" in printed
+    assert set(archives(project)) == {FIRST, SECOND}
+    now = (project / "course.toml").read_text(encoding="utf-8")
+    assert now == re.sub("^release = .", "release = 2", course, flags=re.MULTILINE)
+    assert run()[0] == 0 and set(archives(project)) == {FIRST, SECOND}
+
+
+def test_the_erratum_may_come_first_and_students_are_told_to_update(project, run):
+    assert run()[0] == 0
+    append(project, BASIC)
+    append(project, "errata.toml", ENTRY)
+    code, printed = run()
+    assert code == 0 and "python src/update.py xcs224n-student.zip" in printed
+    assert set(archives(project)) == {FIRST, SECOND}
+
+
+TOML = "assignment.toml"
+UNFAIR = {
+    # what: (file, before, after, how the refusal begins)
+    "points": (
+        TOML,
+        '"span_corruption", coding = 16',
+        '"span_corruption", coding = 15',
+        "question 1e: span_corruption, 15 for code",
+    ),
+    "a weight": (
+        TOML,
+        'shapes = { kind = "basic", weight = 1',
+        'shapes = { kind = "basic", weight = 2',
+        "test synthesizer.",
+    ),
+    "a threshold": (
+        TOML,
+        "thresholds = { vanilla = 0.10, synthesizer = 0.10",
+        "thresholds = { vanilla = 0.20, synthesizer = 0.10",
+        "threshold of vanilla: 0.2, in 2027-winter.1 0.1\n",
+    ),
+    "a required file": (
+        TOML,
+        '  "synthesizer.pretrain.test.predictions",\n',
+        "",
+        "required files: ",
+    ),
+    "a recipe": (
+        TOML,
+        "max_epochs = 60 # of 1,600 lines",
+        "max_epochs = 70 # of 1,600 lines",
+        "recipe laptop pretrain max_epochs: 70, in 2027-winter.1 60\n",
+    ),
+    "a number": (
+        TOML,
+        '"1g", topic = "synthesizer"',
+        '"1z", topic = "synthesizer"',
+        "question 1z: synthesizer, 11 for code, 0 written, in 2027-winter.1 nothing\n",
+    ),
+    "the data set": (datafiles.WIKI, ".\n", "!\n", "data set: smoke"),
+    "the answers": (datafiles.TEST_ANSWERS, "\n", "!\n", "data set: smoke"),
+    "the grading secret": (datafiles.GRADING_SECRET, "\n", "0\n", "grading secret: "),
+}
+
+
+@pytest.mark.parametrize("what", UNFAIR)
+def test_what_is_unfair_needs_a_reason(project, run, what):
+    assert run()[0] == 0
+    *edit, words = UNFAIR[what]
+    replace(project, *edit)
+    before = (project / "errata.toml").read_bytes(), (project / "course.toml").read_bytes()
+    code, printed = run()
+    assert code == 1 and f"  {EDITION}: {words}" in printed and "BREAKING" in printed
+    assert (
+        (project / "errata.toml").read_bytes(),
+        (project / "course.toml").read_bytes(),
+    ) == before
+    code, printed = run("--breaking", 'It was "wrong".')
+    assert code == 0, printed
+    assert '- It was "wrong".' in printed
+    assert run()[0] == 0 and set(archives(project)) == {FIRST, SECOND}
+
+
+def test_a_reason_for_nothing_is_refused(project, run):
+    assert run("--breaking", "why")[0] == 2
+    assert run()[0] == 0
+    append(project, JUDGE)
+    code, printed = run("--breaking", "why")
+    assert code == 2 and "nothing changes that students rely on" in printed
+
+
+def test_editions_released_together_have_one_number(project, run):
+    assert run(options=())[0] == 0
+    append(project, BASIC)
+    append(project, "errata.toml", ENTRY)
+    assert run()[0] == 0  # one of them only
+    code, printed = run(options=())
+    assert code == 0, printed
+    assert {name.partition("-x")[0] for name in archives(project)} >= {
+        "2027-winter.1",
+        "2027-winter.2",
+    }
+    names = set(archives(project))
+    assert len(names) == 6 and load_course(project).release == 2
+
+
+def test_other_zips_of_the_same_name_are_refused(project, run, monkeypatch):
+    assert run()[0] == 0
+    before, built = archives(project), (project / f"dist/{EDITION}-student.zip").read_bytes()
+    monkeypatch.setattr(
+        student,
+        "release",
+        lambda repo, edition, paper, folder: (
+            archive.write(folder / f"{edition}-student.zip", {"data": b"other"}),
+            "",
+        ),
+    )
+    code, printed = run()
+    assert code == 1 and "differs from that of 2027-winter.1 in data, name" in printed
+    assert archives(project) == before
+    assert (project / f"dist/{EDITION}-student.zip").read_bytes() == built
+
+
+def test_a_later_release_needs_the_earlier_archives(project, run):
+    replace(project, "course.toml", "\nrelease = 1", "\nrelease = 2")
+    code, printed = run()
+    assert code == 2 and "make restore" in printed and printed.count("\n") == 1
+
+
+def test_check_names_a_release_that_is_out_of_date(project, run, capsys):
+    assert history.main([], project) == 0
+    assert run()[0] == 0
+    assert history.main([], project) == 0
+    append(project, JUDGE)
+    capsys.readouterr()
+    assert history.main([], project) == 1
+    line = f"2027-winter.1 of {EDITION} was made before a change of {JUDGE}: run: make release\n"
+    assert capsys.readouterr().out == line
+
+
+@pytest.mark.requires_tool("make")
+@pytest.mark.parametrize(
+    ("name", "text", "words"),
+    [
+        (  # as if the line of a topic's only test had been deleted
+            "src/questions/attention_exploration/tests.py",
+            """
+
+class Unseen(AttentionCase):
+    topic = "consider_unseen"
+
+    @graded()
+    def test_forgotten(self):
+        "is in no table"
+""",
+            "Unseen.test_forgotten is not in assignment.toml, [topics.consider_unseen.tests]",
+        ),
+        (
+            TOML,
+            '[topics.consider_unseen.tests]\nlines = { kind = "basic" }\n',
+            "no class in src/questions/ has the topic 'consider_unseen'",
+        ),
+    ],
+)
+def test_check_finds_a_test_that_is_not_both_written_and_described(project, name, text, words):
+    append(project, name, text)
+    ran = make(project, "check")
+    assert ran.returncode != 0 and words in ran.stderr and "Traceback" not in ran.stderr
+
+
+# ---------------------------------------------------------------- another machine
+
+
+@pytest.fixture
+def clone(project, run, copied, tmp_path, monkeypatch):
+    """Return a clone without a data set, and the archive of the project's release."""
+    assert run()[0] == 0
+    clone = shutil.copytree(copied, tmp_path / "clone")
+    shutil.rmtree(clone / "src/data")
+    shutil.rmtree(clone / "solutions/data")
+    monkeypatch.setattr(restore, "REPO", clone)
+    kept = shutil.copy(project / datafiles.ARCHIVE / FIRST, tmp_path / "decrypted.zip")
+    return clone, kept
+
+
+def test_a_result_is_replayed_from_the_archive_alone(project, clone, run, tmp_path):
+    submission = tmp_path / "submission"
+    shutil.copytree(project / "solutions/submission", submission / "submission")
+    result = tmp_path / "results.json"
+    words = ("--submission", submission, "--json", result, "--edition", EDITION)
+    graded = python(project, "src/grader.py", "1c", *words)
+    assert graded.returncode == 0, graded.stdout + graded.stderr
+    clone, kept = clone
+    code, printed = run(kept, module=restore, options=())
+    assert code == 0 and "the code here is the release's" in printed
+    assert archives(clone) == archives(project)
+    path = clone / datafiles.GRADING_SECRET
+    assert path.read_bytes() == (project / datafiles.GRADING_SECRET).read_bytes()
+    assert stat.S_IMODE(path.stat().st_mode) == 0o600
+    words = ("--submission", submission, "--replay", result)
+    again = python(clone, "src/grader.py", "1c", *words)
+    replay = [line for line in again.stdout.splitlines() if line.startswith("Replay")]
+    assert (again.returncode, replay) == (0, ["Replay: every test ended as it did originally"])
+    append(clone, JUDGE)
+    code, printed = run(kept, module=restore, options=())
+    assert code == 0 and f"from the release's in {JUDGE}: check out unknown" in printed
+
+
+def test_restoring_loses_nothing(clone, run):
+    clone, kept = clone
+    assert world.main(["--dataset", "smoke", "--seed", "2", "--out", str(clone)]) == 0
+    append(clone, "course.toml", "# edited\n")
+    before = {path: path.read_bytes() for path in clone.rglob("*") if path.is_file()}
+    code, printed = run(kept, module=restore, options=())
+    assert code == 2 and printed.count("\n") == 1
+    for name in ("course.toml", datafiles.SEED, datafiles.TEST_ANSWERS, datafiles.WIKI):
+        assert name in printed
+    assert {path: path.read_bytes() for path in clone.rglob("*") if path.is_file()} == before
+    code, printed = run(kept, "--force", module=restore, options=())
+    assert code == 0, printed
+    (folder,) = (path for path in (clone / datafiles.ARCHIVE).iterdir() if path.is_dir())
+    for name in ("course.toml", datafiles.SEED, datafiles.WIKI):
+        assert (folder / name.rpartition("/")[2]).read_bytes() == before[clone / name]
+    assert (clone / datafiles.SEED).read_text(encoding="utf-8") == "1\n"
+    assert run(kept, module=restore, options=())[0] == 0  # nothing differs any more
+
+
+@pytest.mark.parametrize("content", [b"", b"PK", None])
+def test_what_is_no_archive_is_one_line(project, run, tmp_path, content):
+    path = tmp_path / "some.zip"
+    if content is None:
+        archive.write(path, {"manifest.json": b"{}"})
+    else:
+        path.write_bytes(content)
+    code, printed = run(path, module=restore, options=())
+    assert code == 2 and printed.count("\n") == 1 and "some.zip" in printed
