@@ -63,12 +63,17 @@ if HIDING:
 
 import argparse
 import atexit
+import contextlib
+import hashlib
 import io
+import itertools
+import json
 import select
 import shlex
 import shutil
+import subprocess
 import traceback
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from importlib.util import find_spec
 from pathlib import Path
 
@@ -76,12 +81,15 @@ ROOT = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
 OLDEST = (3, 11)  # the first one with tomllib and typing.Self
 NEWER = ("3.12", "3.13", "3.14", "3.11")  # Pythons to look for; Gradescope uses the first
 USAGE, INTERRUPTED = 2, 130  # exit codes
+UPDATE, JOURNAL = ".update", "journal.json"  # a prepared update (update.py) in the folder
 # What commands import from src/; other files there are commands themselves, such as dataset.py.
 OURS = ("environment", "experiments", "inputs", "letters")
 
 
 def check(*packages: str, wanted: str = "") -> None:
     """Exit with code 2 and one line unless this Python is new enough and has these packages.
+
+    If an update was killed, it is completed first, since modules may be of two releases.
 
     Args:
         packages: the packages that the command needs.
@@ -90,12 +98,72 @@ def check(*packages: str, wanted: str = "") -> None:
     if sys.version_info < OLDEST:
         major, minor = sys.version_info[:2]
         _end(f"this is Python {major}.{minor}, expected {OLDEST[0]}.{OLDEST[1]} or newer")
+    complete_killed_update()
     missing = [name for name in packages if find_spec(name) is None]
     if missing:
         _end(f"this Python ({sys.executable}) has no {' and no '.join(missing)}")
     if wanted and find_spec(wanted) is None:
         _say(f"this Python ({sys.executable}) has no {wanted}: tests that need it can't run")
     explain_uncaught()
+
+
+def complete_killed_update() -> None:
+    """Complete this folder's update, if one was killed, and run the command from its beginning."""
+    try:
+        if not finish_update(ROOT):
+            return
+    except OSError as error:
+        _say_only(f"an update was interrupted; {reason(error)}")
+        sys.exit(USAGE)
+    _say_only("completed the update that was interrupted")
+    sys.exit(subprocess.call([sys.executable, *sys.orig_argv[1:]]))
+
+
+def reason(error: BaseException) -> str:
+    """Return an error's message; of an error of the system, with the file and what may help."""
+    if not isinstance(error, OSError):
+        return str(error)
+    path = _from_here(str(error.filename2 or error.filename))
+    held = isinstance(error, PermissionError) and _windows()
+    return f"{path}: {error.strerror}{' (is it open in another program?)' if held else ''}"
+
+
+def finish_update(root: str) -> bool:
+    """Rename each file of a prepared update to its place; return whether there was an update.
+
+    A prepared update is a folder with files 0, 1, ... and a list of them, which was written last:
+    each file's place, and the SHA-256 of what it replaces and of itself. Wherever this is killed,
+    another call does the rest. What was edited in between is kept beside its place, as NAME.mine.
+
+    Raises:
+        OSError: a file can't be replaced; another call does the rest.
+    """
+    folder = os.path.join(root, UPDATE)
+    try:
+        with open(os.path.join(folder, JOURNAL), encoding="utf-8") as file:
+            journal = json.load(file)
+    except (FileNotFoundError, NotADirectoryError, ValueError):
+        return False  # nothing was renamed yet
+    for number, (name, old, new) in enumerate(journal):
+        staged, target = os.path.join(folder, str(number)), os.path.join(root, *name.split("/"))
+        if not os.path.exists(staged):
+            continue  # it is in its place
+        with contextlib.suppress(FileNotFoundError):
+            with open(target, "rb") as file:
+                present = hashlib.sha256(file.read()).hexdigest()
+            if present not in (old, new):
+                free = (path for path in candidates(target, ".mine") if not os.path.lexists(path))
+                os.replace(target, next(free))
+        os.makedirs(os.path.dirname(target), exist_ok=True)
+        with contextlib.suppress(FileNotFoundError):  # another command did it
+            os.replace(staged, target)
+    shutil.rmtree(folder, ignore_errors=True)
+    return True
+
+
+def candidates(start: str, end: str) -> "Iterator[str]":
+    """Yield START END, START-2 END, ..., of which one is free."""
+    return (start + (f"-{n}" if n > 1 else "") + end for n in itertools.count(1))
 
 
 def find_submission() -> None:
@@ -217,7 +285,11 @@ def _end(fault: str) -> None:
 
 
 def _say(fault: str) -> None:
-    print(f"{os.path.basename(sys.argv[0])}: {fault}; {mend()}", file=sys.stderr)
+    _say_only(f"{fault}; {mend()}")
+
+
+def _say_only(fault: str) -> None:
+    print(f"{os.path.basename(sys.argv[0])}: {fault}", file=sys.stderr)
 
 
 def mend() -> str:

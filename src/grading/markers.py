@@ -6,14 +6,18 @@ where every slip is an error.
 
 from __future__ import annotations
 
+import ast
 import difflib
 import hashlib
 import re
+import textwrap
 
 START = "### START CODE HERE ###"
 END = "### END CODE HERE ###"
 # A comment line that is a marker, possibly mistyped.
 MARKER = re.compile(r"#+\s*(START|END)[\s_]+CODE[\s_]+HERE[\s#]*$", re.IGNORECASE)
+TOPIC = re.compile(r"# \[([a-z ]+)\]")
+SCOPE = re.compile(r"(\s*)(?:async def|def|class) (\w+)")
 UNWRITTEN = re.compile(r'^[ \t]*raise NotImplementedError\b(?:\(\s*"([^"\n]*))?', re.MULTILINE)
 
 
@@ -120,3 +124,93 @@ def changed_outside(where: str, text: str, given: list[str]) -> list[str]:
         f"{where}:{number}: changed outside the markers (lines in this file: {added} added, "
         f"{removed} removed); change only what is between the markers"
     ]
+
+
+# -- from one release to the next -----------------------------------------------------------------
+
+Part = tuple[str, str, int]  # topic; names of class and function, "Model.forward"; which of these
+
+
+def put_back(
+    where: str, own: str, given: str, lines: list[str]
+) -> tuple[str, list[str], list[str], str]:
+    """Put a student's regions into a newly given file, by topic and function.
+
+    A part whose function is gone goes where its topic has as many parts left.
+
+    Args:
+        where: the file's name, for messages.
+        own: the student's file, which need not be valid Python.
+        given: the new one.
+        lines: short hashes of the lines outside the regions as the student's file was given.
+
+    Returns:
+        the new file with the student's parts; the functions of parts that have no place in it;
+        signature and docstring of each function around a part that the student has otherwise; and
+        why the student's parts can't be told for certain, or "".
+    """
+    faults = [f"{where}:{number}: {fault}" for number, fault in find_regions(own)[1]]
+    if len(find_regions(own)[0]) < lines.count(_short_hash(START)):
+        faults += changed_outside(where, own, lines)
+    old, new = _parts(own), _parts(given)
+    pairs = {part: part for part in new if part in old}
+    for topic in dict.fromkeys(part[0] for part in new):
+        free = [part for part in new if part[0] == topic and part not in pairs]
+        rest = [part for part in old if part[0] == topic and part not in pairs.values()]
+        if len(free) == len(rest):
+            pairs |= dict(zip(free, rest, strict=True))
+    new_lines, own_lines = given.split("\n"), own.split("\n")
+    for part, (start, end) in reversed(new.items()):
+        if part in pairs:
+            first, last = old[pairs[part]]
+            new_lines[start : end - 1] = own_lines[first : last - 1]
+    before, after = _interfaces(own), _interfaces(given)
+    scopes = dict.fromkeys((part[1], other[1]) for part, other in pairs.items() if before)
+    changed = [after[scope] for scope, was in scopes if after.get(scope) != before.get(was)]
+    lost = [part[1] or part[0] for part in old if part not in pairs.values()]
+    return "\n".join(new_lines), lost, changed, (faults or [""])[0]
+
+
+def _parts(text: str) -> dict[Part, tuple[int, int]]:
+    """Return the numbers of each region's two marker lines, in order."""
+    lines, parts = text.split("\n"), dict[Part, tuple[int, int]]()
+    for start, end in find_regions(text)[0]:
+        topic, scope, indent = "", "", _indent(lines[start - 1])
+        for line in reversed(lines[: start - 1]):
+            if not scope and not topic and (match := TOPIC.fullmatch(line.strip())):
+                topic = match[1]
+            if (match := SCOPE.match(line)) and len(match[1]) < len(indent):
+                scope, indent = f"{match[2]}.{scope}".rstrip("."), match[1]
+        number = sum(part[:2] == (topic, scope) for part in parts)
+        parts[topic, scope, number] = (start, end)
+    return parts
+
+
+def _indent(line: str) -> str:
+    return line[: len(line) - len(line.lstrip())]
+
+
+def _interfaces(text: str) -> dict[str, str]:
+    """Return signature and docstring of each function and class; nothing if Python can't read it.
+
+    What is in the regions is of no importance.
+    """
+    lines, found = text.split("\n"), dict[str, str]()
+    for start, end in reversed(find_regions(text)[0]):
+        lines[start : end - 1] = [_indent(lines[start - 1]) + "pass"]
+
+    def visit(node: ast.AST, names: tuple[str, ...]) -> None:
+        for child in ast.iter_child_nodes(node):
+            if not isinstance(child, ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef):
+                visit(child, names)
+                continue
+            visit(child, (*names, child.name))
+            words = textwrap.indent(ast.get_docstring(child) or "", "    ").lstrip()
+            child.body = [ast.Expr(ast.Constant(words))]
+            found[".".join((*names, child.name))] = ast.unparse(child)
+
+    try:
+        visit(ast.parse("\n".join(lines)), ())
+    except (SyntaxError, ValueError, RecursionError, MemoryError):
+        return {}
+    return found

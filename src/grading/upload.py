@@ -45,8 +45,9 @@ A_LINK = "{} is a link, and links are not followed: submit the folder or file it
 DEEPEST = 10
 MAX_DEPTH = 100  # the same where a tree is needed as a whole
 LITTER = ("__MACOSX", ".DS_Store", "__pycache__", ".ipynb_checkpoints", "Thumbs.db", "desktop.ini")
-# Emacs's locks, which are links that lead nowhere, and its unsaved text; copies of Vim and others.
-EDITORS = re.compile(r"\.#.*|#.*#|.*~|\..*\.sw[a-p]")
+# Emacs's locks, which are links that lead nowhere, and its unsaved text; copies of Vim and others;
+# what src/update.py keeps beside a file.
+EDITORS = re.compile(r"\.#.*|#.*#|.*~|\..*\.sw[a-p]|.*\.(mine|new)")
 UNSEARCHED = ("__MACOSX", "__pycache__", "site-packages", "node_modules")
 JUNCTION = 0xA0000003  # Windows: IO_REPARSE_TAG_MOUNT_POINT, a link to a folder by another name
 DRIVE = re.compile(r"[A-Za-z]:")
@@ -363,7 +364,9 @@ def is_tar(head: bytes) -> bool:
 
 
 @contextmanager
-def open_archive(file: IO[bytes], path: Path, alias: str, work: Path) -> Iterator[Folder]:
+def open_archive(
+    file: IO[bytes], path: Path, alias: str, work: Path, is_whole: bool = False
+) -> Iterator[Folder]:
     """Open a zip or a tar as a folder, whatever its name is.
 
     Args:
@@ -371,6 +374,7 @@ def open_archive(file: IO[bytes], path: Path, alias: str, work: Path) -> Iterato
         path: where the archive is, for people.
         alias: what messages call it.
         work: a folder where an archive's data may be stored, in a file without a name.
+        is_whole: see `add`.
 
     Raises:
         SubmissionError: it is neither, is damaged, or is too large, or a name in it leads elsewhere
@@ -396,7 +400,7 @@ def open_archive(file: IO[bytes], path: Path, alias: str, work: Path) -> Iterato
                 if number >= MAX_FILES:
                     raise SubmissionError(TOO_MANY.format(MAX_FILES))
                 if member.kind != "folder":
-                    add(tree, name, member)
+                    add(tree, name, member, is_whole)
         yield Folder(folder_of(tree), path, alias)
 
 
