@@ -4,8 +4,8 @@
     python src/collect_submission.py --out other.zip
 
 The zip contains src/submission/*.py and the required parameters and predictions, from the
-assignment's root, src/ or src/submission/. Unfinished work is packed, too: warnings name what is
-missing or looks wrong, but the zip is still written.
+assignment's root, src/ or src/submission/, and the name of this copy's release. Unfinished work is
+packed, too: warnings name what is missing or looks wrong, but the zip is still written.
 
 Exit codes: 0 complete; 1 the zip was written, with warnings; 2 nothing was written; 130
 interrupted.
@@ -16,6 +16,7 @@ import environment
 if __name__ == "__main__":
     environment.check()
 
+import json
 import os
 import re
 import sys
@@ -29,6 +30,7 @@ from pathlib import Path
 from grading import findings, importing, markers, paths, staging
 from grading.edition import Assignment, Edition, load_assignment
 from grading.errors import UsageError
+from grading.release import IN_UPLOAD
 from pretraining.files import write_atomically
 from questions.provided import PROVIDED, QUESTION_FILES, CourseData
 
@@ -81,12 +83,22 @@ def gather(scratch: Path) -> Work:
         sizes={name: (staged.root / name).stat().st_size for name in wanted},
         origins={name: Path(staged.taken[name]) for name in wanted},
     )
+    if edition.release:
+        _add_release(work, edition, scratch)
     work.warnings += findings.of_files(staged, edition)
     check_code(work, edition)
     for name in edition.required_files:
         work.warnings += check_output(name, staged, assignment)
     check_omissions(work, staged, edition)
     return work
+
+
+def _add_release(work: Work, edition: Edition, scratch: Path) -> None:
+    content = json.dumps({"release": edition.release, "edition": edition.name}) + "\n"
+    work.files[IN_UPLOAD] = scratch / IN_UPLOAD
+    work.files[IN_UPLOAD].write_text(content, encoding="utf-8", newline="\n")
+    work.sizes[IN_UPLOAD] = work.files[IN_UPLOAD].stat().st_size
+    work.origins[IN_UPLOAD] = paths.ROOT / IN_UPLOAD
 
 
 def _is_code(name: str) -> bool:
@@ -272,7 +284,7 @@ def _write_zip(out: Path, files: dict[str, Path], scratch: Path) -> int:
     if size > MAX_UPLOAD_BYTES:
         raise UsageError(_too_large(size, files))
     staged = staging.stage(draft, scratch / "again", PROVIDED)
-    if staged.omissions or staged.taken.keys() != files.keys():
+    if staged.omissions or {*staged.taken, IN_UPLOAD} != {*files, IN_UPLOAD}:
         reasons = "; ".join(map(str, staged.omissions))
         raise UsageError(f"the grader would not accept all of it: {reasons}")
     write_atomically(out, draft.read_bytes())

@@ -122,7 +122,7 @@ def complete_killed_update() -> None:
 def reason(error: BaseException) -> str:
     """Return an error's message; of an error of the system, with the file and what may help."""
     if not isinstance(error, OSError):
-        return str(error)
+        return str(error) or "interrupted"
     path = _from_here(str(error.filename2 or error.filename))
     held = isinstance(error, PermissionError) and _windows()
     return f"{path}: {error.strerror}{' (is it open in another program?)' if held else ''}"

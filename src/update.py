@@ -40,9 +40,10 @@ from pathlib import Path
 from collect_submission import check_syntax
 from grading import markers, paths, upload
 from grading.errors import GradingError, UsageError
-from grading.release import Release, describe, digest, given_files
+from grading.release import GIVEN, Release, describe, digest, given_files
 
-ANSWERS, OVERLEAF = OWN = ("written/submission.tex", "overleaf.zip")  # given once, then theirs
+ANSWERS = "written/submission.tex"
+OWN = (ANSWERS, "overleaf.zip")  # given, and then the student's
 
 
 @dataclass
@@ -73,11 +74,7 @@ class Plan:
 
 
 def refuse_others(old: Release, new: Release) -> None:
-    """Refuse a zip of another edition or term, or one that is older than the copy.
-
-    Raises:
-        UsageError: with what both are.
-    """
+    """Raise a UsageError for a zip of another edition or term, or one older than the copy."""
     (term, _, number), (new_term, _, new_number) = (e.name.rpartition(".") for e in (old, new))
     if old.edition != new.edition or term not in ("", new_term):
         raise UsageError(f"the zip is {new}, but this copy {old}: expected its edition and term")
@@ -92,23 +89,25 @@ def plan_update(root: Path, files: dict[str, bytes], old: Release, new: Release)
         own = (root / name).read_bytes() if (root / name).is_file() else None
         before, module = old.digests.get(name), name.removeprefix("src/")
         lines = [each.lines[module] for each in (old, new) if module in each.lines]
-        is_edited = own is not None and digest(own) not in (before, digest(given))
-        content, place = given, "it"
+        is_edited = own is not None and digest(own) not in (before, digest(given)) and name != GIVEN
+        content, why = given, "you changed it" if is_edited and old.digests else ""
         if is_edited and name in OWN:
             _keep_answers(plan, name, given, before or digest(given))
             continue
-        if is_edited and lines:
-            place = "it outside the markers"
-            content, is_edited = _with_code(plan, name, own, given, lines)
+        if own is not None and is_edited and lines:
+            content, why = _with_code(plan, name, own, given, lines)
         if content == own:
             continue
         plan.files[name] = content
-        plan.shown.append(f"{'new' if own is None else 'replaced':<10}{name}")
-        if own is not None:
-            plan.replaced[name] = own
-        if own is not None and is_edited and (lines or old.digests):
-            mine = plan.beside(name, ".mine", own)
-            plan.todo.append(f"{name}: you changed {place}; your file is {mine}")
+        how = "" if content == given else ", with your code"
+        plan.shown.append(f"{'new' if own is None else 'replaced':<10}{name}{how}")
+        if own is None:
+            continue
+        plan.replaced[name] = own
+        if why:
+            plan.todo.append(f"{name}: {why}; your file is {plan.beside(name, '.mine', own)}")
+    if {"requirements.txt", "constraints.txt"} & plan.replaced.keys():
+        plan.todo.append("the packages have changed: install them again (README.md, section 1)")
     return plan
 
 
@@ -123,12 +122,12 @@ def _keep_answers(plan: Plan, name: str, given: bytes, digest_before: str) -> No
 
 def _with_code(
     plan: Plan, name: str, own: bytes, given: bytes, lines: list[list[str]]
-) -> tuple[bytes, bool]:
+) -> tuple[bytes, str]:
     """Put the student's parts back into a given file.
 
     Returns:
-        the new content, which is the student's own if they can't be put back; and whether anything
-        of the student's is not in it.
+        the new content, which is the student's own if they can't be put back; and what of the
+        student's is not in it.
     """
     mine = own.decode("utf-8-sig", errors="replace").replace("\r\n", "\n")
     text, lost, changed, fault = markers.put_back(name, mine, given.decode("utf-8"), lines[0])
@@ -139,13 +138,16 @@ def _with_code(
         fault = fault or f"{name}: not saved as UTF-8"
     if fault:
         beside = plan.beside(name, ".new", given)
-        plan.todo.append(f"{fault}; your file stays as it is, and the new one is {beside}")
-        return own, False
+        stays = f"your file stays as it is, and the new one is {beside}"
+        plan.todo.append(f"{fault}; {stays}: mend yours and update again, or move your code")
+        return own, ""
     for interface in changed:
         said = textwrap.indent(interface, "    ")
         plan.todo.append(f"{name}: what is around your code has changed, and is now\n{said}")
-    plan.todo += [f"{name}: your part of {scope} has no place in the new file" for scope in lost]
-    return merged, bool(lost) or all(markers.changed_outside(name, mine, one) for one in lines)
+    whys = [f"your part of {scope} has no place in the new one" for scope in lost]
+    if all(markers.changed_outside(name, mine, one) for one in lines):
+        whys.append("you changed it" + " outside the markers" * (markers.START in mine))
+    return merged, " and ".join(whys)
 
 
 def check_places(root: Path, names: Collection[str]) -> None:
@@ -174,19 +176,18 @@ def check_places(root: Path, names: Collection[str]) -> None:
             os.rename(root / name, root / name)  # fails on Windows if a program has it open
 
 
-def apply(plan: Plan, release: Release) -> None:
-    """Write the plan's files and before-RELEASE.zip, all or none.
+def apply(plan: Plan, release: Release) -> str:
+    """Write the plan's files, all or none; return the name of the zip with what they replace.
 
     Raises:
         UsageError, OSError: see `check_places`; or the disk is full, or a file can't be replaced.
     """
     root, folder = plan.root, plan.root / environment.UPDATE
-    if plan.replaced:
-        packed = io.BytesIO()
-        with zipfile.ZipFile(packed, "w", zipfile.ZIP_DEFLATED) as archive:
-            for name, content in plan.replaced.items():
-                archive.writestr(name, content)
-        plan.beside(f"before-{release.name}", ".zip", packed.getvalue())
+    packed = io.BytesIO()
+    with zipfile.ZipFile(packed, "w", zipfile.ZIP_DEFLATED) as archive:
+        for name, content in plan.replaced.items():
+            archive.writestr(name, content)
+    before = plan.beside(f"before-{release.name}", ".zip", packed.getvalue())
     check_places(root, plan.files)
     shutil.rmtree(folder, ignore_errors=True)  # of an update that was killed before its list
     folder.mkdir()
@@ -204,6 +205,7 @@ def apply(plan: Plan, release: Release) -> None:
         shutil.rmtree(folder, ignore_errors=True)
         raise
     environment.finish_update(str(root))
+    return before
 
 
 def _write(path: Path, content: bytes) -> None:
@@ -231,15 +233,13 @@ def main(arguments: list[str] | None = None) -> int:
         plan = plan_update(root, files, old, new)
         print("\n".join(plan.shown) or f"Nothing to update: this copy is {new}.")
         if plan.files and not options.show:
-            apply(plan, new)
-            print(f"Updated to {new}; CHANGES.md says what was corrected.")
+            before = apply(plan, new)
+            print(f"Updated to {new}, see CHANGES.md; {before} has what was replaced.")
     except (GradingError, OSError, KeyboardInterrupt) as error:
-        stopped = isinstance(error, KeyboardInterrupt)
         begun = (root / environment.UPDATE / environment.JOURNAL).exists()
         rest = "the same command does the rest" if begun else "nothing was changed"
-        said = "interrupted" if stopped else environment.reason(error)
-        print(f"update.py: {said}; {rest}", file=sys.stderr)
-        return environment.INTERRUPTED if stopped else environment.USAGE
+        print(f"update.py: {environment.reason(error)}; {rest}", file=sys.stderr)
+        return 130 if isinstance(error, KeyboardInterrupt) else 2
     print("".join(f"To do: {line}\n" for line in plan.todo), end="")
     return 1 if plan.todo else 0
 

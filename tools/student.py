@@ -18,9 +18,10 @@ import sys
 from pathlib import Path
 
 from autograder.description import ASSIGNMENT, REPO, UsageError, editions, load_assignment
-from grading.edition import EDITION
+from grading.edition import EDITION, Edition
 from grading.findings import LINES
 from grading.markers import fingerprints
+from grading.release import GIVEN, manifest
 from pretraining.files import write_atomically
 
 from . import archive, leaks, notebooks, pins, starter
@@ -96,10 +97,11 @@ def contents(repo: Path, edition: str, made: build.Made, paper: str) -> dict[str
     colab = notebooks.for_topics(notebooks.read(repo / STUDENT / "colab.ipynb"), topics)
     files["colab.ipynb"] = notebooks.to_bytes(colab)
     files["README.md"] = readme(repo, edition, paper).encode()
+    files["CHANGES.md"] = changes(load_assignment(repo).edition(edition)).encode()
     files["AGENTS.md"] = agents(repo, edition, paper).encode()
     files[".vscode/launch.json"] = launch(repo, edition, paper).encode()
     files[".vscode/settings.json"] = (repo / STUDENT / "settings.json").read_bytes()
-    return files
+    return files | {GIVEN: manifest(files)}
 
 
 def project(repo: Path) -> str:
@@ -121,6 +123,7 @@ def readme(repo: Path, edition: str, paper: str) -> str:
     return sheet.page(
         "student/README.md.j2",
         title=described.title,
+        release=described.edition.release,
         due_plain=described.due_plain,
         python=described.assignment.gradescope_python,
         pipelines=pipelines,
@@ -131,6 +134,18 @@ def readme(repo: Path, edition: str, paper: str) -> str:
             for command in EXPERIMENTS.get(question.topic, [])
         ],
     )
+
+
+def changes(edition: Edition) -> str:
+    """Return the students' CHANGES.md: what the term's releases corrected, the latest first."""
+    lines = ["# Changes", "", f"This is release {edition.release}.", ""]
+    for erratum in reversed(edition.errata):
+        name = f"{edition.release.rpartition('.')[0]}.{erratum.release}"
+        subject = f", question {erratum.question}" if erratum.question else ""
+        lines.append(f"- Release {name}, {erratum.date}{subject}: {erratum.sentence}")
+    if not edition.errata:
+        lines.append("Nothing had to be corrected so far.")
+    return "\n".join(lines) + "\n"
 
 
 def agents(repo: Path, edition: str, paper: str) -> str:

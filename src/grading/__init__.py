@@ -11,6 +11,7 @@ through all of it. Each line here uses only what is below it:
     pytest_plugin.py      pytest in a student's copy
     runner.py             a submission is staged, its tests are judged
     cases.py              what a test is and observes by its probes; an assignment's tests
+    release.py            what a course gives its students, from its zip
     findings.py           what is wrong with a student's files before they run
     report.py, terminal.py, results.py: results, and how students read them
     verdicts.py           how a test ended, as a value and in words

@@ -18,7 +18,9 @@ from . import findings, staging, upload
 from .edition import EDITION
 from .errors import UsageError
 
+IN_UPLOAD = "release.json"  # a copy's release and edition, in what collect_submission.py packs
 GIVEN = "src/given_files.json"  # digests of the zip's other files, by name
+NAME = re.compile(r"(.+\.\d+)?")  # of a release
 # What Windows doesn't accept as the name of a file or folder.
 REFUSED = re.compile(r'(con|prn|aux|nul|(com|lpt)\d)(\..*)?|.*([<>:"|?*\\\0-\x1f].*|[. ])', re.I)
 
@@ -59,20 +61,24 @@ def describe(read: Callable[[str], bytes], where: str) -> Release:
     Raises:
         UsageError: there is no edition.json that can be read.
     """
-
-    def table(name: str) -> dict:
-        try:
-            return dict(json.loads(read(name)))
-        except (OSError, ValueError, LookupError, TypeError):
-            return {}
-
-    tables = table(EDITION.as_posix())
+    tables = _table(read, EDITION.as_posix())
     try:
         edition = tables["default_edition"]
-        name = tables["editions"][edition].get("release") or ""
+        name = tables["editions"][edition].get("release", "")
+        is_name = NAME.fullmatch(name) is not None
     except (LookupError, TypeError, AttributeError):
-        raise UsageError(f"{where} has no {EDITION.as_posix()} that can be read") from None
-    return Release(edition, name, table(GIVEN), table(f"src/{findings.LINES}"))
+        is_name = False
+    if not is_name:
+        raise UsageError(f"{where} has no {EDITION.as_posix()} that can be read")
+    return Release(edition, name, _table(read, GIVEN), _table(read, f"src/{findings.LINES}"))
+
+
+def _table(read: Callable[[str], bytes], name: str) -> dict:
+    try:
+        table = json.loads(read(name))
+    except (OSError, ValueError, LookupError, RecursionError):
+        table = {}
+    return table if isinstance(table, dict) else {}
 
 
 def given_files(source: Path) -> dict[str, bytes]:
@@ -94,12 +100,13 @@ def given_files(source: Path) -> dict[str, bytes]:
         base = next((base for base in (top, *inner) if base and _folder(base, GIVEN)), None)
         if base is None:
             raise UsageError(f"{source} has no {GIVEN}: expected the course's zip for students")
-        listed = json.loads(_content(base, GIVEN, staging.MAX_CODE_BYTES))
+        listed = _table(lambda name: _content(base, name, staging.MAX_CODE_BYTES), GIVEN)
         files, remaining = dict[str, bytes](), staging.MAX_TOTAL_BYTES
         for name in listed:
             files[name] = _content(base, name, remaining)
             remaining -= len(files[name])
-    faults = [name for name, content in files.items() if digest(content) != listed[name]]
+    faults = [] if listed else [GIVEN]
+    faults += [name for name, content in files.items() if digest(content) != listed[name]]
     faults += [name for name in files if any(map(REFUSED.fullmatch, name.split("/")))]
     if faults or len({name.lower() for name in files}) < len(files):
         what = faults[0] if faults else "two names differ only in case"

@@ -1,5 +1,6 @@
 """Handing in: complete work gives a zip that the grader takes."""
 
+import json
 import os
 import re
 import shutil
@@ -10,6 +11,7 @@ import zipfile
 import pytest
 
 from grading import staging
+from grading.edition import EDITION
 from grading.markers import START
 from tests.snapshots import check
 from tests.student.collecting import (
@@ -48,6 +50,17 @@ def test_the_grader_takes_the_whole_zip(desk, tmp_path):
     for name, content in desk.packed().items():
         source = desk.root / ("src" if name.startswith("submission/") else "") / name
         assert (staged.root / name).read_bytes() == content == source.read_bytes()
+
+
+def test_the_upload_names_the_release_of_the_copy(desk, tmp_path):
+    tables = json.loads((desk.root / EDITION).read_text(encoding="utf-8"))
+    tables["editions"]["xcs224n"]["release"] = "2027-spring.2"
+    (desk.root / EDITION).write_text(json.dumps(tables), encoding="utf-8")
+    code, out, _ = desk.collect()
+    assert code == 0 and re.search(r"^  release\.json +\d+ bytes$", out, re.MULTILINE)
+    said = json.loads(desk.packed()["release.json"])
+    assert said == {"release": "2027-spring.2", "edition": "xcs224n"}
+    assert staging.stage(desk.zip, tmp_path / "staged").omissions == []
 
 
 def test_the_same_work_gives_the_same_bytes(desk):

@@ -24,6 +24,7 @@ NEEDS = {
     "london_baseline.py": "torch and no numpy and no tqdm",
     "run.py": "torch and no numpy and no tqdm",
 }
+NO_PACKAGES = ("collect_submission.py", "check_written.py", "update.py")
 OLD = """
 import runpy, sys
 sys.version_info = (3, 10, 4, "final", 0)
@@ -47,7 +48,7 @@ def python(*words):
 
 
 def test_commands_are_known():
-    assert {"collect_submission.py", "check_written.py", *NEEDS} == set(COMMANDS)
+    assert {*NO_PACKAGES, *NEEDS} == set(COMMANDS)
 
 
 @pytest.mark.parametrize("name", sorted(NEEDS))
@@ -60,8 +61,8 @@ def test_missing_packages_are_one_line_with_a_command(name):
     assert any(word in ran.stderr for word in (" -m pip install ", "/bin/activate", "uv run "))
 
 
-@pytest.mark.parametrize("name", ["collect_submission.py", "check_written.py"])
-def test_packing_and_checking_need_no_package(name):
+@pytest.mark.parametrize("name", NO_PACKAGES)
+def test_packing_checking_and_updating_need_no_package(name):
     assert python("-S", "-E", "-s", f"src/{name}", "--help").returncode == 0
 
 
