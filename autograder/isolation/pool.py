@@ -12,7 +12,6 @@ import os
 import secrets
 import socket
 import subprocess
-import tempfile
 import threading
 import time
 from collections.abc import Callable, Iterator, Sequence
@@ -32,6 +31,7 @@ from grading.pool import (
     Job,
     clean_environment,
     command,
+    make_scratch,
     read_answer,
     text_of,
 )
@@ -91,13 +91,14 @@ class ConfinedPool:
     def run(self, job: Job) -> Finished:
         memory_bytes = min(job.limits.memory_bytes, sandbox.memory_of_a_test())
         job = replace(job, limits=replace(job.limits, memory_bytes=memory_bytes))
-        scratch = Path(tempfile.mkdtemp(prefix="scratch-", dir=job.work))
+        scratch = make_scratch(job.work)
         uid, claims = None, contextlib.ExitStack()
         try:
             if self.layers.root and job.role == "submission":
                 uid, claim = users.claim(next(self._uids))
                 claims.callback(os.close, claim)
-                os.chown(scratch, uid, uid)
+                for path in (scratch, *scratch.rglob("*")):
+                    os.chown(path, uid, uid)
             confinement = sandbox.for_worker(
                 self.layers, uid, Path(job.request["submission"]), scratch
             )

@@ -149,7 +149,7 @@ def _work(
         os.setsid()
         _lay_descriptors(*fds)
         os.chdir(job["scratch"])
-        os.environ["HOME"] = os.environ["TMPDIR"] = job["scratch"]
+        os.environ |= worker.at_home(job["scratch"])
         sandbox.limit(limits)
         sandbox.take(confinement)
         request = wire.decode(wire.read_frame(lambda n: os.read(REQUEST_FD, n)))

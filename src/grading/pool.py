@@ -9,6 +9,7 @@ worker of the `LocalPool` does job after job. After each it undoes what the job 
 from __future__ import annotations
 
 import contextlib
+import functools
 import os
 import queue
 import shutil
@@ -135,6 +136,7 @@ def clean_environment(hash_seed: int) -> dict[str, str]:
         "OPENBLAS_NUM_THREADS": "1",
         # What torch.compile is given is run as it is: compiling takes longer than a test may.
         "TORCHDYNAMO_DISABLE": "1",
+        "MPLBACKEND": "Agg",  # pictures in memory; there is no screen
     }
     for name in ("SYSTEMROOT", "ONEDNN_MAX_CPU_ISA", "ATEN_CPU_CAPABILITY"):
         if name in os.environ:  # Windows can't start without the first; tests set the others
@@ -165,10 +167,33 @@ def text_of(data: bytes | bytearray | memoryview) -> str:
     return text + "\n[... cut]" if len(data) >= MAX_OUTPUT_BYTES else text
 
 
+def make_scratch(work: Path) -> Path:
+    """Make a job's folder, empty but for a copy of this user's list of fonts, if there is one.
+
+    Without it, matplotlib looks through all fonts of the computer in each job that imports it.
+    """
+    scratch = Path(tempfile.mkdtemp(prefix="scratch-", dir=work))
+    fonts = scratch / worker.FONTS
+    fonts.mkdir()
+    for path in font_lists():
+        shutil.copyfile(path, fonts / path.name)
+    return scratch
+
+
+@functools.cache
+def font_lists() -> tuple[Path, ...]:
+    """Return where matplotlib has kept its lists of fonts for this user, one per version."""
+    home = Path(os.path.expanduser("~"))
+    local = Path(os.environ.get("LOCALAPPDATA", home))
+    folders = home / ".cache" / "matplotlib", home / ".matplotlib", local / "matplotlib"
+    found = {path for folder in folders for path in folder.glob("fontlist-*.json")}
+    return tuple(path for path in found if path.is_file())
+
+
 @contextlib.contextmanager
 def scratch_folder(work: Path) -> Iterator[Path]:
     """Make an empty folder for a job, and remove it with whatever the job left in it."""
-    scratch = Path(tempfile.mkdtemp(prefix="scratch-", dir=work))
+    scratch = make_scratch(work)
     try:
         yield scratch
     finally:

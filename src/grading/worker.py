@@ -44,6 +44,7 @@ IMPORT_S = 20.0  # torch, imported on a slow computer, needs three
 WALL_FACTOR = 6  # a default Gradescope container has half a CPU, and may be busy
 REFUSED = (errno.EACCES, errno.EPERM, errno.EROFS)
 READY = b"R"  # our setup is done and the clock starts: failures from here on are the student's
+FONTS = ".matplotlib"  # in the scratch folder: what matplotlib keeps, such as its list of fonts
 MAX_OUTPUT_BYTES = 64 << 10  # of a job's prints
 MAX_MESSAGE = 2_000  # characters of an exception's text
 MAX_TRACEBACK = 8_000
@@ -110,7 +111,7 @@ class Limits:
 class Context:
     """What a probe can use besides its arguments."""
 
-    scratch: Path  # an empty folder of the test's own, the current directory
+    scratch: Path  # a folder of the test's own, empty but for FONTS: the current directory
     files: Path  # the staged submission, with the parameter files
 
 
@@ -660,7 +661,7 @@ def serve(with_torch: bool) -> None:
         _redirect(output)
         os.close(output)
         os.chdir(request["scratch"])
-        os.environ |= dict.fromkeys(("HOME", "TMPDIR", "TEMP"), request["scratch"])
+        os.environ |= at_home(request["scratch"])
         answer = prepare(request)
         write_all(answers, READY)
         watchdog.begin(Limits(**request["limits"]))
@@ -682,6 +683,12 @@ def serve(with_torch: bool) -> None:
             changed = type(error).__name__
         write_all(answers, b"%s\n" % changed.encode("ascii", "replace")[:MAX_MESSAGE])
     os._exit(0)  # shutting down torch properly takes longer than many tests
+
+
+def at_home(scratch: str) -> dict[str, str]:
+    """Return the environment variables that say where a job may write."""
+    variables = dict.fromkeys(("HOME", "TMPDIR", "TEMP"), scratch)
+    return variables | {"MPLCONFIGDIR": os.path.join(scratch, FONTS)}
 
 
 def _redirect(fd: int) -> None:

@@ -11,7 +11,7 @@ import pytest
 
 from autograder.isolation import sandbox
 from autograder.judging import stage_reference
-from grading import paths, staging
+from grading import paths, pool, staging
 from grading.staging import stage
 from grading.verdicts import Outcome
 from questions.course import Course
@@ -195,3 +195,18 @@ def test_an_upload_of_before_runs_with_its_own_modules(of_before, grade, monkeyp
 
 def test_an_upload_of_before_is_graded_as_one_of_now(of_before, grade):
     assert failures(grade(of_before, *CODE)) == {}
+
+
+@pytest.mark.parametrize("way", POOLS)
+def test_matplotlib_needs_no_screen_and_looks_for_no_fonts(way, write_query, grade, monkeypatch):
+    """A job has a copy of the grader's list of fonts, where matplotlib may also write."""
+    lists = paths.ROOT / "requirements.txt", paths.ROOT / "constraints.txt"  # any two files
+    monkeypatch.setattr(pool, "font_lists", lambda: lists)
+    body = f"""
+    folder = os.environ["MPLCONFIGDIR"]
+    assert os.environ["MPLBACKEND"] == "Agg" and os.access(folder, os.W_OK)
+    assert sorted(os.listdir(folder)) == {sorted(path.name for path in lists)}
+    assert all(open(os.path.join(folder, name)).read() for name in os.listdir(folder))
+    return 100.0 * keys[j]"""
+    results = grade(write_query(body, "import os\n"), "3a-0-basic", way=way)
+    assert results["3a-0-basic"].outcome is Outcome.PASSED, results["3a-0-basic"].message

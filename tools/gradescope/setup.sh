@@ -61,6 +61,9 @@ pip --no-deps --index-url "$torch_index" "$torch" ||
     echo "setup.sh: can't reach PyTorch's index; installing torch from the default one"
 pip -r "$here/requirements-autograder.txt" || fail "the packages can't be installed"
 
+# Tests that import matplotlib get a copy of its list of fonts, which takes a second to make.
+"$home/venv/bin/python" -c "import matplotlib.font_manager" || fail "matplotlib does not run"
+
 # Import torch as another user, as tests do, to find folders that others can't enter before grading.
 chmod -R a+rX "$home"
 "$home/venv/bin/python" - <<'EOF' || fail "other users can't run the interpreter"
