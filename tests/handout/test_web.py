@@ -9,6 +9,7 @@ import pytest
 
 from tests.project import ROOT
 from tools.handout import build, description, sheet, web
+from tools.handout.templates import HandoutError
 
 EDITIONS = build.editions(ROOT)
 FLAGS = ["--no-sandbox", "--disable-gpu", "--disable-background-networking"]
@@ -118,67 +119,63 @@ def described_title(described, number):
     return next(q.title for q in described.edition.questions if q.number == number)
 
 
-def code(text, kind=""):
-    return f"<p><code{kind}>{text}</code></p>"
+def paragraphs(source, folder):
+    """Return the paragraphs of a page with this LaTeX."""
+    text = web.page(source, "Title", "Intro", {}, folder, ROOT / "handout/web")
+    return re.findall(r"<p>(.*?)</p>", text.partition("<main")[2], re.DOTALL)
 
 
-WHOLE = ' class="whole"'
+WHOLE = '<span class="whole">{}</span>'
+MENDED = {
+    # Code is broken nowhere or behind its joints.
+    r"\code{src/data/wiki.txt}": '<code class="whole">src/data/wiki.txt</code>',
+    r"\code{vanilla.pretrain.dev.predictions}": (
+        "<code>vanilla.<wbr>pretrain.<wbr>dev.<wbr>predictions</code>"
+    ),
+    r"\code{\_\_a<b, and so on for many characters}": (
+        "<code>_<wbr>_<wbr>a&lt;b, and so on for many characters</code>"
+    ),
+    r"\code{a<b}": '<code class="whole">a&lt;b</code>',
+    # Ranges of numbers in tables stay on a line.
+    "8--11": WHOLE.format("8–11"),
+    "hidden 4--5: 1.5": f"hidden {WHOLE.format('4–5')}: 1.5",
+    "2(d)--2(f)": "2(d)–2(f)",
+    # Punctuation stays with its formula.
+    r"some \(n\) here": "some N here",
+    r"some \(n\).": f"some {WHOLE.format('N.')}",
+    r"(\(n\)), \(n\)": f"{WHOLE.format('(N),')} N",
+    r"``so \(n\)''": f"“so {WHOLE.format('N”')}",
+}
+
+
+def test_text_is_mended_for_narrow_screens(tmp_path):
+    found = [
+        re.sub(r"<math display=\"inline.*?</math>", "N", text)
+        for text in paragraphs("\n\n".join(MENDED), tmp_path)
+    ]
+    assert found == [*MENDED.values()]
+
+
 COS = '<mrow><mi mathvariant="normal">cos</mi><mo>&#8289;</mo></mrow>'
-FORMULA = '<math display="inline" xmlns="x"><mi>n</mi></math>'
-BLOCK = FORMULA.replace("inline", "block")
+THIN = '<mspace width="0.167em"></mspace>'
+SPACED = {
+    r"\cos i": f"{COS}{THIN}<mi>i</mi>",
+    r"L \cos 2": f"<mi>L</mi>{THIN}{COS}{THIN}<mn>2</mn>",
+    r"\cos (i)": f'{COS}<mo stretchy="false" form="prefix">(</mo>',
+    r"\cos_2": f"<msub>{COS}<mn>2</mn></msub>",
+    r"\cos^2": f"<msup>{COS}<mn>2</mn></msup>",
+}
 
 
-@pytest.mark.parametrize(
-    ("mend", "text", "shown"),
-    [
-        # Code is broken nowhere or behind its joints.
-        (web._unbroken, code("src/data/wiki.txt"), code("src/data/wiki.txt", WHOLE)),
-        (
-            web._unbroken,
-            code("vanilla.pretrain.dev.predictions"),
-            code("vanilla.<wbr>pretrain.<wbr>dev.<wbr>predictions"),
-        ),
-        (web._unbroken, code("a&lt;b"), code("a&lt;b", WHOLE)),
-        *(
-            (web._unbroken, block, block)
-            for block in (
-                "<pre><code>src/data/wiki.txt</code></pre>",
-                "<pre><code>vanilla.pretrain.dev.predictions</code></pre>",
-                "<pre><code>a&lt;b</code></pre>",
-            )
-        ),
-        # Ranges of numbers in tables stay on a line.
-        (web._unbroken, "<td>8–11</td>", f"<td><span{WHOLE}>8–11</span></td>"),
-        (
-            web._unbroken,
-            "<td>hidden 4–5: 1.5</td>",
-            f"<td>hidden <span{WHOLE}>4–5</span>: 1.5</td>",
-        ),
-        (web._unbroken, "<td>2(d)–2(f)</td>", "<td>2(d)–2(f)</td>"),
-        (web._unbroken, "<pre>4–5: 1</pre>", "<pre>4–5: 1</pre>"),
-        # Functions stand apart from what they are of.
-        (web._spaced, f"{COS}<mi>i</mi>", f"{COS}{web.THIN}<mi>i</mi>"),
-        (
-            web._spaced,
-            f"<mi>L</mi>{COS}<mn>2</mn>",
-            f"<mi>L</mi>{web.THIN}{COS}{web.THIN}<mn>2</mn>",
-        ),
-        (web._spaced, f'{COS}<mo form="prefix">(</mo>', f'{COS}<mo form="prefix">(</mo>'),
-        (web._spaced, f"<msub>{COS}<mn>2</mn></msub>", f"<msub>{COS}<mn>2</mn></msub>"),
-        (web._spaced, f"<msup>{COS}<mn>2</mn></msup>", f"<msup>{COS}<mn>2</mn></msup>"),
-        # Punctuation stays with its formula.
-        (web._punctuated, f"some {FORMULA} here", f"some {FORMULA} here"),
-        (web._punctuated, f"some {FORMULA}.", f"some <span{WHOLE}>{FORMULA}.</span>"),
-        (
-            web._punctuated,
-            f"({FORMULA}), {FORMULA}",
-            f"<span{WHOLE}>({FORMULA}),</span> {FORMULA}",
-        ),
-        (web._punctuated, f"{BLOCK}.", f"{BLOCK}."),
-    ],
-)
-def test_text_is_mended_for_narrow_screens_and_for_the_eye(mend, text, shown):
-    assert mend(text) == shown
+def test_functions_stand_apart_from_what_they_are_of(tmp_path):
+    source = "\n\n".join(rf"\({formula}\)" for formula in SPACED)
+    for text, shown in zip(paragraphs(source, tmp_path), SPACED.values(), strict=True):
+        assert shown in text
+
+
+def test_pandocs_complaint_is_an_error_of_the_handout(tmp_path):
+    with pytest.raises(HandoutError, match="pandoc: .*eq:nowhere is of no equation or figure"):
+        paragraphs(r"See \eqref{eq:nowhere}.", tmp_path)
 
 
 @in_a_browser
@@ -383,17 +380,16 @@ def test_the_figure_stands_once_and_print_points_to_the_page(rendered):
     assert sheet.count("has an interactive figure") == 1 and "@interactive" not in sheet
 
 
-def test_equations_and_figures_get_the_numbers_of_the_print():
-    source = (
-        r"\begin{equation}\label{eq:one} a \end{equation} \begin{equation}\label{eq:two} b "
-        r"\end{equation} see \eqref{eq:two} and \eqref{eq:one}"
+def test_equations_and_figures_get_the_numbers_of_the_print(tmp_path):
+    equations = "".join(
+        rf"\begin{{equation}}\label{{eq:{name}}} {name} \end{{equation}}" for name in ("one", "two")
     )
-    text = web.prepare(source)
-    assert r"see \hyperref[eq:two]{(2)} and \hyperref[eq:one]{(1)}" in text
-    assert text.count(r"\qquad (1)") == 1
     figures = "".join(
         rf"\begin{{figure}}[H]\caption{{{name}}}\label{{fig:{name}}}\end{{figure}}" for name in "ab"
     )
-    text = web.prepare(rf"{figures} See \ref{{fig:b}}.")
-    assert r"\caption{Figure 1: a}" in text and r"\caption{Figure 2: b}" in text
-    assert r"See \hyperref[fig:b]{2}." in text
+    source = rf"{equations} See \eqref{{eq:two}}, \eqref{{eq:one}} and \ref{{fig:b}}. {figures}"
+    text = web.page(source, "Title", "Intro", {}, tmp_path, ROOT / "handout/web")
+    assert '<a href="#eq:two">(2)</a>, <a href="#eq:one">(1)</a>' in text
+    assert '<a href="#fig:b">2</a>' in text
+    assert text.count(r"\qquad (1)") == 1
+    assert re.findall(r"<figcaption>(?:<p>)?(.*?)</", text) == ["Figure 1: a", "Figure 2: b"]

@@ -5,7 +5,6 @@ On the web page, it is collapsed below the question; in print, it is at the end,
 links to it. Answers in solutions/written/ are for staff only.
 """
 
-import re
 from pathlib import Path
 
 from autograder.description import Question
@@ -39,15 +38,8 @@ def of_staff(text: str) -> str:
 
 
 def to_fold(question: Question, text: str) -> str:
-    """Return an answer for the web page, which `folded` collapses once it is HTML."""
+    """Return an answer for the web page, which its filter collapses."""
     return f"{BEGINS} {shown_number(question.number)}\n\n{text}\n\n{ENDS}"
-
-
-def folded(body: str) -> str:
-    """Return a page with its answers collapsed."""
-    summary = r"<details>\n<summary>Answer to \1</summary>"
-    body = re.sub(rf"<p>{BEGINS} (\S+)</p>", summary, body)
-    return body.replace(f"<p>{ENDS}</p>", "</details>")
 
 
 def link(question: Question) -> str:
