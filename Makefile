@@ -71,7 +71,7 @@ lint: $(STAMP) ## check style, formatting and types
 	@echo "checking types (half a minute the first time) ..."
 	@$(RUN) -m mypy --no-error-summary
 	@MYPYPATH=solutions $(RUN) -m mypy --no-error-summary solutions/submission
-	@$(RUN) -m tools.notebooks --check
+	@$(RUN) -m nbstripout --verify --keep-id mingpt-demo/*.ipynb handout/student/*.ipynb
 
 handout: $(STAMP) ## build the sheet as PDF and HTML, the solutions and the outline [EDITION=NAME PAPER=a4|letter]
 student: $(STAMP) $(DATA) ## build the zip that students download [EDITION=NAME PAPER=a4|letter]

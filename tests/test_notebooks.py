@@ -11,24 +11,23 @@ from pathlib import Path
 
 import nbformat
 import pytest
+from nbformat.v4 import new_code_cell, new_notebook
 
-from tests.interpreter import python
 from tests.project import ROOT
 from tools import leaks, notebooks
 from tools.commands import EXPERIMENTS, PIPELINES, pipelines_of, predict_unseen
 from tools.handout import build, description
 from tools.starter import edition_file
 
-PLAY, COLAB = (ROOT / name for name in notebooks.NOTEBOOKS)
+PLAY, COLAB = ROOT / "mingpt-demo/play_char.ipynb", ROOT / "handout/student/colab.ipynb"
 COMMANDS = [command for commands in PIPELINES.values() for command in commands]
 HANDED_IN = [c.writes for c in COMMANDS]
 ARCHIVE = "assignment5.zip"
 
 
-def code(*sources, **metadata):
+def code(*sources):
     """Return a notebook with these cells of code."""
-    cells = [{"cell_type": "code", "metadata": metadata, "source": source} for source in sources]
-    return notebooks.strip({"cells": cells, "nbformat": 4})
+    return new_notebook(cells=[new_code_cell(source) for source in sources])
 
 
 def printed(notebook):
@@ -39,22 +38,21 @@ def printed(notebook):
 
 def with_setting(notebook, name, value):
     """Return a notebook with another value for a setting, which one cell defines."""
-    text = json.dumps(notebook)
-    text, count = re.subn(rf'"{name} = [^"\\]+', f'"{name} = {value}', text)
+    text, count = re.subn(rf'"{name} = [^"\\]+', f'"{name} = {value}', nbformat.writes(notebook))
     assert count == 1, f"{name} is set in {count} places"
-    return json.loads(text)
+    return nbformat.reads(text, as_version=4)
 
 
 def first_cells(notebook, count, *more):
     """Return a notebook's first cells of code, followed by others."""
-    sources = [notebooks.source_of(c) for c in notebook["cells"] if c["cell_type"] == "code"]
+    sources = [cell.source for cell in notebook.cells if cell.cell_type == "code"]
     return code(*sources[:count], *more)
 
 
 # ---------------------------------------------------------------- as committed
 
 
-def test_every_notebook_of_the_project_is_checked(root):
+def test_every_notebook_of_the_project_is_stripped_and_valid(root):
     listed = subprocess.run(
         ["git", "ls-files", "--cached", "--others", "--exclude-standard", "*.ipynb"],
         cwd=root,
@@ -62,88 +60,27 @@ def test_every_notebook_of_the_project_is_checked(root):
         encoding="utf-8",
         check=True,
     )
-    assert sorted(listed.stdout.split()) == sorted(notebooks.NOTEBOOKS)
-
-
-def test_committed_notebooks_are_stripped_and_valid():
-    assert notebooks.check(ROOT) == []
+    assert set(listed.stdout.split()) == {str(p.relative_to(ROOT)) for p in (PLAY, COLAB)}
     for path in (PLAY, COLAB):
         nbformat.validate(nbformat.reads(path.read_text(encoding="utf-8"), as_version=4))
+        assert notebooks.to_bytes(notebooks.read(path)) == path.read_bytes()
+    verify = [sys.executable, "-m", "nbstripout", "--verify", "--keep-id", PLAY, COLAB]
+    assert subprocess.run(verify).returncode == 0
+    makefile = (root / "Makefile").read_text(encoding="utf-8")
+    folders = [f"{path.parent.relative_to(ROOT)}/*.ipynb" for path in (PLAY, COLAB)]
+    assert f"nbstripout --verify --keep-id {' '.join(folders)}\n" in makefile
 
 
 def test_notebooks_hold_no_part_of_the_solutions():
     assert leaks.check([PLAY, COLAB], leaks.secrets_of(ROOT)) == []
 
 
-@pytest.fixture
-def repo(tmp_path):
-    """Return a folder with the committed notebooks."""
-    for name in notebooks.NOTEBOOKS:
-        (tmp_path / name).parent.mkdir(parents=True)
-        shutil.copy(ROOT / name, tmp_path / name)
-    return tmp_path
-
-
-def spoil(repo, change):
-    """Change the content of the first notebook; return its path and its former bytes."""
-    path = repo / notebooks.NOTEBOOKS[0]
-    before = path.read_bytes()
-    notebook = json.loads(before)
-    change(next(cell for cell in notebook["cells"] if cell["cell_type"] == "code"), notebook)
-    path.write_bytes(notebooks.to_bytes(notebook))
-    return path, before
-
-
-SPOILT = {
-    "outputs": (
-        lambda cell, _: cell["outputs"].append(
-            {"output_type": "stream", "name": "stdout", "text": ["3\n"]}
-        ),
-        "cell 2: has outputs",
-    ),
-    "execution": (lambda cell, _: cell.update(execution_count=3), "has an execution count"),
-    "time": (
-        lambda cell, _: cell["metadata"].update(execution={"shell.execute_reply": "2026"}),
-        "metadata or a layout",
-    ),
-    "kernel": (
-        lambda _, notebook: notebook["metadata"]["kernelspec"].update(display_name="mine"),
-        "metadata or a layout",
-    ),
-    "id": (lambda cell, _: cell.update(id="4f2a"), "metadata or a layout"),
-}
-
-
-@pytest.mark.parametrize("kind", SPOILT)
-def test_what_is_not_to_be_committed_is_refused_and_can_be_stripped(repo, capsys, kind):
-    change, words = SPOILT[kind]
-    path, before = spoil(repo, change)
-    assert notebooks.main(["--check"], repo) == 1
-    shown = capsys.readouterr().out
-    assert words in shown and notebooks.NOTEBOOKS[0] in shown and "--strip" in shown
-    assert notebooks.main(["--strip"], repo) == 0
-    assert path.read_bytes() == before
-    assert notebooks.main(["--check"], repo) == 0
-
-
-def test_tags_stay_and_sources_stay():
-    cell = {"cell_type": "code", "metadata": {"tags": ["a"], "scrolled": True}, "source": "1\n2"}
-    stripped = notebooks.strip({"cells": [cell], "nbformat": 4})
-    assert stripped["cells"][0]["metadata"] == {"tags": ["a"]}
-    assert stripped["cells"][0]["source"] == ["1\n", "2"]
-
-
-@pytest.mark.parametrize("content", ["{", "[]", '{"cells": [{}], "nbformat": 4}', '{"cells": []}'])
-def test_what_is_no_notebook_is_one_line(repo, capsys, content):
-    (repo / notebooks.NOTEBOOKS[1]).write_text(content, encoding="utf-8")
-    assert notebooks.main(["--check"], repo) == 2
-    (line,) = capsys.readouterr().err.splitlines()
-    assert "colab.ipynb" in line and "not a notebook" in line
-
-
-def test_the_command():
-    assert python(ROOT, "-m", "tools.notebooks", "--check").returncode == 0
-    assert python(ROOT, "-m", "tools.notebooks").returncode == 2
+@pytest.mark.parametrize("content", ["{", "[]", '{"cells": [{}], "nbformat": 4}', "\xff"])
+def test_what_is_no_notebook_is_one_line(tmp_path, content):
+    (tmp_path / "colab.ipynb").write_text(content, encoding="latin-1")
+    with pytest.raises(notebooks.NotebookError, match="colab.ipynb: not a notebook: ") as raised:
+        notebooks.read(tmp_path / "colab.ipynb")
+    assert "\n" not in str(raised.value)
 
 
 # ---------------------------------------------------------------- running
@@ -165,7 +102,6 @@ def test_same_outputs_give_the_same_bytes(tmp_path):
     assert "".join(stream["text"]) == "".join(f"{i}\n" for i in range(300))
     assert "".join(picture["data"]["image/svg+xml"]) == "<svg/>"
     assert result["data"]["text/plain"] == "2"
-    assert notebooks.to_bytes(notebooks.strip(executed)) == path.read_bytes()
 
 
 def test_a_cell_that_fails_is_named_in_one_line(tmp_path):
@@ -241,7 +177,7 @@ def test_the_demo_finds_the_code_from_elsewhere(starter, tmp_path):
 
 def commands_of(notebook):
     """Return the commands of a notebook's cells, in order."""
-    sources = [notebooks.source_of(c) for c in notebook["cells"] if c["cell_type"] == "code"]
+    sources = [cell.source for cell in notebook.cells if cell.cell_type == "code"]
     return [line[1:] for source in sources for line in source.splitlines() if line[:1] == "!"]
 
 
@@ -371,9 +307,9 @@ def test_colabs_notebook_says_when_there_is_no_zip(tmp_path):
 # ---------------------------------------------------------------- Colab: keeping and restoring work
 
 KEEPING = next(
-    notebooks.source_of(cell)
-    for cell in notebooks.read(COLAB)["cells"]
-    if cell["cell_type"] == "code" and "save(WORK)" in notebooks.source_of(cell)
+    cell.source
+    for cell in notebooks.read(COLAB).cells
+    if cell.cell_type == "code" and "save(WORK)" in cell.source
 )
 
 
@@ -407,7 +343,7 @@ def session(tmp_path, in_colab):
 
 
 def first_cell() -> str:
-    return notebooks.source_of(first_cells(notebooks.read(COLAB), 1)["cells"][0])
+    return first_cells(notebooks.read(COLAB), 1).cells[0].source
 
 
 def test_colab_restores_the_newest_work_whatever_the_browser_named_it(session, tmp_path):

@@ -26,7 +26,6 @@ COMMANDS = {
     "install_data": (("no/such",), (), False),
     "leaks": (("README.md",), ("--edition",), False),
     "new_term": (("--term=Spring 2027",), (), False),
-    "notebooks": (("--check",), (), False),
     "pins": ((), (), False),
     "question": (("No-Name",), (), False),
     "reference": ((), ("--edition", "--recipe"), True),
