@@ -12,7 +12,7 @@ import statistics
 import sys
 
 from benchmarks.tables import HERE, is_of_the_world, rows_of
-from pretraining.plots import Axis, Panel, svg, text
+from pretraining.plots import panels, svg
 
 PICTURE = HERE / "accuracy.svg"
 # Each bar's pipeline in training.jsonl, and its label.
@@ -23,12 +23,9 @@ BARS = {
     "rope": "with RoPE",
 }
 TITLE = "Correct answers about 100 people who are not in the training questions (%)"
-SIZE = (860, 300)
-RIGHT = 150  # pixels, for the name of the dashed line
+SIZE = 8.6, 3.0  # inches
 APART = 0.08  # dots lie side by side, so that equal accuracies are all visible
-BAR = "stroke='{}' stroke-width='84'"
 GREY, BLUE = "#999999", "#56b4e9"  # of different brightness, too
-DASHED = "stroke='black' stroke-dasharray='6 4'"
 
 
 def main() -> int:
@@ -50,20 +47,26 @@ def picture(runs: list[dict]) -> str:
         for pipeline, name in BARS.items()
     ]
     labels = [f"{name}: {statistics.median(shares):.0f} %" for name, shares in bars]
-    start, end = 0.4, len(bars) + 0.6
-    across = Axis("", [start, *range(1, len(bars) + 1)], end, ["", *labels])
-    panel = Panel(TITLE, across, Axis("", range(0, 101, 20)), size=SIZE, right=RIGHT)
+    (axes,) = panels(size=SIZE)
+    axes.set(title=TITLE, xlim=(0.4, len(bars) + 0.6), ylim=(0, 100))
+    axes.set_xticks(range(1, len(bars) + 1), labels)
     for place, (name, shares) in enumerate(bars, start=1):
         colour = GREY if name == BARS["nopretrain"] else BLUE
-        panel.line([(place, 0), (place, statistics.median(shares))], BAR.format(colour))
-        for number, share in enumerate(shares):
-            offset = APART * (number - (len(shares) - 1) / 2)
-            panel.dot(place + offset, share, "fill='black' stroke='none'")
+        axes.bar(place, statistics.median(shares), width=0.5, color=colour)
+        offsets = [APART * (number - (len(shares) - 1) / 2) for number in range(len(shares))]
+        axes.plot([place + offset for offset in offsets], shares, "o", color="black", markersize=4)
     (london,) = {100 * run["london"] for run in runs}
-    panel.line([(start, london), (end, london)], DASHED)
-    x, y = panel.place(end, london)
-    panel.parts.append(text(x + 8, y + 4, f"always London: {london:.0f} %"))
-    return svg(f"{TITLE}: {', '.join(labels)}; always London: {london:.0f} %", [panel])
+    words = f"always London: {london:.0f} %"
+    axes.axhline(london, color="black", linestyle="--", linewidth=1)
+    axes.annotate(
+        words,
+        (1, london),
+        (8, 0),
+        xycoords=("axes fraction", "data"),
+        textcoords="offset points",
+        va="center",
+    )
+    return svg(axes, f"{TITLE}: {', '.join(labels)}; {words}")
 
 
 if __name__ == "__main__":

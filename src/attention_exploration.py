@@ -14,17 +14,18 @@ Exit codes: 0 done, 2 usage or bad input.
 import environment
 
 if __name__ == "__main__":
-    environment.check("numpy")
+    environment.check("numpy", "matplotlib")
     environment.find_submission()
 
 import sys
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 
 from pretraining.errors import InputError
 from pretraining.files import write_atomically
-from pretraining.plots import Axis, Panel, svg
+from pretraining.plots import panels, svg
 from submission.attention_exploration import attention, single_head_query, two_head_queries
 
 MEANS = np.eye(3)  # of k_a, k_b and one more
@@ -32,13 +33,13 @@ VALUES = np.array([[-1.0, 0.0], [1.0, 0.0], [0.0, 1.5]])  # v_a, v_b and one mor
 SAMPLES = 300
 ALPHA = 1e-14  # the vanishing covariance
 
-SIZE = 360, 300  # of a panel, in pixels
+SIZE = 4.5, 3.75  # of a panel, in inches
 # For the weights of a, b and the other: distinct without colours, and where they overlap.
-LOOKS = (
-    "stroke='#aaa' stroke-width='7'",
-    "stroke-width='2' stroke-dasharray='7 4'",
-    "stroke-dasharray='2 3'",
-)
+LOOKS: dict[str, dict[str, Any]] = {
+    "a": {"color": "#aaaaaa", "linewidth": 6},
+    "b": {"color": "black", "linewidth": 2, "linestyle": "--"},
+    "other": {"color": "black", "linewidth": 1, "linestyle": ":"},
+}
 
 
 def heads() -> dict[str, np.ndarray]:
@@ -77,19 +78,17 @@ def average(rows: np.ndarray, keys: np.ndarray) -> tuple[np.ndarray, np.ndarray]
 
 def lengths_figure() -> str:
     """Draw weights against the length of k_a: a panel for one head, one for two."""
-    lengths = np.linspace(0, 2, 401)
-    panels = []
-    for i, (title, rows) in enumerate(heads().items()):
-        across = Axis("length of k_a", [0, 0.5, 1, 1.5, 2])
-        up = Axis("weight of a: wide, b: dashed, other: dotted", [0, 0.5, 1])
-        panel = Panel(title, across, up, i * SIZE[0], SIZE)
+    lengths, both = np.linspace(0, 2, 401), heads()
+    axes = panels(2, SIZE)
+    for each, (title, rows) in zip(axes, both.items(), strict=True):
+        each.set(title=title, xlabel="length of k_a", ylabel="weight", ylim=(0, 1.05))
         weights = np.array(
             [average(rows, MEANS * [[length], [1], [1]])[1] for length in lengths]
         )  # (401, 3)
-        for row, look in enumerate(LOOKS):
-            panel.line(list(zip(lengths, weights[:, row], strict=True)), look)
-        panels.append(panel)
-    return svg("Attention weights against the length of k_a", panels)
+        for column, (label, look) in zip(weights.T, LOOKS.items(), strict=True):
+            each.plot(lengths, column, label=label, **look)
+        each.legend()
+    return svg(axes[0], "Attention weights against the length of k_a")
 
 
 def samples_figure() -> str:
@@ -99,18 +98,17 @@ def samples_figure() -> str:
     keys[:, 0] += np.sqrt(0.5) * rng.normal(size=(SAMPLES, 1)) * MEANS[0]
     keys = keys[keys[:, 0] @ MEANS[0] > 0]
     jitter = rng.normal(scale=0.05, size=(len(keys), 2))  # otherwise dots would hide each other
-    panels = []
-    for i, (title, rows) in enumerate(heads().items()):
-        across = Axis("c, first part (dots are moved a little)", [-1.5, -1, 0, 1, 1.5])
-        up = Axis("c, second part", [-0.5, 0, 0.5, 1, 1.5, 2])
-        panel = Panel(title, across, up, i * SIZE[0], SIZE)
-        for (x, y), name in zip(VALUES, ("v_a", "v_b", "the other value"), strict=True):
-            panel.cross(x, y, name)
-        for sample, moved in zip(keys, jitter, strict=True):
-            x, y = average(rows, sample)[0] + moved
-            panel.dot(x, y, "stroke-opacity='.5'")
-        panels.append(panel)
-    return svg("Outputs c for samples of the keys", panels)
+    both = heads()
+    axes = panels(2, SIZE)
+    for each, (title, rows) in zip(axes, both.items(), strict=True):
+        each.set(title=title, xlim=(-1.5, 1.5), ylim=(-0.5, 2))
+        each.set(xlabel="c, first part (dots are moved a little)", ylabel="c, second part")
+        outputs = np.array([average(rows, sample)[0] for sample in keys]) + jitter
+        each.plot(*outputs.T, "o", color="black", alpha=0.5, fillstyle="none")
+        each.plot(*VALUES.T, "+", color="black", markersize=12, markeredgewidth=2)
+        for place, name in zip(VALUES, ("v_a", "v_b", "the other value"), strict=True):
+            each.annotate(name, place, (0, 12), textcoords="offset points", ha="center")
+    return svg(axes[0], "Outputs c for samples of the keys")
 
 
 def draw(folder: Path) -> None:

@@ -15,7 +15,7 @@ Python also prints this line and not a traceback.
 import os
 import sys
 
-LIBRARIES = ("torch", "numpy", "tqdm", "tensorboard", "jinja2", "rich")
+LIBRARIES = ("torch", "numpy", "tqdm", "tensorboard", "jinja2", "matplotlib", "rich")
 
 
 def hiding_files() -> list:

@@ -82,6 +82,7 @@ REQUIRED = {
     "recall": [],
 }
 WITHOUT_CORPUS = ("recall",)
+WITH_PICTURES = ("calibration", "inspect")
 TRAININGS = ("pretrain", "finetune")
 INPUTS = (
     "pretrain_corpus_path",
@@ -182,11 +183,13 @@ def train(
     Path(config.checkpoint_path).unlink(missing_ok=True)
     history = getattr(trainer_obj, "history", [])
     if history:
-        picture = plots.path_for(path)
+        losses = f"The loss went from {history[0]:.2f} to {history[-1]:.2f}"
         title = f"{args.function} {args.variant}, {recipe.name}, seed {args.seed}"
-        drawn = plots.draw_loss(history, title)
-        files.write_atomically(picture, drawn)
-        print(f"The loss went from {history[0]:.2f} to {history[-1]:.2f}: see {picture}.")
+        try:
+            files.write_atomically(plots.path_for(path), plots.draw_loss(history, title))
+            print(f"{losses}: see {plots.path_for(path)}.")
+        except ImportError:  # an environment from before the course needed matplotlib
+            print(f"{losses}. There is no picture, since this Python has no matplotlib.")
     if config.writer is not None:
         config.writer.close()
 
@@ -358,6 +361,8 @@ def main(arguments: list[str] | None = None) -> int:
         print(f"error: {error}", file=sys.stderr)
         return 2
     args = parse_arguments(arguments, variants)
+    if args.function in WITH_PICTURES:
+        environment.check("matplotlib")
     try:
         return environment.report_errors(lambda: run(args))
     except KeyboardInterrupt:

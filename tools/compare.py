@@ -15,7 +15,7 @@ from pathlib import Path
 
 from autograder.description import REPO, UsageError, check_recipe, load_assignment
 from pretraining.files import write_atomically
-from pretraining.plots import WIDTH, Panel, Point, from_zero, svg, text
+from pretraining.plots import LOOKS, panels, svg
 
 from . import commands
 from .arguments import OneLineParser, add_recipe, whole_number
@@ -26,10 +26,7 @@ from .telling import telling
 
 TARGET = REPO / "build" / "compare"
 SCRIPT = Path(__file__).with_name("watched_pretraining.py")
-# Distinct for people with any kind of colour blindness (Okabe and Ito 2008), and by dashes.
-STROKES = (("#0072b2", "none"), ("#d55e00", "7 3"), ("#009e73", "2 3"), ("#666666", "1 5"))
-NAMES_WIDTH = 120  # pixels at the right of the figure
-NAMES_APART = 16  # pixels between two names
+Point = tuple[float, float]
 HEADS = ("variant", "parameters", "steps", "pretraining", "tokens per second", "accuracy on dev")
 
 
@@ -98,29 +95,17 @@ def draw_lines(lines: dict[str, list[Point]], title: str, across: str) -> str:
     """Return an SVG document with lines of percentages.
 
     Args:
-        lines: points by the line's name; at most as many lines as there are STROKES, none empty.
+        lines: points by the line's name; at most as many lines as there are LOOKS, none empty.
         across: the label of the horizontal axis.
     """
-    longest = max(x for points in lines.values() for x, _ in points) or 1.0
-    axes = from_zero(across, longest), from_zero("accuracy (%)", 100)
-    panel = Panel(title, *axes, right=NAMES_WIDTH)
-    heights = spread([panel.place(*points[-1])[1] for points in lines.values()])
-    for (name, points), (colour, dashes), y in zip(lines.items(), STROKES, heights, strict=False):
-        panel.line(points, f"stroke='{colour}' stroke-width='2' stroke-dasharray='{dashes}'")
-        for point in points:
-            panel.dot(*point, f"fill='{colour}' stroke='none'")
-        panel.parts.append(text(WIDTH - NAMES_WIDTH + 8, y + 4, name, colour=colour))
+    (axes,) = panels()
+    axes.set(title=title, xlabel=across, ylabel="accuracy (%)", ylim=(0, 101))
+    for (name, points), look in zip(lines.items(), LOOKS, strict=False):
+        axes.plot(*zip(*points, strict=True), label=name, marker=".", **look)
+    axes.set_xlim(left=0)
+    axes.legend()
     ends = ", ".join(f"{name} {points[-1][1]:.3g}" for name, points in lines.items())
-    return svg(f"{title}: {ends}", [panel])
-
-
-def spread(heights: list[float]) -> list[float]:
-    """Return heights for names, in pixels, in the same order and far enough apart."""
-    placed, least = [0.0] * len(heights), 0.0
-    for i in sorted(range(len(heights)), key=lambda i: heights[i]):
-        placed[i] = max(heights[i], least)
-        least = placed[i] + NAMES_APART
-    return placed
+    return svg(axes, f"{title}: {ends}")
 
 
 def compare(recipe: str | None, seed: int, marks: int) -> list[dict]:

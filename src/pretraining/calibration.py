@@ -7,23 +7,23 @@ A model is *calibrated* if, among the answers to which it gives a probability of
 p is right. A system that uses it can refuse to answer below some threshold: it then gives fewer
 answers, of which a larger share is right.
 
-Only the standard library is imported.
+matplotlib is imported only to draw.
 """
+
+from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import TYPE_CHECKING
 
-from .plots import TOP, WIDTH, Axis, Panel, from_zero, svg, text
+from . import plots
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
 
 BINS = 10  # of equal width
 THRESHOLDS = (0.0, 0.1, 0.2, 0.3, 0.4, 0.5, 0.6, 0.7, 0.8, 0.9, 0.95, 0.99)
-# Distinct with any kind of colour blindness (Okabe and Ito 2008), and by their dashes.
-LOOKS = {
-    "right": "stroke='#0072b2' stroke-width='2'",
-    "wrong": "stroke='#d55e00' stroke-width='2' stroke-dasharray='7 3'",
-    "unseen": "stroke='#444444' stroke-width='2' stroke-dasharray='2 3'",
-}
-LEGEND, LETTER = 300, 8  # pixels: from a panel's left edge to its legend; width of a letter there
+LOOKS = dict(zip(("right", "wrong", "unseen"), plots.LOOKS, strict=False))
 
 
 @dataclass(frozen=True)
@@ -151,68 +151,49 @@ def draw(answers: Answers, name: str) -> str:
 
     Args:
         answers: at least one of known people.
-        name: of the model, for the titles.
+        name: of the model, for the title.
     """
-    panels = [_reliability(answers), _accuracy(answers), _given(answers)]
+    panels = plots.panels(3)
+    for draw_panel, axes in zip((_reliability, _accuracy, _given), panels, strict=True):
+        draw_panel(answers, axes)
+        axes.set(xlim=(0, 1), ylim=(0, 1.02))
     error = calibration_error(reliability(answers.right, answers.wrong))
     whole = refuse_below(answers, 0.0)
-    return svg(
+    return plots.svg(
+        panels[0],
         f"{name}: {whole.accuracy:.0%} of the answers about people of dev are right; expected "
         f"calibration error {error:.3f}",
-        panels,
     )
 
 
-def _share_axis(label: str) -> Axis:
-    return from_zero(label, 1.0)
-
-
-def _reliability(answers: Answers) -> Panel:
-    axes = _share_axis("probability given by the model"), _share_axis("share of right answers")
-    panel = Panel("Reliability", *axes)
-    panel.line([(0, 0), (1, 1)], "stroke='#aaa'")
-    everyone = [*answers.wrong, *answers.unseen]
-    for wrong, look in ((answers.wrong, "right"), (everyone, "unseen")):
+def _reliability(answers: Answers, axes: Axes) -> None:
+    axes.set(title="Reliability", xlabel="probability given by the model")
+    axes.set_ylabel("share of right answers")
+    axes.plot([0, 1], [0, 1], color="#aaaaaa")
+    kinds = {"dev": ("right", answers.wrong)}
+    kinds["dev and unseen people"] = "unseen", [*answers.wrong, *answers.unseen]
+    for label, (look, wrong) in kinds.items():
         bins = reliability(answers.right, wrong)
-        panel.line([(each.probability, each.right) for each in bins], LOOKS[look])
-        for each in bins:
-            panel.dot(each.probability, each.right, "fill='black'")
-    _legend(panel, [("right", "dev"), ("unseen", "dev and unseen people")])
-    return panel
+        points = [each.probability for each in bins], [each.right for each in bins]
+        axes.plot(*points, label=label, marker=".", markeredgecolor="black", **LOOKS[look])
+    axes.legend()
 
 
-def _accuracy(answers: Answers) -> Panel:
-    axes = (
-        _share_axis("share of the dev questions that are answered"),
-        _share_axis("share of these that are right"),
-    )
-    panel = Panel("Refusing below a rising threshold", *axes, left=WIDTH)
+def _accuracy(answers: Answers, axes: Axes) -> None:
+    axes.set(title="Refusing below a rising threshold")
+    axes.set_xlabel("share of the dev questions that are answered")
+    axes.set_ylabel("share of these that are right")
     points = [(one.answered, one.accuracy) for one in refusals(answers) if one.accuracy is not None]
-    panel.line(points, LOOKS["right"])
-    return panel
+    axes.plot(*zip(*points, strict=True), **LOOKS["right"])
 
 
-def _given(answers: Answers) -> Panel:
-    axes = _share_axis("threshold"), _share_axis("share of answers that are still given")
-    panel = Panel("What a threshold lets through", *axes, left=2 * WIDTH)
-    kinds = [kind for kind in LOOKS if getattr(answers, kind)]
-    for kind in kinds:
-        group = sorted(getattr(answers, kind))
-        # One answer fewer after each probability: a staircase.
-        points = [(0.0, 1.0)]
-        for number, probability in enumerate(group, start=1):
-            points += [(probability, points[-1][1]), (probability, 1 - number / len(group))]
-        panel.line([*points, (1.0, points[-1][1])], LOOKS[kind])
-    names = {"right": "right", "wrong": "wrong", "unseen": "unseen people"}
-    _legend(panel, [(kind, names[kind]) for kind in kinds])
-    return panel
-
-
-def _legend(panel: Panel, entries: Sequence[tuple[str, str]]) -> None:
-    """Name lines above a panel, after the label of its vertical axis."""
-    x = panel.left + LEGEND
-    for kind, words in entries:
-        ends = f"x1='{x}' x2='{x + 24}' y1='{TOP - 12}' y2='{TOP - 12}'"
-        panel.parts.append(f"<line {ends} {LOOKS[kind]}/>")
-        panel.parts.append(text(x + 30, TOP - 8, words))
-        x += 46 + LETTER * len(words)
+def _given(answers: Answers, axes: Axes) -> None:
+    axes.set(title="What a threshold lets through", xlabel="threshold")
+    axes.set_ylabel("share of answers that are still given")
+    for kind, group in zip(LOOKS, _groups(answers), strict=True):
+        if group:  # one answer fewer after each probability
+            left = [1 - number / len(group) for number in range(len(group) + 1)]
+            label = "unseen people" if kind == "unseen" else kind
+            edges = [0.0, *sorted(group), 1.0]
+            axes.stairs(left, edges, baseline=None, label=label, linewidth=2, **LOOKS[kind])
+    axes.legend()

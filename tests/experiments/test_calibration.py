@@ -62,37 +62,40 @@ def test_the_table_has_the_numbers_of_each_threshold(source, answers):
 def test_the_picture_shows_what_there_is_inside_its_panels(source, answers, kinds):
     fields = {name: getattr(answers, name) for name in ("right", "wrong", "unseen")}
     some = source.calibration.Answers(**{n: v if n[0] in kinds else [] for n, v in fields.items()})
-    picture = ElementTree.fromstring(source.calibration.draw(some, "vanilla"))
+    axes, title = drawn(source.calibration, some)
     share = len(some.right) / (len(some.right) + len(some.wrong))
-    assert (
-        f"{share:.0%} of the answers about people of dev are right"
-        in picture.find(f"{SVG}title").text
-    )
-    words = [each.text for each in picture.iter(f"{SVG}text")]
+    assert f"{share:.0%} of the answers about people of dev are right" in title
+    words = [text.get_text() for each in axes for text in legend_of(each)]
     assert ("unseen people" in words) == ("u" in kinds)
     assert words.count("right") == ("r" in kinds) and words.count("wrong") == ("w" in kinds)
-    width, height = map(float, picture.get("viewBox").split()[2:])
-    assert width == 3 * source.calibration.WIDTH
-    points = [
-        point for line in picture.iter(f"{SVG}polyline") for point in line.get("points").split()
-    ]
-    assert len(points) > 6
-    for point in points:
-        x, y = map(float, point.split(","))
-        assert 0 <= x <= width and 50 <= y <= height - 50
+    points = [point for each in axes for line in each.lines for point in line.get_xydata()]
+    assert len(points) > 3 and all(0 <= x <= 1 and 0 <= y <= 1 for x, y in points)
+    assert ElementTree.fromstring(source.calibration.draw(some, "vanilla")).tag == f"{SVG}svg"
+
+
+def drawn(calibration, answers):
+    """Return the axes of a picture, and its title."""
+    seen = []
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(calibration.plots, "svg", lambda *given: seen.append(given))
+        calibration.draw(answers, "vanilla")
+    ((axes, title),) = seen
+    return axes.figure.axes, title
+
+
+def legend_of(axes):
+    return axes.get_legend().get_texts() if axes.get_legend() else []
 
 
 def test_lines_of_the_third_panel_are_the_refusals(source, answers):
     """Compare the steps of the plot with what a threshold between two points lets through."""
-    panel = source.calibration._given(answers)
-    lines = [part for part in panel.parts if part.startswith("<polyline")]
-    for kind, line in zip(("right", "wrong", "unseen"), lines, strict=True):
-        points = [tuple(map(float, p.split(","))) for p in re.findall(r"[\d.]+,[\d.]+", line)]
+    stairs = drawn(source.calibration, answers)[0][2].patches
+    for kind, steps in zip(("right", "wrong", "unseen"), stairs, strict=True):
+        shares, edges, _ = steps.get_data()
         for threshold in (0.05, 0.25, 0.4, 0.53, 0.7, 0.94, 0.99):
-            x = panel.place(threshold, 0)[0]
-            (y,) = {b[1] for a, b in zip(points, points[1:], strict=False) if a[0] < x < b[0]}
-            wanted = getattr(source.calibration.refuse_below(answers, threshold), kind)
-            assert y == pytest.approx(panel.place(0, wanted)[1], abs=0.06)
+            (shown,) = shares[(edges[:-1] < threshold) & (threshold < edges[1:])]
+            one = source.calibration.refuse_below(answers, threshold)
+            assert shown == pytest.approx(getattr(one, kind))
 
 
 OPTIONS = "--recipe smoke --device cpu --reading_params_path"
