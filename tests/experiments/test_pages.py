@@ -85,7 +85,8 @@ def test_a_map_is_a_picture_of_its_weights(source):
     weights = torch.tensor([[1.0, 0.0], [0.25, 0.75]])
     data = base64.b64decode(source.pages.png(weights).partition(",")[2])
     picture = np.asarray(Image.open(io.BytesIO(data)).convert("L"))
-    assert np.abs(picture - [[0, 255], [127.5, 34.2]]).max() <= 1  # 255 (1 - sqrt(weight))
+    # 255 (1 - sqrt(weight)), of which the next of 256 shades is taken, and that rounded down
+    assert np.abs(picture - [[0, 255], [127.5, 34.2]]).max() < 2
 
 
 def test_each_map_has_the_characters_on_both_sides(source):
