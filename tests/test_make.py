@@ -191,6 +191,40 @@ def test_a_wrong_value_is_one_line_that_lists_the_right_ones(project, target, na
     assert state(project) == before
 
 
+UNDESCRIBED = """
+
+class Unseen(AttentionCase):
+    topic = "consider_unseen"
+
+    @graded()
+    def test_forgotten(self):
+        "is in no table"
+"""
+UNWRITTEN = '[topics.consider_unseen.tests]\nlines = { kind = "basic" }\n'
+
+
+@pytest.mark.parametrize(
+    ("name", "more", "words"),
+    [
+        (  # as if the line of a topic's only test had been deleted
+            "src/questions/attention_exploration/tests.py",
+            UNDESCRIBED,
+            "Unseen.test_forgotten is not in assignment.toml, [topics.consider_unseen.tests]",
+        ),
+        ("assignment.toml", UNWRITTEN, "has the topic 'consider_unseen'"),
+    ],
+)
+def test_check_finds_a_test_that_is_only_written_or_only_described(project, name, more, words):
+    path = project / name
+    before = path.read_bytes()
+    path.write_bytes(before + more.encode())
+    try:
+        ran = make(project, "check", timeout=120)
+    finally:
+        path.write_bytes(before)
+    assert ran.returncode == 2 and words in ran.stderr and "Traceback" not in ran.stderr
+
+
 @pytest.mark.parametrize("target", ["test", "test-long", "test-quick", "redteam"])
 def test_pytest_warns_of_files_opened_without_their_encoding(target):
     assert f" {' '.join(strict.FLAGS)} -m pytest " in dry(target)

@@ -6,6 +6,7 @@ from pathlib import Path
 
 import pytest
 
+from autograder.description import load_course
 from classroom import cluster
 from classroom.__main__ import main
 from classroom.arguments import Where
@@ -50,13 +51,14 @@ def test_a_class_is_graded_as_the_graders_own_command_does_and_then_skipped(
 
 @needs_root
 def test_the_first_edition_and_release_count_whatever_is_graded_later(
-    graded, release, tmp_path, tmp_path_factory
+    graded, release, course, tmp_path, tmp_path_factory
 ):
     source, into = class_of(tmp_path / "source", "right"), tmp_path / "class"
     assert graded(source, into, "--slots", "1")[0] == 0
     counted, rows = table(into), rows_of(into, "SELECT * FROM class ORDER BY key")
     settings = dict(rows)
     assert settings["edition"] == "tiny" and settings["release"] == Release.read(release).id
+    assert settings["release"].startswith(f"{load_course(course).release_name}-")
 
     newer = changed(
         release,

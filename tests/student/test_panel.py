@@ -173,11 +173,21 @@ def test_outcomes_and_messages_are_the_graders(run, submission):
     # Right code: basic tests pass, hidden ones are graded later.
     assert counts(lines) == {"passed": 2, "skipped": 2, "failed": 5}
     assert re.search(r"SKIPPED \[2\].*: ran without crashing; it is graded when you submit", text)
-    headline = (
-        r"\nbasic 0 of 2; 1 hidden test is graded.*; without points 2 of 3\n(Since .*\n)?Files: "
-    )
+    headline = r"\nbasic 0 of 2; 1 hidden test is graded.*; without points 2 of 3; release .*\n"
+    headline += r"(Since .*\n)?Files: "
     assert re.search(headline, text)
     assert re.search(r"\nseed \d+\n", text)
+
+
+def test_a_dropped_test_is_skipped_with_the_reason(run, copy):
+    path = copy / "src" / "edition.json"
+    before = path.read_text(encoding="utf-8")
+    first, test, rest = before.partition('"test_id": "3a-0-basic"')
+    rest = rest.replace('"dropped": ""', '"dropped": "it was wrong"', 1)
+    path.write_text(first + test + rest, encoding="utf-8")
+    code, lines = run("3a-0-basic", "-rs")
+    path.write_text(before, encoding="utf-8")
+    assert code == 0 and any(line.endswith(": it is not run: it was wrong") for line in lines)
 
 
 def test_code_that_is_not_written_yet_fails_in_one_line(run):
