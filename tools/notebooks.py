@@ -97,9 +97,11 @@ def run(
         try:
             client.execute(env=os.environ | own | variables)
         except (CellExecutionError, CellTimeoutError, DeadKernelError) as error:
-            failed = isinstance(error, CellExecutionError)
-            words = (f"{error.ename}: {error.evalue}" if failed else str(error)).split()
-            raise NotebookError(f"{name}, cell {started[-1]}: {' '.join(words)[:SHOWN]}") from None
+            text = str(error)
+            if isinstance(error, CellExecutionError):  # whose text is a whole traceback
+                text = f"{error.ename}: {error.evalue}"
+            words = " ".join(text.split())[:SHOWN]
+            raise NotebookError(f"{name}, cell {started[-1]}: {words}") from None
     for cell in client.nb.cells:
         if cell.cell_type == "code":
             cell.outputs = [each for each in cell.outputs if each.get("name") != "stderr"]
