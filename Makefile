@@ -3,7 +3,7 @@
 STAMP := .venv/.stamp
 DATA := src/data/dataset.json
 # The tests that edits break most often; they take less than two minutes.
-QUICK := $(addprefix tests/, test_layout.py test_starter.py test_pins.py test_imports.py \
+QUICK := $(addprefix tests/, test_layout.py test_starter.py test_requirements.py test_imports.py \
   test_span_corruption.py test_attention.py test_report.py student leaks/test_leaks.py \
   handout/test_sheet.py gradescope/test_document.py $(addprefix harness/test_, assignment.py \
   description.py printable.py staging.py what_is_told.py wire.py writing.py))
@@ -18,7 +18,7 @@ RUN = .venv/bin/python -m tools.make $@
 # Files opened without their encoding are warned of; pyproject.toml makes the warning an error.
 STRICT := -X warn_default_encoding
 PYTEST = $(RUN) $(STRICT) -m pytest
-GENERATED = $(RUN) -m tools.starter --check && $(RUN) -m tools.pins --check && \
+GENERATED = $(RUN) -m tools.starter --check && $(RUN) -m tools.requirements --check && \
   $(RUN) src/grader.py --list > /dev/null
 
 .PHONY: force $(shell sed -n 's/^\([a-z-]*\):.*/\1/p' Makefile)
@@ -27,7 +27,7 @@ GENERATED = $(RUN) -m tools.starter --check && $(RUN) -m tools.pins --check && \
 help: ## print this list
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "make %-10s %s\n", $$1, $$2 }' Makefile
 
-setup: $(STAMP) ## create .venv with the pinned packages, using uv or pip [TORCH_INDEX=URL PYTHON=FILE]
+setup: $(STAMP) ## create .venv with the pinned packages, by uv [TORCH_INDEX=URL PYTHON=FILE]
 	@$(RUN)
 
 # If TORCH_INDEX differs from the one that .venv was created with, .venv is recreated.

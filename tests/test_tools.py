@@ -26,18 +26,18 @@ COMMANDS = {
     "install_data": (("no/such",), (), False),
     "leaks": (("README.md",), ("--edition",), False),
     "new_term": (("--term=Spring 2027",), (), False),
-    "pins": ((), (), False),
     "question": (("No-Name",), (), False),
     "reference": ((), ("--edition", "--recipe"), True),
     "release": ((), ("--edition", "--recipe"), True),
+    "requirements": ((), (), False),
     "restore": (("no/such",), (), False),
     "rubrics": (("--into=new",), ("--edition",), False),
     "starter": ((), (), False),
     "student": ((), ("--edition",), True),
     "world": ((), (), False),
 }
-# The Makefile, setup.sh and compare.py call them.
-NOT_FOR_PEOPLE = {"make", "usable_python", "watched_pretraining"}
+# The Makefile and compare.py call them.
+NOT_FOR_PEOPLE = {"make", "watched_pretraining"}
 
 
 @pytest.fixture(scope="module")
@@ -125,7 +125,7 @@ import runpy, sys
 sys.version_info = (3, 10, 4, "final", 0)
 sys.argv = ["-m", *sys.argv[2:]]
 sys.path.insert(0, "")
-runpy.run_module("tools.pins", run_name="__main__", alter_sys=True)
+runpy.run_module("tools.requirements", run_name="__main__", alter_sys=True)
 """
 
 

@@ -1,136 +1,60 @@
 #!/bin/sh
-# Create .venv with the pinned packages:  make setup   (or: sh tools/setup.sh)
-# uv installs them if it is on PATH, otherwise pip; the versions are the same.
-#
-#   sh tools/setup.sh --which    print the interpreter that it would use, and change nothing
-#
-# Environment: PYTHON=FILE is tried first; TORCH_INDEX=URL is a wheel index to install torch from;
-# UV=FILE names uv if it is not on PATH, and an empty UV= means pip.
-# FALLBACK_FOLDERS: where to look for a Python after PATH. EVERY_S=10: seconds between two progress
-# lines of an installation.
+# Create .venv with the pinned packages, by uv:  make setup   (or: sh tools/setup.sh)
+# Environment: PYTHON=FILE names the interpreter; TORCH_INDEX=URL is a wheel index to install torch
+# from; UV=FILE names uv. If it isn't on PATH, or UV= is empty, pip installs it in .venv.
 # .venv/.stamp marks .venv as complete, and contains the TORCH_INDEX that was used.
-# Exit codes: 0 done, 1 an installation failed, 2 no suitable Python.
+# Exit codes: 0 done, 2 no suitable Python or an unknown variable, others: an installation failed.
 set -eu
 umask 022 # other users must be able to read what root installs: workers run as other users
 cd "$(dirname "$0")/.."
 # In an activated .venv, the uv on PATH may be .venv's own, which is deleted with it.
 uv=$(PATH=${PATH#"$PWD/.venv/bin:"} && command -v "${UV-uv}") || uv=''
 
-# Where to look after PATH. 3.14 comes last of the numbered ones: the newest has the fewest wheels.
-FALLBACK_FOLDERS=${FALLBACK_FOLDERS-"/usr/local/bin /usr/bin"}
-NAMES="python3.13 python3.12 python3.11 python3.14 python3"
-
-candidates() {
-    if [ -n "${PYTHON:-}" ]; then echo "$PYTHON"; fi
-    for name in $NAMES; do
-        command -v "$name" || true
-        for folder in $FALLBACK_FOLDERS; do
-            if [ -x "$folder/$name" ]; then echo "$folder/$name"; fi
+# .venv links to its interpreter; if root makes it, others must be able to reach this one, too.
+choose() {
+    for name in "$@"; do
+        for python in "$(command -v "$name")" "/usr/local/bin/$name" "/usr/bin/$name"; do
+            "$python" -I -c "import os, pathlib, sys, venv$([ -n "$uv" ] || echo ', ensurepip')
+folders = pathlib.Path(sys._base_executable).resolve().parents
+closed = os.geteuid() == 0 and not all(folder.stat().st_mode & 1 for folder in folders)
+sys.exit(closed or sys.version_info < (3, 11))" >/dev/null 2>&1 </dev/null && return
         done
     done
 }
-
-# Sets `chosen`, or leaves it empty and sets `refused` to a line for each interpreter found.
-choose() {
-    chosen='' refused=''
-    found=$(candidates)
-    # One candidate a line: file names may hold spaces.
-    while IFS= read -r candidate; do
-        [ -n "$candidate" ] || continue
-        verdict=$(uv=$uv "$candidate" -I tools/usable_python.py 2>/dev/null </dev/null) ||
-            verdict="no does not run"
-        case $verdict in
-        "ok "*) chosen=${verdict#ok } && return ;;
-        "no "*) reason=${verdict#no } ;;
-        *) reason="does not answer like a Python" ;;
-        esac
-        case $refused in *"$candidate $reason"*) ;; *) refused="$refused
-  $candidate $reason" ;; esac
-    done <<EOF
-$found
-EOF
-}
-
-choose
-if [ -z "$chosen" ] && [ "$(id -u)" = 0 ] && [ "${1:-}" != --which ]; then
-    case $refused in *"lacks venv"*)
-        if command -v apt-get >/dev/null; then
-            echo "setup: installing python3-venv with apt"
-            { apt-get update && apt-get install -y --no-install-recommends python3-venv; } \
-                >/dev/null 2>&1 </dev/null || echo "setup: apt-get failed" >&2
-            choose
-        fi ;;
-    esac
+index=${TORCH_INDEX:-$(cat .venv/.stamp 2>/dev/null || :)}
+if [ ! -f .venv/.stamp ] || [ "$index" != "$(cat .venv/.stamp)" ] ||
+    ! .venv/bin/python -c '' 2>/dev/null; then
+    set -- python3.13 python3.12 python3.11 python3.14 python3
+    [ -z "${PYTHON:-}" ] || set -- "$PYTHON"
+    if ! choose "$@" && [ "$(id -u)" = 0 ] && command -v apt-get >/dev/null; then
+        echo "setup: installing python3-venv with apt"
+        apt-get update >/dev/null && apt-get install -y python3-venv </dev/null >/dev/null || :
+    fi
+    choose "$@" || { echo "setup: no Python 3.11 or newer that has venv and that all users can" \
+        "execute, among: $*; name one: make setup PYTHON=FILE" >&2 && exit 2; }
+    if [ -n "${GIVEN:-}" ]; then "$python" -m tools.make setup; fi
+    echo "setup: creating .venv with $python" && rm -rf .venv
+    "$python" -m venv ${uv:+--without-pip} .venv
 fi
-if [ -z "$chosen" ]; then
-    echo "setup: no suitable Python; install Python 3.11 or newer with venv for all users," \
-        "or name one: make setup PYTHON=FILE. Refused:${refused:- none was found}" >&2
-    exit 2
+trap '[ $? = 0 ] || echo "setup: failed, see above; the next make setup starts over" >&2' EXIT
+rm -f .venv/.stamp
+case $(uname):$index in Linux:) size="3 GB (0.5 GB: see README.md)" ;; *) size="0.5 GB" ;; esac
+echo "setup: installing the pinned packages: a download of $size, unless uv has cached them"
+if [ -z "$uv" ]; then
+    uv=.venv/bin/uv
+    [ -x $uv ] || .venv/bin/python -m pip --quiet install -c constraints.txt uv
+    # uv reads none of pip's settings: pass on from where this machine gets its packages.
+    setting() { .venv/bin/python -m pip config list | sed -nE "s/^.*\.$1='(.*)'\$/\1/p" | sed q; }
+    export UV_DEFAULT_INDEX="${UV_DEFAULT_INDEX-$(setting index-url)}"
+    export UV_INDEX="${UV_INDEX-$(setting extra-index-url)}" UV_INDEX_STRATEGY=unsafe-best-match
+    export UV_FIND_LINKS="${UV_FIND_LINKS-$(setting find-links)}" UV_SYSTEM_CERTS=1
 fi
-if [ -n "${PYTHON:-}" ] && [ -n "$refused" ]; then echo "setup: not used:$refused" >&2; fi
-if [ "${1:-}" = --which ]; then
-    echo "$chosen"
-    exit 0
-fi
-
-if [ -n "$uv" ]; then
-    needed=''
-    make_venv() { "$uv" venv --quiet --python "$chosen" .venv; }
-    # Compiles as pip does, since the grader's workers can't save bytecode.
-    install() {
-        "$uv" pip install --quiet --compile-bytecode --python .venv/bin/python \
-            -c constraints.txt "$@"
-    }
-    # Both, since indexes from uv's configuration would come before the default one.
-    torch_from() { install --no-deps --index "$1" --default-index "$1" "$2"; }
-else
-    needed='import pip'
-    make_venv() { "$chosen" -m venv .venv; }
-    install() {
-        .venv/bin/python -m pip --disable-pip-version-check --quiet install -c constraints.txt "$@"
-    }
-    torch_from() { install --no-deps --index-url "$1" "$2"; }
-fi
-failed() {
-    echo "setup: $1 failed, see above; the next make setup starts over" >&2
-    exit 1
-}
-
-# Without a stamp, creating .venv was interrupted; another index has another torch.
-stamp=.venv/.stamp
-if [ ! -f $stamp ] || [ "${TORCH_INDEX:-$(cat $stamp)}" != "$(cat $stamp)" ] ||
-    ! .venv/bin/python -c "$needed" 2>/dev/null; then
-    echo "setup: creating .venv with $chosen"
-    rm -rf .venv
-    make_venv || failed "creating .venv"
-    index=${TORCH_INDEX:-}
-else
-    index=$(cat $stamp)
-fi
-rm -f $stamp
-
-# Prints progress, since pip and uv may print nothing for minutes.
-started=$(date +%s)
-go_on() {
-    while sleep "${EVERY_S:-10}" >/dev/null 2>&1; do
-        size=$(du -sm .venv 2>/dev/null | cut -f1)
-        echo "setup: still installing after $(($(date +%s) - started)) s, $size MB in .venv"
-    done
-}
-echo "setup: installing the pinned packages with ${uv:-pip} (some minutes the first time)"
-go_on &
-teller=$!
-trap 'kill $teller 2>/dev/null || true' EXIT
-trap 'exit 130' INT TERM
-if [ -n "$index" ]; then
-    # Only torch comes from there, so no dependencies yet: such an index has few other packages.
-    torch=$(grep '^torch[^a-z]' requirements.txt)
-    torch_from "$index" "$torch" || failed "installing torch from $index"
-fi
-install -r requirements-staff.txt || failed "installing the packages"
-# uv links files from its cache, with the permissions they had when it was filled.
-chmod -R a+rX .venv
-
-printf '%s\n' "$index" >.venv/.stamp.new
-mv .venv/.stamp.new $stamp
+install() { "$uv" pip install --python .venv/bin/python --compile-bytecode "$@"; }
+# Only torch comes from TORCH_INDEX: such an index has few other packages. The second option is for
+# indexes of uv's configuration, which would come before the default one.
+[ -z "$index" ] || install --no-deps --default-index "$index" --index "$index" -c constraints.txt \
+    "$(grep '^torch[^a-z]' requirements.txt)"
+install -r requirements-staff.txt
+chmod -R a+rX .venv # uv links files from its cache, with the permissions they had there
+printf '%s\n' "$index" >.venv/.stamp
 echo "setup: done"

@@ -15,6 +15,7 @@ import json
 import os
 import re
 import sys
+import tomllib
 from pathlib import Path
 
 from autograder.description import ASSIGNMENT, REPO, UsageError, editions, load_assignment
@@ -24,7 +25,7 @@ from grading.markers import fingerprints
 from grading.release import GIVEN, manifest
 from pretraining.files import write_atomically
 
-from . import archive, leaks, notebooks, pins, starter
+from . import archive, leaks, notebooks, requirements, starter
 from .arguments import OneLineParser, add_editions, add_paper
 from .commands import EXPERIMENTS, pipelines_of, predict_unseen
 from .datafiles import require_data_set
@@ -105,13 +106,11 @@ def contents(repo: Path, edition: str, made: build.Made, paper: str) -> dict[str
 
 
 def project(repo: Path) -> str:
-    """Return the students' pyproject.toml, which uv reads: the packages of pip's lists."""
+    """Return the students' pyproject.toml, which uv reads: with their packages and all pins."""
+    ours = tomllib.loads((repo / requirements.PROJECT).read_text(encoding="utf-8"))
     text = (repo / STUDENT / "pyproject.toml.txt").read_text(encoding="utf-8")
-    for name in ("dependencies", "constraint-dependencies"):
-        listed = pins.entries((repo / pins.SOURCES[name]).read_text(encoding="utf-8"))
-        lines = "".join(f"    {entry},\n" for entry in listed)
-        text = re.sub(rf"^{name} = \[\]$", f"{name} = [\n{lines}]", text, flags=re.MULTILINE)
-    return text
+    text = requirements.with_array(text, "dependencies", ours["project"]["dependencies"])
+    return requirements.with_array(text, "constraint-dependencies", requirements.pins(repo))
 
 
 def readme(repo: Path, edition: str, paper: str) -> str:

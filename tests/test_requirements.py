@@ -1,7 +1,4 @@
-"""The lists of packages: each names the right ones, and all of them agree.
-
-pip reads the text files, uv reads pyproject.toml, conda reads environment.yml.
-"""
+"""The lists of packages: each names the right ones, and pip, conda and uv read the same."""
 
 import importlib.metadata
 import os
@@ -9,7 +6,6 @@ import re
 import shutil
 import subprocess
 import sys
-import tomllib
 
 import pytest
 import rattler
@@ -17,7 +13,7 @@ import yaml
 from uv import find_uv_bin
 
 from tests.wheels import torch_index
-from tools import pins, student
+from tools import requirements, student
 
 
 def packages(path):
@@ -36,6 +32,8 @@ def test_every_requirement_is_pinned(root):
 
 
 def test_student_requirements_are_those_agreed(root):
+    text = (root / "requirements.txt").read_text(encoding="utf-8")
+    assert "\n-c constraints.txt\n" in text
     agreed = {"torch": ">=2.13,<3"} | dict.fromkeys(
         ("numpy", "jinja2", "matplotlib", "pytest", "rich", "tqdm", "tensorboard"), ""
     )
@@ -67,71 +65,49 @@ def test_conda_environment_parses_and_takes_the_same_lists(root):
     versions = [f"3.{minor}.2" for minor in range(9, 17)]
     accepted = [version for version in versions if python.matches(rattler.Version(version))]
     assert accepted == ["3.12.2"]  # Gradescope's
-    assert pip == {"pip": ["-r requirements.txt", "-c constraints.txt"]}
+    assert pip == {"pip": ["-r requirements.txt"]}
 
 
-# ---------------------------------------------------------------- pyproject.toml
-
-
-def test_pyproject_names_the_same_packages_and_versions(root):
-    differing = pins.differences(root)
-    assert not differing, "run `python -m tools.pins`:\n" + "\n".join(differing)
-
-
-def test_pyproject_is_as_uv_needs_it(root):
-    project = tomllib.loads((root / "pyproject.toml").read_text(encoding="utf-8"))
-    assert {"name", "version", "requires-python", "dependencies"} == project["project"].keys()
-    assert project["project"]["requires-python"] == ">=3.11"
-    assert {"include-group": "autograder"} in project["dependency-groups"]["staff"]
-    assert project["tool"]["uv"]["package"] is False
-    # `uv sync` removes packages that it does not know, so it must know the staff's.
-    assert project["tool"]["uv"]["default-groups"] == ["staff"]
+def test_the_lists_are_up_to_date(root):
+    assert requirements.main(["--check"]) == 0, "run `python -m tools.requirements`"
 
 
 @pytest.fixture
 def project(tmp_path, root):
-    """pyproject.toml, and lists that name a made-up torch alone."""
-    shutil.copy(root / "pyproject.toml", tmp_path)
-    texts = {
-        "requirements.txt": "torch>=2.13,<3\n",
-        "requirements-autograder.txt": "-r requirements.txt\n",
-        "requirements-class.txt": "-r requirements-autograder.txt\n",
-        "requirements-staff.txt": "-r requirements-autograder.txt\n-r requirements-class.txt\n",
-        "constraints.txt": "# head\ntorch==2.13.0  # why\n",
-    }
-    for name, text in texts.items():
-        (tmp_path / name).write_text(text, encoding="utf-8")
-    assert pins.main([], tmp_path) == 0
+    """pyproject.toml and constraints.txt with a made-up torch alone, and the lists made of them."""
+    for name in ("pyproject.toml", "assignment.toml"):
+        shutil.copy(root / name, tmp_path)
+    path = tmp_path / "pyproject.toml"
+    text = requirements.with_array(
+        path.read_text(encoding="utf-8"), "dependencies", ["torch>=2.13,<3"]
+    )
+    for name in ("autograder", "class", "staff"):
+        text = requirements.with_array(text, name, [])
+    path.write_text(text, encoding="utf-8")
+    (tmp_path / "constraints.txt").write_text("# head\ntorch==2.13.0  # why\n", encoding="utf-8")
+    assert requirements.main([], tmp_path) == 0
     return tmp_path
 
 
-def test_the_lists_are_written_from_the_text_files(project):
-    written = tomllib.loads((project / "pyproject.toml").read_text(encoding="utf-8"))
-    assert written["project"]["dependencies"] == ["torch>=2.13,<3"]
-    assert written["dependency-groups"] == {
-        "autograder": [],
-        "class": [{"include-group": "autograder"}],
-        "staff": [{"include-group": "autograder"}, {"include-group": "class"}],
-    }
-    assert written["tool"]["uv"]["constraint-dependencies"] == ["torch==2.13.0"]
-    assert pins.main(["--check"], project) == 0
+def test_the_lists_are_written_from_pyproject_and_constraints(project, capsys):
+    texts = requirements.written(project)
+    assert texts["requirements.txt"].endswith("\n-c constraints.txt\ntorch>=2.13,<3\n")
+    assert texts["requirements-staff.txt"].endswith("\n-r requirements.txt\n")
+    assert 'constraint-dependencies = [\n    "torch==2.13.0",\n]' in texts["pyproject.toml"]
+    both = [{"include-group": "class"}, "ruff"]
+    listed = requirements.requirements(both, "-r requirements.txt")
+    assert listed.endswith("\n-r requirements.txt\n-r requirements-class.txt\nruff\n")
+    assert requirements.main(["--check"], project) == 0 and capsys.readouterr().out == ""
 
 
-def test_a_differing_pin_is_named_and_nothing_is_written(project, capsys):
+def test_a_list_that_is_out_of_date_is_named_and_nothing_is_written(project, capsys):
     (project / "constraints.txt").write_text("torch==2.13.1\n", encoding="utf-8")
+    (project / "requirements-class.txt").unlink()
     before = (project / "pyproject.toml").read_bytes()
-    assert pins.main(["--check"], project) == 1
-    printed = capsys.readouterr().out
-    assert '- "torch==2.13.0",' in printed and '+ "torch==2.13.1",' in printed
-    assert "python -m tools.pins" in printed
+    assert requirements.main(["--check"], project) == 1
+    assert "pyproject.toml, requirements-class.txt; run" in capsys.readouterr().out
     assert (project / "pyproject.toml").read_bytes() == before
-
-
-def test_a_list_that_is_not_there_is_named(project, capsys):
-    path = project / "pyproject.toml"
-    path.write_text(path.read_text(encoding="utf-8").replace("staff = [", "stuff = ["), "utf-8")
-    assert pins.main(["--check"], project) == 2
-    assert "0 arrays `staff = [`" in capsys.readouterr().err
+    assert requirements.main([], project) == 0 == requirements.main(["--check"], project)
 
 
 @pytest.fixture
@@ -186,19 +162,6 @@ def test_uv_run_works_in_what_students_unpack(project, uv, root):
     assert (first.returncode, first.stdout) == (0, "2.13.0 1e\n"), first.stderr
     again = uv("run", "--directory", "src", "grader.py", "1e")
     assert again.stdout == "2.13.0 1e\n", again.stderr
-
-
-def test_students_pyproject_has_the_packages_of_the_lists(root):
-    made = tomllib.loads(student.project(root))
-    theirs = tomllib.loads((root / "pyproject.toml").read_text(encoding="utf-8"))
-    assert made["project"]["dependencies"] == theirs["project"]["dependencies"] != []
-    assert (
-        made["tool"]["uv"]["constraint-dependencies"]
-        == (theirs["tool"]["uv"]["constraint-dependencies"])
-    )
-    assert made["project"]["requires-python"] == theirs["project"]["requires-python"]
-    assert made["project"]["optional-dependencies"] == {"jupyter": ["notebook"]}
-    assert "dependency-groups" not in made and pins.differences(root) == []
 
 
 def test_uv_run_leaves_torch_from_another_index_alone_when_asked(project, uv):
