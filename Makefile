@@ -39,7 +39,6 @@ setup-tex: $(STAMP) ## install LaTeX and the other packages of apt.txt (Debian, 
 	@$(RUN) -m tools.apt --loud
 
 world: $(STAMP) ## generate a data set about fictional people [SEED=64-BITS PEOPLE=N DATASET=NAME FORCE=1]
-
 # For targets that need a data set: generate one if there is none.
 $(DATA): | $(STAMP)
 	@$(RUN) -m tools.world
@@ -78,12 +77,9 @@ student: $(STAMP) $(DATA) ## build the zip that students download [EDITION=NAME 
 release: $(STAMP) $(DATA) ## build handout, student and autograder, verify and archive them [EDITION=NAME RECIPE=NAME PAPER=a4|letter BREAKING="why"]
 restore: $(STAMP) ## bring a release's data and secrets back: ARCHIVE=FILE [FORCE=1]
 	@$(RUN) -m tools.restore -- "$$ARCHIVE"
-
 new-term: $(STAMP) ## generate a new data set and set term and dates: TERM="Spring 2027" [DUE=DATE SEED=64-BITS DATASET=NAME]
 	@$(RUN) -m tools.new_term --term="$$TERM"
-
 autograder: $(STAMP) $(DATA) ## build and verify the autograder for Gradescope [EDITION=NAME RECIPE=NAME]
-
 world starter reference demo handout student release autograder:
 	@$(RUN) -m tools.$@
 
