@@ -146,7 +146,7 @@ def reason(error: BaseException) -> str:
     if not isinstance(error, OSError):
         return str(error) or "interrupted"
     path = _from_here(str(error.filename2 or error.filename))
-    held = isinstance(error, PermissionError) and os.name == "nt"
+    held = isinstance(error, PermissionError) and _windows()
     return f"{path}: {error.strerror}{' (is it open in another program?)' if held else ''}"
 
 
@@ -318,9 +318,9 @@ def mend() -> str:
     """Return what to do to get an environment with all packages."""
     usable = sys.version_info >= OLDEST
     venv = os.path.join(ROOT, ".venv")
-    script = os.path.join(venv, "Scripts" if os.name == "nt" else "bin", "activate")
+    script = os.path.join(venv, "Scripts" if _windows() else "bin", "activate")
     if os.path.isfile(script) and os.path.realpath(sys.prefix) != os.path.realpath(venv):
-        dot = "" if os.name == "nt" else ". "
+        dot = "" if _windows() else ". "
         return f"activate the environment: {dot}{_quoted(_from_here(script))}"
     given = os.environ.get
     in_conda = sys.prefix == given("CONDA_PREFIX") and given("CONDA_DEFAULT_ENV") != "base"
@@ -333,7 +333,11 @@ def mend() -> str:
     return newer + "create and activate an environment as README.md says"
 
 
+def _windows() -> bool:
+    return os.name == "nt"
+
+
 def _quoted(word: str) -> str:
-    if os.name == "nt":
+    if _windows():
         return f'"{word}"' if " " in word else word
     return shlex.quote(word)

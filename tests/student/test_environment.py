@@ -19,7 +19,7 @@ SCRIPTS = [path for path in (ROOT / "src").glob("*.py") if path.name != "environ
 COMMANDS = sorted(p.name for p in SCRIPTS if '"__main__":' in p.read_text(encoding="utf-8"))
 # The packages that each command requires; the grader runs some tests without torch.
 NEEDS = {
-    "attention_exploration.py": "numpy",
+    "attention_exploration.py": "numpy and no matplotlib",
     "dataset.py": "torch and no numpy and no tqdm",
     "grader.py": "numpy",
     "london_baseline.py": "torch and no numpy and no tqdm",
