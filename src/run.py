@@ -362,7 +362,7 @@ def main(arguments: list[str] | None = None) -> int:
         return 2
     args = parse_arguments(arguments, variants)
     if args.function in WITH_PICTURES:
-        environment.check("matplotlib")
+        environment.require("matplotlib")
     try:
         return environment.report_errors(lambda: run(args))
     except KeyboardInterrupt:

@@ -118,6 +118,17 @@ def test_training_draws_its_loss_and_logs_it(run, tmp_path):
     assert [path.name[:13] for path in (tmp_path / "logs").iterdir()] == ["events.out.tf"]
 
 
+def test_an_environment_from_before_matplotlib_trains_without_a_picture(run, tmp_path, monkeypatch):
+    monkeypatch.setitem(sys.modules, "matplotlib", None)
+    monkeypatch.setitem(sys.modules, "matplotlib.figure", None)
+    code, output, _ = run("pretrain vanilla wiki.txt --writing_params_path w.params")
+    assert code == 0 and (tmp_path / "w.params").is_file() and not (tmp_path / "w.svg").exists()
+    assert "There is no picture, since this Python has no matplotlib." in output
+    outputs = "--reading_params_path w.params --outputs_path c.svg"
+    code, _, errors = run(f"calibration vanilla wiki.txt {outputs}")
+    assert code == 2 and "has no matplotlib" in errors and "install -r" in errors
+
+
 BUGS = {
     "in forward": (
         "attention.py",
