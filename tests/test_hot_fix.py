@@ -1,0 +1,319 @@
+"""docs/hot-fix.md: a term's mistakes, from the first release to the last correction.
+
+The real assignment, of which one judge and one basic test have a mistake at first: what the
+document corrects, the other way round. A class hands in, its grades are corrected as the document
+says, a student updates a half-done copy, and a second clone repeats a result of the first release.
+"""
+
+import json
+import re
+import shutil
+import subprocess
+import tempfile
+import tomllib
+import zipfile
+from collections import Counter
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from pathlib import Path
+
+import pytest
+
+from autograder.description import load_assignment
+from tests import follow
+from tests.classroom import contents
+from tests.classroom.graded import rows_of
+from tests.classroom.tiny import needs_root, temporary  # noqa: F401
+from tests.conftest import project_with_a_world
+from tests.interpreter import python
+from tests.project import ROOT, make, quick_demo_notebook, without_structure
+from tests.test_upgrading import git, own_git  # noqa: F401
+from tests.variants import GOLDEN, all_variants
+from tools import container, emulate
+
+DOCUMENT = (ROOT / "docs" / "hot-fix.md").read_text(encoding="utf-8")
+STEPS = list(follow.steps(DOCUMENT))
+EDITS = [step for step in STEPS if not isinstance(step, str)]
+CORRECTIONS = [edit for edit in EDITS if edit[0].endswith(".py")]
+COURSE = {'term = "Winter 2027"': 'term = "Spring 2027"'}
+EDITION = "xcs224n"
+METADATA = """submission_{number}:
+  :submitters:
+  - :name: Student {number}
+    :email: {number}@example.edu
+  :created_at: 2027-02-01 15:48:00 -08:00
+"""
+# What a student has in a copy, beside what the course gives and what was trained.
+OWN = {
+    "notes.txt": b"my notes\r\n",
+    "src/submission/attempt.py": b"x = 1\n",
+    "my env/pyvenv.cfg": b"home = /usr\n",
+    "written/figure.png": bytes(range(256)),
+}
+# What twenty students handed in, by kind, and why: variants of tests/golden/span_corruption.
+TUPLE, LIST = "return ids[:-1], ids[1:]", "return [ids[:-1], ids[1:]]"
+SHORTER, LISTS = "padded_to_block_size", "a_list_for_the_pair"
+RIGHT = ("no_final_mask", "numpy_randomness", "binomial", "rounded_down", "torch_randomness")
+WRONG = ("all_pads", "swapped", "unshifted", "second_mask_missing")
+HANDED_IN = (*RIGHT, *3 * [SHORTER], *3 * [LISTS], "both", *WRONG)
+OTHERS = ("starter", "layout", "attack", "upload")
+MOVES = [{SHORTER, "both"}, {LISTS, "both"}]  # who gains by the first two corrections
+EARNED = (
+    "SELECT submission FROM counted JOIN tests USING (record) WHERE question = '1e' "
+    "GROUP BY submission HAVING sum(tests.score) > 0"
+)
+OUTCOMES = "SELECT submission, test_id, outcome FROM counted JOIN tests USING (record)"
+SEEDS = (
+    "SELECT submission, min(seed) FROM records GROUP BY submission HAVING count(*) >= 4 "
+    "AND count(DISTINCT seed) = 1"
+)
+pytestmark = [
+    pytest.mark.requires_tool("make"),
+    pytest.mark.requires_tool("git"),
+    pytest.mark.requires_tool("latexmk"),
+    needs_root,
+]
+slow = [pytest.mark.long, pytest.mark.timeout(4 * 3600)]  # on a busy machine
+
+
+def handed_in() -> list[tuple[str, contents.Files]]:
+    """Return what the class hands in, each with its kind."""
+    variants = {
+        v.name.rpartition("/")[2]: v for v in all_variants() if v.topic == "span_corruption"
+    }
+    starter, module = contents.starter().files, "submission/dataset.py"
+    made = []
+    for kind in HANDED_IN:
+        name = SHORTER if kind == "both" else kind
+        text = contents.golden(variants[name]).files[module]
+        if kind == "both":
+            assert text.count(TUPLE.encode()) == 1
+            text = text.replace(TUPLE.encode(), LIST.encode())
+        made.append((kind, starter | {module: text}))
+    others = contents.contents()
+    files = [(kind, others[kind][0]()) for kind in OTHERS[1:]]
+    return [*made, ("starter", starter), *((kind, each.files) for kind, each in files)]
+
+
+@dataclass
+class Walk:
+    """The course's repository, its class, and what happened while the document was followed.
+
+    Attributes:
+        kinds: of each submission, by its id.
+        answers: of the document's commands, in order.
+        previews: which way whose points would go, as each `regrade` says.
+    """
+
+    tree: Path
+    home: Path
+    kinds: dict[str, str] = field(default_factory=dict)
+    answers: list[tuple[str, subprocess.CompletedProcess]] = field(default_factory=list)
+    previews: list[dict[str, str]] = field(default_factory=list)
+
+    @property
+    def export(self) -> Path:
+        return self.home / "assignment_1_export"
+
+    @property
+    def copy(self) -> Path:
+        """The student's copy of the first release."""
+        return self.home / "student" / "assignment5"
+
+    def archive(self, number: int) -> Path:
+        return self.tree / "solutions/data/archive" / f"2027-spring.{number}-{EDITION}.zip"
+
+    def of_kinds(self, *kinds: str) -> set[str]:
+        return {key for key, kind in self.kinds.items() if kind in kinds}
+
+    def rows(self, sql: str) -> list[tuple]:
+        return rows_of(self.home / "class", sql)
+
+    def points(self) -> dict[str, float]:
+        return {k: float(score) for k, score in self.rows("SELECT submission, score FROM scores")}
+
+    def own_files(self) -> tuple[str, ...]:
+        """Return the names of what is the student's in the copy."""
+        return (*OWN, *load_assignment(self.tree).edition(EDITION).required_files)
+
+    def hand_in(self) -> None:
+        """Write the class's submissions, as Gradescope exports them."""
+        for number, (kind, files) in enumerate(handed_in(), 101):
+            key = f"submission_{number}"
+            self.kinds[key] = kind
+            for name, content in files.items():
+                (self.export / key / name).parent.mkdir(parents=True, exist_ok=True)
+                (self.export / key / name).write_bytes(content)
+            with open(self.export / "submission_metadata.yml", "a", encoding="utf-8") as file:
+                file.write(METADATA.format(number=number))
+        shutil.copytree(self.export / min(self.of_kinds(SHORTER)), self.home / "complaint")
+
+    def on_gradescope(self, submission: Path, number: int) -> emulate.Seen:
+        """Grade an upload with the last release, as Gradescope does, but faster."""
+        packed = self.tree / "dist" / f"autograder-{EDITION}.zip"
+        limits = container.Limits(memory_bytes=1 << 30, cpus=2)
+        return emulate.grade(
+            packed, submission, emulate.about("first") | {"id": number}, limits=limits
+        )
+
+    def follow(self, step: str) -> subprocess.CompletedProcess:
+        """Run a command of the document in the repository."""
+        return follow.run(self.tree, step.replace("~", str(self.home)), timeout=3600)
+
+
+def course(tree: Path) -> None:
+    """Fill a folder with a course of one edition, whose tests have the mistakes."""
+    project_with_a_world(tree)
+    path = tree / "assignment.toml"
+    text = path.read_text(encoding="utf-8")
+    text = re.sub(r"^\[editions\.cs224n\].*?(?=^\[topics\.)", "", text, flags=re.M | re.S)
+    path.write_text(text, encoding="utf-8", newline="\n")
+    for old, new in COURSE.items():
+        follow.edit(tree, "course.toml", old, new)
+    for file, wrong, right in CORRECTIONS:
+        follow.edit(tree, file, right, wrong)
+    quick_demo_notebook(tree)
+    without_structure(tree)
+    git(tree, "init", "--quiet", "--initial-branch", "main")
+    git(tree, "add", "--all")
+    git(tree, "commit", "--quiet", "--message", "What the first release is made from")
+
+
+@pytest.fixture(scope="module")
+def walk(after_demo, temporary) -> Iterator[Walk]:  # noqa: F811
+    """Yield what the document leads to, after a first release, and a class that it graded."""
+    place = Path(tempfile.mkdtemp(prefix="hot-fix-"))
+    place.chmod(0o755)  # workers have other users' ids
+    made = Walk(place / "course", place / "home")
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setenv("TMPDIR", str(temporary))
+        patch.setenv("OMP_NUM_THREADS", "1")
+        course(made.tree)
+        shutil.copytree(after_demo / "project" / "build", made.tree / "build")
+        (made.tree / "solutions").chmod(0o700)
+        made.home.mkdir()
+        made.hand_in()
+        first = f"python -m classroom grade {made.export} --into ~/class --release"
+        for command in ("make release", f"{first} {made.archive(1)}"):
+            ran = made.follow(command)
+            assert ran.returncode == 0, ran.stdout + ran.stderr
+        begin_copy(made)
+        for step in STEPS:
+            if step in EDITS:
+                follow.edit(made.tree, *step)
+                continue
+            before = made.points()
+            made.answers.append((step, answer := made.follow(step)))
+            if " regrade " in step:
+                moved = re.findall("^([a-z ]+): (submission_[0-9]+) ", answer.stdout, re.M)
+                made.previews.append({key: way for way, key in moved})
+                assert made.points() == before  # nothing counts before it is applied
+        yield made
+    shutil.rmtree(place)
+
+
+def begin_copy(walk: Walk) -> None:
+    """Unpack the first release as a student, write one function, and train (here: copy)."""
+    with zipfile.ZipFile(walk.archive(1)) as archive, archive.open("student.zip") as packed:
+        zipfile.ZipFile(packed).extractall(walk.copy.parent)
+    module = dict(handed_in())[LISTS]["submission/dataset.py"]
+    (walk.copy / "src/submission/dataset.py").write_bytes(module)
+    for name in walk.own_files():
+        (walk.copy / name).parent.mkdir(exist_ok=True)
+        trained = walk.tree / "build/reference" / name
+        (walk.copy / name).write_bytes(OWN.get(name) or trained.read_bytes())
+    packed = python(walk.copy, "src/collect_submission.py")
+    assert (walk.copy / "assignment5.zip").is_file(), packed.stdout + packed.stderr
+
+
+def test_the_corrections_fit_the_code_and_the_entries_have_the_right_numbers():
+    for file, wrong, right in CORRECTIONS:
+        text = (ROOT / file).read_text(encoding="utf-8")
+        assert text.count(right) == 1 and wrong not in text
+    entries = "".join(after for file, _, after in EDITS if file == "errata.toml")
+    assert re.findall("^release = (.*)", entries, re.MULTILINE) == ["2", "3"]
+    assert len(handed_in()) == 20
+
+
+class TestWalk:
+    pytestmark = slow
+
+    def test_each_command_ends_as_the_document_says(self, walk):
+        for _, answer in walk.answers:
+            assert "Traceback" not in answer.stdout + answer.stderr, answer.stderr
+        failed = [(command, answer) for command, answer in walk.answers if answer.returncode]
+        assert [command.partition(" ")[0] for command, _ in failed] == ["python", "make"]
+        assert "unfair" in failed[1][1].stderr and "question 1e" in failed[1][1].stderr
+        assert all(walk.archive(number).stat().st_mode & 0o077 == 0 for number in range(1, 5))
+
+    def test_each_preview_names_exactly_those_who_move(self, walk):
+        for moved, kinds in zip(walk.previews, MOVES, strict=False):
+            assert moved == dict.fromkeys(walk.of_kinds(*kinds), "up")
+        assert walk.previews[2] == {key: "down" for (key,) in walk.rows(EARNED)}
+        assert walk.of_kinds(*RIGHT) < walk.previews[2].keys() < walk.kinds.keys()
+
+    def test_old_uploads_are_graded_right(self, walk):
+        table = tomllib.loads((GOLDEN / "verdicts.toml").read_text(encoding="utf-8"))
+        tests = load_assignment(walk.tree).edition(EDITION).tests
+        names = {test.test_id: test.name for test in tests if test.topic == "span_corruption"}
+        seen = {kind: Counter() for kind in HANDED_IN}
+        for key, test_id, outcome in walk.rows(OUTCOMES):
+            kind = walk.kinds[key]
+            if kind in HANDED_IN and test_id in names:
+                known = table.get(f"span_corruption/wrong/{kind}", {})
+                expected = {name: end for end, failing in known.items() for name in failing}
+                assert outcome == expected.get(names[test_id], "passed"), (kind, test_id)
+                seen[kind][outcome] += 1
+        assert all(ends.total() % len(names) == 0 and ends for ends in seen.values())
+        assert {kind for kind in seen if seen[kind]["failed"]} == {*WRONG}
+        assert walk.points()[min(walk.of_kinds("starter"))] == 0
+
+    def test_inputs_stay_the_same_in_each_release_and_on_gradescope(self, walk):
+        seeds = dict(walk.rows(SEEDS))
+        assert seeds.keys() == walk.kinds.keys()
+        key = min(walk.of_kinds("both"))
+        seen = walk.on_gradescope(walk.export / key, int(key.partition("_")[2]))
+        assert float(seen.score) == walk.points()[key]
+        assert str(seen.results["extra_data"]["seed"]) == seeds[key]
+
+    def test_an_older_copys_upload_is_graded_and_told_what_it_lacks(self, walk):
+        seen = walk.on_gradescope(walk.copy / "assignment5.zip", 201)
+        assert not [test for test in seen.details if test["outcome"] == "error"]
+        shown = "\n".join(emulate.student_lines(seen.results))
+        assert "2027-spring.1" in shown and "1e-1-basic" in shown
+
+    def test_a_half_done_copy_is_updated_and_keeps_what_is_the_students(self, walk):
+        before = {name: (walk.copy / name).read_bytes() for name in walk.own_files()}
+        assert len(before) > len(OWN) + 5
+        (walk.home / "Downloads").mkdir()
+        shutil.copy(walk.tree / f"dist/{EDITION}-student.zip", walk.home / "Downloads")
+        test = "python src/grader.py 1e-1-basic"
+        assert follow.run(walk.copy, test).returncode == 1
+        (update,) = re.findall("^python src/update.py .*", DOCUMENT, re.MULTILINE)
+        ran = follow.run(walk.copy, update.replace("~", str(walk.home)))
+        assert ran.returncode == 0, ran.stdout + ran.stderr
+        assert {name: (walk.copy / name).read_bytes() for name in before} == before
+        assert LIST in (walk.copy / "src/submission/dataset.py").read_text(encoding="utf-8")
+        assert follow.run(walk.copy, test).returncode == 0
+
+    def test_a_second_clone_with_the_archive_alone_repeats_a_result(self, walk):
+        clone, result = walk.tree.parent / "clone", walk.home / "result.json"
+        with zipfile.ZipFile(walk.archive(1)) as opened:
+            commit = json.loads(opened.read("manifest.json"))["commit"]
+        git(walk.tree, "clone", "--quiet", ".", str(clone))
+        git(clone, "checkout", "--quiet", commit)
+        key = min(walk.of_kinds(SHORTER))
+        sql = "SELECT results FROM records WHERE kind = 'grade' AND submission = '{}'"
+        ((first,),) = walk.rows(sql.format(key))
+        result.write_text(first, encoding="utf-8")
+        restored = make(clone, "restore", f"ARCHIVE={walk.archive(1)}")
+        assert restored.returncode == 0, restored.stdout + restored.stderr
+        again = walk.home / "again.json"
+        words = ("--replay", result, "--submission", walk.export / key, "--json", again)
+        lines = python(clone, "src/grader.py", *words).stdout.splitlines()
+        said = [line for line in lines if line.startswith("Replay: ")]
+        assert said == ["Replay: every test ended as it did originally"]
+        both = [json.loads(text)["tests"] for text in (first, again.read_text(encoding="utf-8"))]
+        same = ("test_id", "outcome", "score", "message", "detail")
+        assert [[t[k] for k in same] for t in both[0]] == [[t[k] for k in same] for t in both[1]]
+        assert "failed" in {test["outcome"] for test in both[0]}
