@@ -22,7 +22,7 @@ from pathlib import Path
 import pytest
 
 from autograder.description import load_assignment
-from tests import follow
+from tests import follow, pinned
 from tests.classroom import contents
 from tests.classroom.graded import rows_of
 from tests.classroom.tiny import needs_root, temporary  # noqa: F401
@@ -237,12 +237,22 @@ def begin_copy(walk: Walk) -> None:
     assert (walk.copy / "assignment5.zip").is_file(), packed.stdout + packed.stderr
 
 
-def test_the_corrections_fit_the_code_and_the_entries_have_the_right_numbers():
+def test_the_documents_edits_fit_the_files(tmp_path):
+    texts = {file: (ROOT / file).read_text(encoding="utf-8") for file, *_ in EDITS}
+    for file, text in (texts | {"assignment.toml": pinned.text()}).items():
+        (tmp_path / file).parent.mkdir(parents=True, exist_ok=True)
+        (tmp_path / file).write_text(text, encoding="utf-8", newline="\n")
     for file, wrong, right in CORRECTIONS:
-        text = (ROOT / file).read_text(encoding="utf-8")
-        assert text.count(right) == 1 and wrong not in text
-    entries = "".join(after for file, _, after in EDITS if file == "errata.toml")
-    assert re.findall("^release = (.*)", entries, re.MULTILINE) == ["2", "3"]
+        follow.edit(tmp_path, file, right, wrong)
+    for edit in EDITS:
+        follow.edit(tmp_path, *edit)
+    for file, *_ in CORRECTIONS:
+        assert (tmp_path / file).read_text(encoding="utf-8") == texts[file]
+    errata = tomllib.loads((tmp_path / "errata.toml").read_text(encoding="utf-8"))["erratum"]
+    assert [erratum["release"] for erratum in errata] == [2, 3]
+
+
+def test_twenty_students_hand_in():
     assert len(handed_in()) == 20
 
 
