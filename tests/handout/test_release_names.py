@@ -7,6 +7,7 @@ everything once.
 import re
 import shutil
 import stat
+import subprocess
 import zipfile
 
 import pytest
@@ -362,6 +363,25 @@ def test_restoring_loses_nothing(clone, run):
         assert (folder / name.rpartition("/")[2]).read_bytes() == before[clone / name]
     assert (clone / datafiles.SEED).read_text(encoding="utf-8") == "1\n"
     assert run(kept, module=restore, options=())[0] == 0  # nothing differs any more
+
+
+def test_what_git_has_may_be_replaced_and_the_archive_names_the_commit(clone, project, run):
+    clone, kept = clone
+    append(clone, "course.toml", "# committed\n")
+    git = ("git", "-C", clone, "-c", "user.name=T", "-c", "user.email=t@example.org")
+    for words in (("init", "-q"), ("add", "."), ("commit", "-q", "-m", "All")):
+        subprocess.run([*git, *words], check=True)
+    assert run(kept, module=restore, options=())[0] == 0
+    course = (clone / "course.toml").read_bytes()
+    assert course == (project / "course.toml").read_bytes()
+    head = history.git(clone, "rev-parse", "HEAD").strip()
+    assert re.fullmatch("[0-9a-f]{40}", head)
+    assert history.commit_of(clone) == head  # an archive has the files that a course owns
+    append(clone, "course.toml", "# not committed\n")
+    code, printed = run(kept, module=restore, options=())
+    assert code == 2 and "course.toml: not as in" in printed
+    append(clone, JUDGE)
+    assert history.commit_of(clone) == f"{head} with uncommitted changes"
 
 
 @pytest.mark.parametrize("content", [b"", b"PK", None])
