@@ -10,6 +10,7 @@ import pytest
 from tests.interpreter import python
 from tests.project import copy_of_the_project, make
 from tools import compare
+from tools.reference import TrainingFailed
 
 SVG = "{http://www.w3.org/2000/svg}"
 
@@ -73,7 +74,7 @@ def test_a_training_that_fails_is_one_clear_line(quick_tree):
 
 def test_a_comparison_that_fails_leaves_the_last_table(tmp_path, monkeypatch):
     def fail(*_):
-        raise compare.TrainingFailed("no")
+        raise TrainingFailed("no")
 
     table = tmp_path / "compare.md"
     table.write_text("of an earlier call", encoding="utf-8")
@@ -81,7 +82,7 @@ def test_a_comparison_that_fails_leaves_the_last_table(tmp_path, monkeypatch):
     monkeypatch.setattr(compare, "lay_out", lambda *_: None)
     monkeypatch.setattr(compare, "require_data_set", lambda *_: None)
     monkeypatch.setattr(compare, "run", fail)
-    with pytest.raises(compare.TrainingFailed):
+    with pytest.raises(TrainingFailed):
         compare.compare(None, 0, 1)
     assert table.read_text(encoding="utf-8") == "of an earlier call"
 

@@ -10,9 +10,10 @@ from itertools import pairwise
 
 import pytest
 
+from grading.errors import UsageError
 from tests.snapshots import check
 from tools import datafiles, world
-from tools.datafiles import DataError, question
+from tools.datafiles import question
 from tools.draws import Draws
 from tools.words import LINES_A_PERSON, WORDLISTS, Words, load_words, read_list
 
@@ -355,14 +356,14 @@ def test_a_failure_leaves_the_old_files_whole(tmp_path, monkeypatch):
         replace(source, target)
 
     monkeypatch.setattr(datafiles.os, "replace", failing)
-    with pytest.raises(DataError, match="No space left"):
+    with pytest.raises(UsageError, match="No space left"):
         world.write_world(tmp_path, 2, dataset="smoke")
     assert {path: path.read_bytes() for path in tmp_path.rglob("*") if path.is_file()} == old
 
 
 def test_a_folder_in_a_files_place_is_refused_before_anything_changes(tmp_path):
     (tmp_path / datafiles.SEED).mkdir(parents=True)
-    with pytest.raises(DataError, match="is a folder"):
+    with pytest.raises(UsageError, match="is a folder"):
         world.write_world(tmp_path, 2, dataset="smoke")
     assert not [path for path in tmp_path.rglob("*") if path.is_file()]
 

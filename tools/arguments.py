@@ -1,10 +1,35 @@
 """Parse the tools' command lines: each error is one line that says what was expected."""
 
 import argparse
+import functools
+import sys
 from collections.abc import Callable, Collection
 from typing import Any, NoReturn
 
+from autograder.description import UsageError
+
 PAPERS = ("letter", "a4")
+
+
+class Failed(Exception):
+    """The work failed, with exit code 1; `str()` is what to print."""
+
+
+Main = Callable[..., int]
+
+
+def with_one_line_errors(main: Main) -> Main:
+    """Let a command print an error of ours, and return 2 for a UsageError, 1 for a Failed."""
+
+    @functools.wraps(main)
+    def run(*arguments: Any, **keywords: Any) -> int:
+        try:
+            return main(*arguments, **keywords)
+        except (UsageError, Failed) as error:
+            print(f"error: {error}", file=sys.stderr)
+            return 2 if isinstance(error, UsageError) else 1
+
+    return run
 
 
 class OneLineParser(argparse.ArgumentParser):

@@ -13,15 +13,15 @@ import shutil
 import sys
 from pathlib import Path
 
-from autograder.description import REPO, UsageError, check_recipe, load_assignment
+from autograder.description import REPO, check_recipe, load_assignment
 from pretraining.files import write_atomically
 from pretraining.plots import LOOKS, panels, svg
 
 from . import commands
-from .arguments import OneLineParser, add_recipe, whole_number
+from .arguments import OneLineParser, add_recipe, whole_number, with_one_line_errors
 from .datafiles import require_data_set
 from .demo import accuracy, share_of_london
-from .reference import TrainingFailed, lay_out, run
+from .reference import lay_out, run
 from .telling import telling
 
 TARGET = REPO / "build" / "compare"
@@ -145,6 +145,7 @@ def compare(recipe: str | None, seed: int, marks: int) -> list[dict]:
     return found
 
 
+@with_one_line_errors
 def main(arguments: list[str] | None = None) -> int:
     """Run the command; return the exit code."""
     parser = OneLineParser("python -m tools.compare", __doc__)
@@ -156,14 +157,7 @@ def main(arguments: list[str] | None = None) -> int:
     asked = parser.parse_args(arguments)
     if asked.marks < 1:
         parser.error(f"got --marks {asked.marks}, expected 1 or more")
-    try:
-        found = compare(asked.recipe, asked.seed, asked.marks)
-    except UsageError as failure:
-        print(f"error: {failure}", file=sys.stderr)
-        return 2
-    except TrainingFailed as failure:
-        print(f"error: {failure}", file=sys.stderr)
-        return 1
+    found = compare(asked.recipe, asked.seed, asked.marks)
     print(f"\n{table(found)}\nWrote compare.md, .json and .svg to {TARGET.relative_to(REPO)}/.")
     return 0
 

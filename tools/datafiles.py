@@ -6,8 +6,7 @@ Used by `python -m tools.world` and `python -m tools.install_data`.
 import datetime
 import json
 import os
-import sys
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from contextlib import suppress
 from pathlib import Path
 
@@ -33,10 +32,6 @@ OUT_HELP = "the folder with src/data and solutions/data (default: the project)"
 MASK_CHAR, PAD_CHAR = "\u2047", "\u25a1"  # reserved by the datasets of `submission`
 
 
-class DataError(Exception):
-    """A request or a file can't be used; the message is one line for the user."""
-
-
 def require_data_set(root: Path) -> None:
     """Check that a data set is installed.
 
@@ -49,28 +44,11 @@ def require_data_set(root: Path) -> None:
         raise UsageError(f"there is {what} in {root}: `make world` generates a data set")
 
 
-def run_command(work: Callable[[], None]) -> int:
-    """Run `work`; print a DataError as one line on standard error.
-
-    Returns:
-        The exit code: 0, or 2 for bad input.
-    """
-    try:
-        work()
-    except DataError as error:
-        print(f"error: {error}", file=sys.stderr)
-        return 2
-    return 0
-
-
 def dataset_settings(name: str) -> DataSetTable:
     """Return the table [datasets.NAME] of the project's assignment.toml."""
-    try:
-        datasets = load_assignment(REPO).tables.datasets
-    except UsageError as error:
-        raise DataError(str(error)) from None
+    datasets = load_assignment(REPO).tables.datasets
     if name not in datasets:
-        raise DataError(f"assignment.toml: expected a table [datasets.{name}], found none")
+        raise UsageError(f"assignment.toml: expected a table [datasets.{name}], found none")
     return datasets[name]
 
 
@@ -145,7 +123,7 @@ def write_all(
         moves: files to move away first; see `archived`.
 
     Raises:
-        DataError: the files can't be written.
+        UsageError: the files can't be written.
     """
     fresh: dict[Path, Path | None] = {}
     away = {root / old: root / new for old, new in (moves or {}).items()}
@@ -154,7 +132,7 @@ def write_all(
         for relative, text in texts.items():
             path = root / relative
             if path.is_dir():
-                raise DataError(f"{path} is a folder; a file should be written there: remove it")
+                raise UsageError(f"{path} is a folder; a file should be written there: remove it")
             fresh[path] = None
             if text is not None:
                 path.parent.mkdir(parents=True, exist_ok=True)
@@ -165,7 +143,7 @@ def write_all(
             folder.mkdir(parents=True, mode=0o700)
         exchange(fresh, away)
     except OSError as error:
-        raise DataError(f"nothing was changed: {error.strerror}: {error.filename}") from error
+        raise UsageError(f"nothing was changed: {error.strerror}: {error.filename}") from error
     finally:
         for temporary in filter(None, fresh.values()):
             temporary.unlink(missing_ok=True)

@@ -11,30 +11,22 @@ import sys
 import time
 from pathlib import Path
 
-from autograder.description import UsageError
-
 from . import reference
-from .arguments import OneLineParser, add_recipe
+from .arguments import Failed, OneLineParser, add_recipe, with_one_line_errors
 from .commands import pipelines_of
 from .datafiles import DEV, REPO
 
 KINDS = {"nopretrain": "without pretraining", "pretrain": "pretrained"}
 
 
+@with_one_line_errors
 def main(arguments: list[str] | None = None) -> int:
     """Run the command; return 0 when the reference earned every point."""
     parser = OneLineParser("python -m tools.demo", __doc__)
     add_recipe(parser)
     asked = parser.parse_args(arguments)
     started = time.monotonic()
-    try:
-        trained = reference.train(recipe=asked.recipe)
-    except UsageError as failure:
-        print(f"error: {failure}", file=sys.stderr)
-        return 2
-    except reference.TrainingFailed as failure:
-        print(f"error: {failure}", file=sys.stderr)
-        return 1
+    trained = reference.train(recipe=asked.recipe)
     trained_s = time.monotonic() - started
 
     print("\nGrading what the reference would hand in: python src/grader.py\n", flush=True)
@@ -42,8 +34,7 @@ def main(arguments: list[str] | None = None) -> int:
     command = ["src/grader.py", "--submission", str(trained), "--json", str(result_file)]
     status = subprocess.run([sys.executable, *command], cwd=REPO, check=False).returncode
     if status not in (0, 1):
-        print(f"error: the grader ended with exit code {status}", file=sys.stderr)
-        return 1
+        raise Failed(f"the grader ended with exit code {status}")
     result = json.loads(result_file.read_text(encoding="utf-8"))
 
     print("\nShare of right answers on birth_dev.tsv")

@@ -17,9 +17,10 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from pathlib import Path
 
+from autograder.description import UsageError
 from tools import datafiles
-from tools.arguments import OneLineParser
-from tools.datafiles import MASK_CHAR, PAD_CHAR, DataError, as_lines, question
+from tools.arguments import OneLineParser, with_one_line_errors
+from tools.datafiles import MASK_CHAR, PAD_CHAR, as_lines, question
 from tools.draws import Draws
 from tools.words import load_words, new_names
 
@@ -59,12 +60,12 @@ def read_source(path: Path, notes: list[str]) -> str:
     try:
         raw = path.read_bytes()
     except OSError as error:
-        raise DataError(f"{path}: can't be read: {error.strerror}") from error
+        raise UsageError(f"{path}: can't be read: {error.strerror}") from error
     try:
         text = raw.decode("utf-8")
     except UnicodeDecodeError as error:
         number = raw.count(b"\n", 0, error.start) + 1
-        raise DataError(
+        raise UsageError(
             f"{path}:{number}: byte {raw[error.start]:#04x} is not UTF-8: probably saved in "
             "another encoding; save the file as UTF-8"
         ) from error
@@ -75,7 +76,7 @@ def read_source(path: Path, notes: list[str]) -> str:
         notes.append(f"{path.name}: converted Windows line endings to plain newlines")
         text = text.replace("\r\n", "\n")
     if not text.strip():
-        raise DataError(f"{path}: expected text, found an empty file")
+        raise UsageError(f"{path}: expected text, found an empty file")
     return text
 
 
@@ -94,13 +95,13 @@ def check_table(text: str, path: Path, answered: bool, vocabulary: set[str]) -> 
         where = f"{path}:{number}"
         fields = line.split("\t")
         if len(fields) != 1 + answered:
-            raise DataError(f"{where}: got {len(fields)} columns ({line!r}), expected {form!r}")
+            raise UsageError(f"{where}: got {len(fields)} columns ({line!r}), expected {form!r}")
         match = QUESTION.fullmatch(fields[0])
         if not match or any(part != part.strip() or not part for part in (match[1], *fields)):
-            raise DataError(f"{where}: got {line!r}, expected {form!r}")
+            raise UsageError(f"{where}: got {line!r}, expected {form!r}")
         unknown = set("".join(fields)) - vocabulary
         if unknown:
-            raise DataError(
+            raise UsageError(
                 f"{where}: {min(unknown)!r} does not occur in wiki.txt, so no model will know it: "
                 "does the corpus belong to this table, in the same encoding?"
             )
@@ -111,13 +112,13 @@ def check_table(text: str, path: Path, answered: bool, vocabulary: set[str]) -> 
 def check_answers(answers: list[Row], inputs: list[Row], path: Path) -> None:
     """Check that the answers belong to the test questions, line by line."""
     if len(answers) != len(inputs):
-        raise DataError(
+        raise UsageError(
             f"{path}: got {len(answers)} answers, expected {len(inputs)}, as many as test "
             "questions: the two files belong to different data sets"
         )
     for answer, asked in zip(answers, inputs, strict=True):
         if answer.name != asked.name:
-            raise DataError(
+            raise UsageError(
                 f"{path}:{answer.number}: got {answer.name!r}, expected {asked.name!r} as in "
                 "birth_test_inputs.tsv: the order of the lines must be the same"
             )
@@ -176,7 +177,7 @@ def invent_unseen(corpus: str, known: Iterable[str]) -> str:
     names = list(itertools.islice(unfamiliar, datafiles.UNSEEN_PEOPLE))
     if len(names) == datafiles.UNSEEN_PEOPLE:
         return as_lines([question(name) for name in names])
-    raise DataError(
+    raise UsageError(
         f"wiki.txt has characters for only {len(names)} invented names, expected "
         f"{datafiles.UNSEEN_PEOPLE}: is it the whole corpus?"
     )
@@ -190,7 +191,7 @@ def prepare(source: Path, root: Path) -> Installation:
         root: folder to install them in; here, it is only searched for outdated answers.
 
     Raises:
-        DataError: a file is missing, or would break training or grading.
+        UsageError: a file is missing, or would break training or grading.
     """
     paths = find_files(source)
     notes: list[str] = []
@@ -220,12 +221,12 @@ def prepare(source: Path, root: Path) -> Installation:
 def find_files(source: Path) -> dict[str, Path]:
     """Return where the course's files are, by destination; optional ones only if they exist."""
     if not source.is_dir():
-        raise DataError(f"{source}: expected a folder with the course's data files, found none")
+        raise UsageError(f"{source}: expected a folder with the course's data files, found none")
     paths = {relative: source / Path(relative).name for relative in (*REQUIRED, *OPTIONAL)}
     for relative in REQUIRED:
         if not paths[relative].is_file():
             expected = ", ".join(Path(required).name for required in REQUIRED)
-            raise DataError(f"{paths[relative]}: no such file; expected {expected} in this folder")
+            raise UsageError(f"{paths[relative]}: no such file; expected {expected} in this folder")
     return {relative: path for relative, path in paths.items() if path.is_file()}
 
 
@@ -234,13 +235,13 @@ def read_corpus(path: Path, notes: list[str]) -> str:
     corpus = read_source(path, notes)
     for number, line in enumerate(corpus.split("\n"), 1):
         if MASK_CHAR in line or PAD_CHAR in line:
-            raise DataError(
+            raise UsageError(
                 f"{path}:{number}: contains {MASK_CHAR!r} or {PAD_CHAR!r}, which stand for the "
                 "mask and the padding: remove the character"
             )
     missing = set(question("")) - set(corpus)
     if missing:
-        raise DataError(
+        raise UsageError(
             f"{path}: lacks {''.join(sorted(missing))!r}, characters of every question: is it the "
             "whole corpus?"
         )
@@ -290,6 +291,7 @@ def summarize(corpus: str, tables: dict[str, list[Row]]) -> str:
     )
 
 
+@with_one_line_errors
 def main(arguments: list[str] | None = None) -> int:
     """Run the command; return its exit code (0, or 2 for files that can't be used)."""
     parser = OneLineParser("python -m tools.install_data", __doc__)
@@ -298,22 +300,19 @@ def main(arguments: list[str] | None = None) -> int:
         "--out", type=Path, default=datafiles.REPO, metavar="ROOT", help=datafiles.OUT_HELP
     )
     options = parser.parse_args(arguments)
-
-    def work() -> None:
-        made = prepare(options.source, options.out)
-        moves = datafiles.archived(options.out, made.texts)
-        datafiles.write_all(options.out, made.texts, moves)
-        print(f"installed the data set 'real' below {options.out}:")
-        for path, text in made.texts.items():
-            if text is not None:
-                print(f"  {path}")
-        for line in datafiles.told(moves):
-            print(line)
-        for note in made.notes:
-            print(f"note: {note}")
-        print(made.summary)
-
-    return datafiles.run_command(work)
+    made = prepare(options.source, options.out)
+    moves = datafiles.archived(options.out, made.texts)
+    datafiles.write_all(options.out, made.texts, moves)
+    print(f"installed the data set 'real' below {options.out}:")
+    for path, text in made.texts.items():
+        if text is not None:
+            print(f"  {path}")
+    for line in datafiles.told(moves):
+        print(line)
+    for note in made.notes:
+        print(f"note: {note}")
+    print(made.summary)
+    return 0
 
 
 if __name__ == "__main__":

@@ -21,8 +21,8 @@ from pathlib import Path
 from autograder.description import COURSE, ERRATA, UsageError, load_assignment, load_course
 from pretraining.files import write_atomically
 
-from . import datafiles, reference, world
-from .arguments import OneLineParser, one_of, whole_number
+from . import reference, world
+from .arguments import OneLineParser, one_of, whole_number, with_one_line_errors
 from .commands import pipelines_of
 from .datafiles import REPO
 from .demo import accuracy
@@ -32,7 +32,7 @@ def renewed(text: str, term: str, due: datetime.datetime | None) -> str:
     """Return course.toml's text with a new term and, if given, new dates; keep its comments.
 
     Raises:
-        DataError: a line that should be changed is missing.
+        UsageError: a line that should be changed is missing.
     """
     if re.search("^release = ", text, re.MULTILINE):
         text = set_line(text, "release", "1")
@@ -49,11 +49,11 @@ def set_line(text: str, key: str, value: str) -> str:
     """Return course.toml's text with another value of a key; keep its comment.
 
     Raises:
-        DataError: there is no such line.
+        UsageError: there is no such line.
     """
     line = re.compile(rf"^{key} = [^#\n]*?(\s*#.*)?$", re.MULTILINE)
     if not line.search(text):
-        raise datafiles.DataError(f"{COURSE}: the line {key} = ... is missing")
+        raise UsageError(f"{COURSE}: the line {key} = ... is missing")
     return line.sub(lambda found: f"{key} = {value}{found[1] or ''}", text, count=1)
 
 
@@ -66,6 +66,7 @@ def report(trained: Path, thresholds: dict[str, float]) -> list[tuple[str, float
     ]
 
 
+@with_one_line_errors
 def main(arguments: list[str] | None = None) -> int:
     """Run the command; return the exit code."""
     parser = OneLineParser("python -m tools.new_term", __doc__)
@@ -79,28 +80,21 @@ def main(arguments: list[str] | None = None) -> int:
         help="its kind (default: world)",
     )
     asked = parser.parse_args(arguments)
-    try:
-        load_course(REPO)
-        load_assignment(REPO)
-        text = renewed((REPO / COURSE).read_text(encoding="utf-8"), asked.term, asked.due)
-        seed = ["--force"] if asked.seed is None else ["--seed", str(asked.seed)]
-        if code := world.main([*seed, "--dataset", asked.dataset]):
-            return code
-        write_atomically(REPO / COURSE, text)
-        if (REPO / ERRATA).is_file():
-            kept = (REPO / ERRATA).read_text(encoding="utf-8").partition("\n[[erratum]]")[0]
-            write_atomically(REPO / ERRATA, kept.rstrip("\n") + "\n")
-        dates = load_course(REPO).dates
-        words = f"{COURSE}: {asked.term}, published {dates.published}, due {dates.due}"
-        print(words + ("" if asked.due else " (same dates as before; DUE=... changes them)"))
-        trained = reference.train()
-        rows = report(trained, load_assignment(REPO).datasets[asked.dataset].thresholds)
-    except (datafiles.DataError, UsageError) as error:
-        print(f"error: {error}", file=sys.stderr)
-        return 2
-    except reference.TrainingFailed as error:
-        print(f"error: {error}", file=sys.stderr)
-        return 1
+    load_course(REPO)
+    load_assignment(REPO)
+    text = renewed((REPO / COURSE).read_text(encoding="utf-8"), asked.term, asked.due)
+    seed = ["--force"] if asked.seed is None else ["--seed", str(asked.seed)]
+    if code := world.main([*seed, "--dataset", asked.dataset]):
+        return code
+    write_atomically(REPO / COURSE, text)
+    if (REPO / ERRATA).is_file():
+        kept = (REPO / ERRATA).read_text(encoding="utf-8").partition("\n[[erratum]]")[0]
+        write_atomically(REPO / ERRATA, kept.rstrip("\n") + "\n")
+    dates = load_course(REPO).dates
+    words = f"{COURSE}: {asked.term}, published {dates.published}, due {dates.due}"
+    print(words + ("" if asked.due else " (same dates as before; DUE=... changes them)"))
+    trained = reference.train()
+    rows = report(trained, load_assignment(REPO).datasets[asked.dataset].thresholds)
     for variant, reached, least in rows:
         verdict = "ok" if reached >= least else "BELOW THE THRESHOLD: try another seed"
         print(f"{variant:<12} {reached:6.1%} on dev, threshold {least:.0%}: {verdict}")

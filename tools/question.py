@@ -17,14 +17,13 @@ import sys
 import tempfile
 from pathlib import Path
 
-from autograder.description import ASSIGNMENT, StaffAssignment, UsageError, load_assignment
+from autograder.description import ASSIGNMENT, REPO, StaffAssignment, UsageError, load_assignment
 
-from .arguments import OneLineParser
-from .datafiles import DataError, write_all
+from .arguments import OneLineParser, with_one_line_errors
+from .datafiles import write_all
 from .regions import strip
 from .starter import STARTER, TRUTH
 
-ROOT = Path(__file__).resolve().parent.parent
 FILES = Path(__file__).resolve().parent / "question_files"
 TABLES = ("tests/golden/verdicts.toml", "tests/golden/killers.toml")
 FOLDERS = ("src", "solutions", "tools", "benchmarks")  # whose modules' names are taken
@@ -33,21 +32,14 @@ NAME = re.compile("[a-z]+(_[a-z]+)*")
 LINE = re.compile(r'^  \{ number = "\d+[a-z]", topic = "(\w+)".*\n', re.MULTILINE)
 
 
-class Refused(Exception):
-    """The question can't be begun; `str()` is the line to print."""
-
-
 def begin(root: Path, topic: str) -> tuple[list[str], str]:
     """Write a question's files; return their names, and the question's number.
 
     Raises:
-        Refused: the question can't be begun; nothing was written.
+        UsageError: the question can't be begun; nothing was written.
     """
-    try:
-        described = load_assignment(root)
-    except UsageError as error:
-        raise Refused(str(error)) from None
-    refuse_name(root, topic)
+    described = load_assignment(root)
+    refuse_name(root, described, topic)
     before, numbers = place(described)
     words = topic.replace("_", " ")
     values = {
@@ -62,35 +54,31 @@ def begin(root: Path, topic: str) -> tuple[list[str], str]:
     files = new_files(values)
     for name in files:
         if (root / name).exists():
-            raise Refused(
+            raise UsageError(
                 f"{name} exists: delete the files of that question, or choose another name"
             )
     for name in TABLES:
         files[name] = with_sections(root, name, filled(FILES / f"{name}.txt", values), topic)
     files[ASSIGNMENT], number = numbered(root, described, before, values, numbers)
-    try:
-        write_all(root, files)
-    except DataError as error:
-        raise Refused(str(error)) from None
+    write_all(root, files)
     return list(files), number
 
 
-def refuse_name(root: Path, topic: str) -> None:
-    """Raise Refused unless a topic may have this name."""
+def refuse_name(root: Path, described: StaffAssignment, topic: str) -> None:
+    """Raise UsageError unless a topic may have this name."""
     is_name = NAME.fullmatch(topic) and not keyword.iskeyword(topic)
     if not is_name or len(topic) > LONGEST:
-        raise Refused(
+        raise UsageError(
             f"the name {topic!r} should consist of words of a to z joined by _, with at most "
             f"{LONGEST} letters"
         )
-    text = (root / ASSIGNMENT).read_text(encoding="utf-8")
-    topics = re.findall(r"^\[topics\.(\w+)\]", text, re.MULTILINE)
+    topics = described.tables.topics
     if topic in topics:
-        raise Refused(f"assignment.toml already has a topic {topic}")
+        raise UsageError(f"assignment.toml already has a topic {topic}")
     for other in topics:
         # Judges are called TOPIC_TEST: rope_x_random would be a judge of rope's test x_random.
         if topic.startswith(f"{other}_") or other.startswith(f"{topic}_"):
-            raise Refused(
+            raise UsageError(
                 f"{topic} and the topic {other} begin with the same words, so their judges' names "
                 "could clash"
             )
@@ -98,21 +86,21 @@ def refuse_name(root: Path, topic: str) -> None:
         for path in (root / folder).rglob("*.py"):
             if topic in (path.stem, path.parent.name):
                 name = path.relative_to(root).as_posix()
-                raise Refused(f"the name {topic} is taken by {name}")
+                raise UsageError(f"the name {topic} is taken by {name}")
 
 
 def place(described: StaffAssignment) -> tuple[str, list[str]]:
     """Return the default edition's last topic that is not practice, and the numbers after it."""
     asked = [q for q in described.edition(None).questions if not q.is_practice]
     if not asked:
-        raise Refused(
+        raise UsageError(
             f"the edition {described.default_edition} has no question to put the new one after"
         )
     last = asked[-1]
     section, letter = last.number[:-1], last.number[-1]
     letters = string.ascii_lowercase[string.ascii_lowercase.index(letter) + 1 :]
     if not letters:
-        raise Refused(f"section {section} already has a question for each letter")
+        raise UsageError(f"section {section} already has a question for each letter")
     return last.topic, [section + following for following in letters]
 
 
@@ -143,7 +131,9 @@ def with_sections(root: Path, name: str, added: str, topic: str) -> str:
     """Return a table of tests/golden with a question's sections added; its own command sorts it."""
     text = (root / name).read_text(encoding="utf-8")
     if f'"{topic}/' in text:
-        raise Refused(f"{name} still has entries of {topic}: delete those of that earlier question")
+        raise UsageError(
+            f"{name} still has entries of {topic}: delete those of that earlier question"
+        )
     return f"{text.rstrip()}\n\n{added}"
 
 
@@ -156,7 +146,7 @@ def described_with(
         before: the topic after which both are put.
 
     Raises:
-        Refused: the file isn't laid out as expected, or the result has a mistake.
+        UsageError: the file isn't laid out as expected, or the result has a mistake.
     """
     text = (root / ASSIGNMENT).read_text(encoding="utf-8")
     edition = max(text.find(f"\n[editions.{described.default_edition}]\n"), 0)
@@ -166,7 +156,9 @@ def described_with(
     pattern = rf"^\[topics\.{before}[.\]](?:.|\n(?!\n[\[#]))*"
     tables = list(re.finditer(pattern, text, re.MULTILINE))
     if line is None or not tables:
-        raise Refused(f"assignment.toml: {before} has no line and table to put the new ones after")
+        raise UsageError(
+            f"assignment.toml: {before} has no line and table to put the new ones after"
+        )
     end = tables[-1].end()
     added = {name: filled(FILES / f"{name}.toml.txt", values) for name in ("line", "topic")}
     head = f"{text[: line.end()]}{added['line']}{text[line.end() : end].rstrip()}"
@@ -184,42 +176,36 @@ def numbered(
     A number can't be given if an edition that inherits the question has another one of that number.
 
     Raises:
-        Refused: see `described_with`.
+        UsageError: see `described_with`.
     """
     for number in numbers:
         try:
             return described_with(root, described, before, values | {"NUMBER": number}), number
-        except Refused as refused:
+        except UsageError as refused:
             refusal = refused
     raise refusal
 
 
 def expect_addition(before: StaffAssignment, text: str, topic: str) -> None:
-    """Raise Refused unless the new assignment.toml differs only by the added question."""
+    """Raise UsageError unless the new assignment.toml differs only by the added question."""
     with tempfile.TemporaryDirectory() as folder:
         (Path(folder) / ASSIGNMENT).write_text(text, encoding="utf-8")
-        try:
-            after = load_assignment(Path(folder))
-        except UsageError as error:
-            raise Refused(str(error)) from None
+        after = load_assignment(Path(folder))
     for name, edition in before.editions.items():
         others = tuple(q for q in after.edition(name).questions if q.topic != topic)
         if others != edition.questions:
-            raise Refused(
+            raise UsageError(
                 f"assignment.toml: its layout doesn't show where to put {topic} in {name}"
             )
 
 
-def main(arguments: list[str] | None = None, root: Path = ROOT) -> int:
+@with_one_line_errors
+def main(arguments: list[str] | None = None, root: Path = REPO) -> int:
     """Run the command line; return the exit code."""
     parser = OneLineParser("python -m tools.question", __doc__)
     parser.add_argument("topic", help="the question's name, such as common_prefix")
     asked = parser.parse_args(arguments)
-    try:
-        names, number = begin(root, asked.topic)
-    except Refused as error:
-        print(f"error: {error}", file=sys.stderr)
-        return 2
+    names, number = begin(root, asked.topic)
     print("\n".join(f"wrote {name}" for name in names))
     print(f"Question {number} works as it is; now edit what EDIT: marks in these files.")
     return 0

@@ -18,11 +18,11 @@ import time
 from collections.abc import Iterable, Sequence
 from pathlib import Path
 
-from autograder.description import UsageError, check_recipe, load_assignment
+from autograder.description import check_recipe, load_assignment
 from grading.edition import EDITION, read, to_json
 from pretraining.files import write_atomically
 
-from .arguments import OneLineParser, add_recipe, whole_number
+from .arguments import Failed, OneLineParser, add_recipe, whole_number, with_one_line_errors
 from .commands import EVALUATED, Command, pipelines_of
 from .datafiles import DATASET, REPO, SHIPPED, require_data_set
 from .regions import RegionError
@@ -43,7 +43,7 @@ GIVEN = (
 STATE = "trained.json"  # which outputs are finished, and for which hash
 
 
-class TrainingFailed(Exception):
+class TrainingFailed(Failed):
     """A command of the sheet failed with the reference's code; `str()` says which and why."""
 
 
@@ -224,6 +224,7 @@ def run(words: Sequence[str], options: list[str], folder: Path, log: Path) -> No
         raise TrainingFailed(f"`{shown}` failed with exit code {code}: {last[0]} (see {log})")
 
 
+@with_one_line_errors
 def main(arguments: list[str] | None = None) -> int:
     """Run the command; return 0 if done, 1 if a training failed, 2 for bad input."""
     parser = OneLineParser("python -m tools.reference", __doc__)
@@ -234,14 +235,7 @@ def main(arguments: list[str] | None = None) -> int:
     parser.add_argument("--edition", help="whose commands to run (default: the default edition)")
     asked = parser.parse_args(arguments)
     editions = [] if asked.edition is None else [asked.edition]
-    try:
-        train(recipe=asked.recipe, seed=asked.seed, editions=editions)
-    except UsageError as error:
-        print(f"error: {error}", file=sys.stderr)
-        return 2
-    except TrainingFailed as failure:
-        print(f"error: {failure}", file=sys.stderr)
-        return 1
+    train(recipe=asked.recipe, seed=asked.seed, editions=editions)
     print(f"The reference is up to date in {TARGET.relative_to(REPO)}/.")
     return 0
 

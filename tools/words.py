@@ -9,7 +9,7 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, fields
 from pathlib import Path
 
-from tools.datafiles import DataError
+from autograder.description import UsageError
 
 WORDLISTS = Path(__file__).resolve().parent / "wordlists"
 LINES_A_PERSON = 4
@@ -47,7 +47,7 @@ def load_words(folder: Path = WORDLISTS) -> Words:
     """Read all word lists.
 
     Raises:
-        DataError: a list can't be read.
+        UsageError: a list can't be read.
     """
     return Words(*(read_list(folder / f"{each.name}.txt") for each in fields(Words)))
 
@@ -57,7 +57,7 @@ def read_list(path: Path) -> tuple[str, ...]:
     try:
         rows = path.read_text(encoding="utf-8").split("\n")
     except (OSError, UnicodeDecodeError) as error:
-        raise DataError(f"{path}: can't be read: {error}") from error
+        raise UsageError(f"{path}: can't be read: {error}") from error
     return tuple(row for row in rows if row.strip() and not row.startswith("#"))
 
 

@@ -28,9 +28,10 @@ from collections import Counter
 from dataclasses import dataclass
 from pathlib import Path
 
+from autograder.description import UsageError
 from tools import datafiles
-from tools.arguments import OneLineParser, one_of, whole_number
-from tools.datafiles import DataError, as_lines, question
+from tools.arguments import OneLineParser, one_of, whole_number, with_one_line_errors
+from tools.datafiles import as_lines, question
 from tools.draws import Draws
 from tools.words import LINES_A_PERSON, Words, load_words, new_names
 
@@ -76,7 +77,7 @@ def make_world(seed: int, people: int | None = None, dataset: str = "world") -> 
         dataset: "world" or "smoke".
 
     Raises:
-        DataError: too few or too many people, or unusable word lists.
+        UsageError: too few or too many people, or unusable word lists.
     """
     words = load_words()
     splits = split_sizes(dataset, people)
@@ -99,7 +100,7 @@ def make_world(seed: int, people: int | None = None, dataset: str = "world") -> 
     unfamiliar = new_names(names, set(wiki), wiki)
     unseen = list(itertools.islice(unfamiliar, datafiles.UNSEEN_PEOPLE))
     if len(unseen) < datafiles.UNSEEN_PEOPLE:
-        raise DataError(
+        raise UsageError(
             f"got only {len(unseen)} names of unseen people from the corpus's characters, expected "
             f"{datafiles.UNSEEN_PEOPLE}: ask for more people, or lengthen the word lists"
         )
@@ -110,10 +111,10 @@ def check_seed(seed: int, dataset: str) -> None:
     """Reject a seed that can be found by brute force.
 
     Raises:
-        DataError: it is too small for this data set.
+        UsageError: it is too small for this data set.
     """
     if seed < LEAST_SEED and dataset not in ANY_SEED:
-        raise DataError(
+        raise UsageError(
             f"got the seed {seed}, expected 2^32 or more: a smaller one can be found by brute "
             "force, and with it the answers; without --seed, one is drawn"
         )
@@ -128,7 +129,7 @@ def split_sizes(dataset: str, people: int | None = None) -> dict[str, int]:
     settings = datafiles.dataset_settings(dataset)
     splits, total = settings.splits, settings.people
     if total is None:
-        raise DataError(f"assignment.toml: [datasets.{dataset}] has no people: it isn't generated")
+        raise UsageError(f"assignment.toml: [datasets.{dataset}] has no people: it isn't generated")
     people = total if people is None else people
     dev, test = people * splits.dev // total, people * splits.test // total
     return {"train": people - dev - test, "dev": dev, "test": test}
@@ -140,7 +141,7 @@ def check_people(people: int, names: int) -> None:
     Half of all names must stay unused; the unseen people get theirs from these.
     """
     if not LEAST_PEOPLE <= people <= names // 2:
-        raise DataError(
+        raise UsageError(
             f"got {people} people, expected {LEAST_PEOPLE} to {names // 2}"
             f" (tools/wordlists/ gives {names} names, half of which must stay unused)"
         )
@@ -149,7 +150,7 @@ def check_people(people: int, names: int) -> None:
 def rank_cities(words: Words, dataset: str, draws: Draws) -> list[str]:
     """Return the data set's cities from the commonest, London, to the rarest."""
     if len(words.cities) < CITIES[dataset]:
-        raise DataError(
+        raise UsageError(
             f"tools/wordlists/cities.txt has {len(words.cities)} cities, expected at least "
             f"{CITIES[dataset]}"
         )
@@ -272,13 +273,14 @@ def write_world(
         Each file's path relative to the root ("src/data/wiki.txt") to its place.
 
     Raises:
-        DataError: the request is impossible, or the files can't be written.
+        UsageError: the request is impossible, or the files can't be written.
     """
     world = make_world(seed, people, dataset)
     datafiles.write_all(root, world.texts)
     return {relative: root / relative for relative in world.texts}
 
 
+@with_one_line_errors
 def main(arguments: list[str] | None = None) -> int:
     """Run the command; return its exit code (0, or 2 for an impossible request)."""
     parser = OneLineParser("python -m tools.world", __doc__)
@@ -300,34 +302,31 @@ def main(arguments: list[str] | None = None) -> int:
         "--out", type=Path, default=datafiles.REPO, metavar="ROOT", help=datafiles.OUT_HELP
     )
     options = parser.parse_args(arguments)
-
-    def work() -> None:
-        seed = secrets.randbits(SEED_BITS) if options.seed is None else options.seed
-        if options.seed is not None:
-            check_seed(seed, options.dataset)
-        elif not options.force:
-            refuse_existing(options.out)
-        world = make_world(seed, options.people, options.dataset)
-        moves = datafiles.archived(options.out, world.texts)
-        datafiles.write_all(options.out, world.texts, moves)
-        print(f"wrote the data set '{options.dataset}' below {options.out}:")
-        for path in world.texts:
-            print(f"  {path}")
-        print("\n".join([*datafiles.told(moves), world.summary]))
-
-    return datafiles.run_command(work)
+    seed = secrets.randbits(SEED_BITS) if options.seed is None else options.seed
+    if options.seed is not None:
+        check_seed(seed, options.dataset)
+    elif not options.force:
+        refuse_existing(options.out)
+    world = make_world(seed, options.people, options.dataset)
+    moves = datafiles.archived(options.out, world.texts)
+    datafiles.write_all(options.out, world.texts, moves)
+    print(f"wrote the data set '{options.dataset}' below {options.out}:")
+    for path in world.texts:
+        print(f"  {path}")
+    print("\n".join([*datafiles.told(moves), world.summary]))
+    return 0
 
 
 def refuse_existing(root: Path) -> None:
     """Check that a new data set would not replace a term's.
 
     Raises:
-        DataError: there is a data set, or a secret file of one.
+        UsageError: there is a data set, or a secret file of one.
     """
     names = (datafiles.DATASET, datafiles.TEST_ANSWERS, datafiles.SEED)
     for name in names:
         if (root / name).exists():
-            raise DataError(
+            raise UsageError(
                 f"there is a data set already ({name}): make world FORCE=1 (--force) replaces it "
                 "with a new one, SEED=... (--seed) with one from a known seed"
             )

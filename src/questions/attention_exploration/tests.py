@@ -66,13 +66,12 @@ class AttentionCase(FunctionCase):
         )
         finite = fits and all(bool(np.isfinite(part).all()) for part in answer.parts)
         one = f"float64[{', '.join(map(str, shape))}]" if shape else "a number"
-        self.expect(
+        answer.expect(
             finite,
             f"{answer.function} should return {words}, with finite numbers only",
             id=f"{answer.subject}.return",
             got=answer.form + (", with nan or infinity" if fits else ""),
             expected=one if count == 1 else f"{count} parts, each {one}",
-            look_at=answer.look_at,
         )
         return answer.parts
 
@@ -91,13 +90,12 @@ class AttentionCase(FunctionCase):
         for answer in self.ask(function, arguments):
             alpha, places = self.weights(answer)
             which = f"each of the keys {places}" if len(places) > 1 else f"key {places[0]}"
-            self.expect(
+            answer.expect(
                 weights_are_right(alpha, places),
                 f"the attention weights that result from {function} are wrong",
                 id=f"{answer.subject}.weights",
                 got=f"the weights {shown(alpha)} for {len(alpha)} keys",
                 expected=f"{1 / len(places):g} for {which}, 0 for the others",
-                look_at=answer.look_at,
             )
 
     def sizes(self, trials: int) -> Iterator[tuple[int, int]]:
@@ -217,14 +215,13 @@ class HeadsCase(AttentionCase):
                 which = (
                     f"when k_{places[0]} is {length:.3g} long" if stretched else "near their means"
                 )
-                self.expect(
+                answer.expect(
                     weights_are_right(alpha, places),
                     f"the attention weights that result from {function} are wrong for some keys "
                     f"{which}",
                     id=f"{answer.subject}.weights",
                     got=f"the weights {shown(alpha)} for {len(alpha)} keys",
                     expected=f"0.5 for each of the keys {places}, 0 for the others",
-                    look_at=answer.look_at,
                 )
 
     def expect_exact(self, wanted: list[tuple[list[Any], list[float]]]) -> None:
@@ -233,14 +230,13 @@ class HeadsCase(AttentionCase):
         for answer, (_, alpha) in zip(answers, wanted, strict=True):
             got = np.stack(self.checked(answer, ()))
             scale, length, n = answer.arguments
-            self.expect(
+            answer.expect(
                 bool(np.abs(got - alpha[:2]).max() <= EXACT),
                 "the weights that single_head_weights returns are not those of attention",
                 id="single-head-weights.values",
                 got=f"{got.tolist()} for scale = {scale:g}, length = {length:g}, n = {n}",
                 expected=f"{alpha[:2]}; the weights of all keys, a and b first, are "
                 f"{shown(np.array(alpha))}",
-                look_at=answer.look_at,
             )
 
     def stretched(
@@ -287,25 +283,23 @@ class HeadsCase(AttentionCase):
         for answer, keys in self.samples_of("two_head_queries", arguments, samples):
             _, a, b = answer.arguments
             *heads, apart = self.both_heads(answer, keys)
-            self.expect(
+            answer.expect(
                 apart >= APART,
                 "two_head_queries returns the same query twice",
                 id="two-head-queries.same-query",
                 got=f"queries whose difference has norm {apart:.3g}",
                 expected=f"a norm of {APART:g} or more",
-                look_at=answer.look_at,
             )
             average = (heads[0] + heads[1]) / 2
             worst = int(np.abs(average[:, [a, b]] - 0.5).max(axis=1).argmax())
             first, second, both = (shown(rows[worst]) for rows in (*heads, average))
-            self.expect(
+            answer.expect(
                 weights_are_right(average, [a, b]),
                 f"the average of both heads' outputs is not the mean of values {a} and {b} for "
                 "some keys near their means",
                 id="two-head-queries.average",
                 got=f"the weights {first} and {second}: {both} on average",
                 expected=f"0.5 for each of the keys {[a, b]} on average, 0 for the others",
-                look_at=answer.look_at,
             )
 
 
@@ -441,7 +435,7 @@ class AttentionKeyQueryValue(AttentionCase):
             (vector,) = answers[-1].parts
             weights = np.linalg.lstsq(x.T, vector, rcond=None)[0]
             words = attention_math.in_terms_of(vector, dict(zip(NAMES, u, strict=True)))
-            self.expect(
+            answers[-1].expect(
                 max(distances) <= LIMIT,  # False for nan
                 f"{function} does not return the limit of c_2{what}",
                 id=f"{answers[-1].subject}.limit" + "".join(f"-with-{name}" for name in named),
@@ -450,7 +444,6 @@ class AttentionKeyQueryValue(AttentionCase):
                 f"{', '.join(f'{d:.2g} beta' for d in distances)} away at beta = "
                 f"{', '.join(f'{beta:g}' for beta in BETAS)}",
                 expected="a distance that tends to 0 as beta grows",
-                look_at=answers[-1].look_at,
             )
 
     def matrices(self, directions: list[np.ndarray], betas: list[float]) -> list[Answer]:
@@ -475,14 +468,13 @@ class AttentionKeyQueryValue(AttentionCase):
             for i, miss, wanted in ((1, second, "ub"), (0, first, "ub - uc")):
                 finite = bool(np.isfinite(c[i]).all())
                 output = attention_math.in_terms_of(c[i], named) if finite else "not finite"
-                self.expect(
+                answer.expect(
                     miss <= NEAR,
                     f"with these K, Q and V, c_{i + 1} is not close to {wanted}",
                     id=f"key-query-value.c-{i + 1}",
                     got=f"c_{i + 1} is {output}; the weights of x_{i + 1} on x_1, x_2, x_3 are "
                     f"{shown(alpha[i])}",
                     expected=f"c_{i + 1} is {wanted}, within {NEAR:g} beta",
-                    look_at=answer.look_at,
                 )
 
 

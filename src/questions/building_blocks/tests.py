@@ -32,12 +32,11 @@ class BlocksCase(FunctionCase):
         """Return the function's answers, one for each list of arguments, from one worker."""
         answers, got = self.call(function, arguments, PARTS.get(function, 1), self.probe)
         for answer, changed in zip(answers, got["changed"], strict=True):
-            self.expect(
+            answer.expect(
                 not changed,
                 f"{function} modifies its arguments, which the caller still needs",
                 id=f"{answer.subject}.modified-arguments",
                 cause="an in-place operation, such as x += y, masked_fill_ or x[i] = y",
-                look_at=answer.look_at,
             )
         return answers
 
@@ -58,21 +57,19 @@ class BlocksCase(FunctionCase):
         fits = isinstance(got, np.ndarray) and got.shape == shape
         exact = kind == "b" or (kind == "i" and shape)
         fits = fits and got.dtype.kind in (kind if exact else "fi")
-        self.expect(
+        answer.expect(
             fits,
             f"{answer.function} returns something of the wrong shape or kind",
             id=f"{answer.subject}.shape",
             got=answer.form,
             expected=_right_form(answer, shape, kind),
-            look_at=answer.look_at,
         )
-        self.expect(
+        answer.expect(
             bool(np.isfinite(got).all()),
             f"{answer.function} returns nan or infinity",
             id=f"{answer.subject}.not-finite",
             got=answer.form,
             cause="a division by zero, a softmax of only -inf, or an overflow",
-            look_at=answer.look_at,
         )
         return got
 
@@ -93,13 +90,12 @@ class BlocksCase(FunctionCase):
         else:
             wrong = np.abs(got - wanted) > CLOSE * np.maximum(1, np.abs(wanted))
         first = tuple(int(i) for i in np.argwhere(wrong)[0]) if wrong.any() else ()
-        self.expect(
+        answer.expect(
             not wrong.any(),
             sentence,
             id=id,
             got=f"{_shown(got[first], kind)}{_at(first)}" if wrong.any() else "",
             expected=_shown(wanted[first], kind) if wrong.any() else "",
-            look_at=answer.look_at,
         )
 
     def expect_each(
@@ -125,12 +121,11 @@ class BlocksCase(FunctionCase):
         """Return a part of an answer; fail unless it is a list of words."""
         got = answer.parts[part]
         fits = isinstance(got, list) and all(type(word) is str for word in got)
-        self.expect(
+        answer.expect(
             fits,
             f"{answer.function} should return two lists of words, the input and the target",
             id=f"{answer.subject}.not-two-lists",
             got=answer.form,
-            look_at=answer.look_at,
         )
         return got
 
@@ -427,21 +422,19 @@ class BlocksReceptiveField(BlocksCase):
         """
         answers = self.ask("looks_back", [[heads, level] for level in range(levels)])
         distances = [self.array(answer, (heads,), "i") for answer in answers]
-        self.expect(
+        answers[0].expect(
             all(bool((d >= 0).all()) for d in distances),
             "looks_back returns a negative distance, that is, a later position",
             id="looks-back.later-position",
             got=[d.tolist() for d in distances],
-            look_at=answers[0].look_at,
         )
         reached = samples.reached(distances)
-        self.expect(
+        answers[0].expect(
             len(reached) == (heads + 1) ** levels,
             "with the distances of looks_back, an output depends on fewer positions than it could",
             id="looks-back.too-few-positions",
             got=f"{len(reached)} positions for {heads} heads, {levels} levels",
             expected=(heads + 1) ** levels,
-            look_at=answers[0].look_at,
         )
 
 
@@ -540,13 +533,12 @@ class BlocksOffsets(PositionsCase):
             with np.errstate(all="ignore"):  # numbers may be near the limit of float64
                 moved = samples.encodings(t, d) @ M.T
                 wrong = ~(np.abs(moved - samples.encodings(t + offset, d)) <= 1e-3)
-            self.expect(
+            answer.expect(
                 not wrong.any(),
                 "M p(t) is not p(t + offset)",
                 id="offset-matrix.product",
                 got=f"a difference in channel {int(np.argmax(wrong.any(axis=0)))}"
                 f" for offset {offset}, d = {d}",
-                look_at=answer.look_at,
             )
 
 
@@ -647,13 +639,12 @@ class BlocksBuckets(PositionsCase):
             per_direction = wanted[causal]
             got = self.array(answer, (300,), "i")
             steps = np.diff(got)
-            self.expect(
+            answer.expect(
                 bool((steps >= 0).all()) and set(got.tolist()) == set(range(per_direction)),
                 f"keys 0 to 299 positions before the query should get all buckets from 0 to "
                 f"{per_direction - 1} in this order (causal = {causal})",
                 id="relative-buckets.order",
                 got=sorted(set(got.tolist())),
-                look_at=answer.look_at,
             )
 
     @graded(is_hidden=True)
@@ -667,14 +658,13 @@ class BlocksBuckets(PositionsCase):
         wrong = (got != right) & (got != right - slack)
         first = int(np.argmax(wrong))
         given, n_buckets, reach, causal = answer.arguments
-        self.expect(
+        answer.expect(
             not wrong.any(),
             "relative_buckets gives a distance the wrong bucket",
             id="relative-buckets.bucket",
             got=f"{got[first]} for j - i = {given[first]}, {n_buckets} buckets up to {reach}, "
             f"causal = {causal}",
             expected=int(right[first]),
-            look_at=answer.look_at,
         )
 
 
@@ -721,19 +711,17 @@ class BlocksRotation(PositionsCase):
             scores = samples.products(rotated)
             # <f(x, i), f(x, j)> is the same along each diagonal; the first is the length squared.
             same = all(np.ptp(np.diagonal(scores, n)) <= 1e-4 for n in range(8))
-            self.expect(
+            answer.expect(
                 same and abs(scores[0, 0] - x[0] @ x[0]) <= 1e-4,
                 f'with pairing "{pairing}", scores of one vector at positions i and j should '
                 "depend only on i - j, and lengths should not change",
                 id="rotate.distances",
-                look_at=answer.look_at,
             )
             # The probability that all of x is near 0 is far below 1e-6.
-            self.expect(
+            answer.expect(
                 bool((np.abs(rotated - x)[1:].max(axis=1) > 1e-4).all()),
                 f'with pairing "{pairing}", vectors at positions after 0 are returned unchanged',
                 id="rotate.unchanged",
-                look_at=answer.look_at,
             )
 
     @graded(is_hidden=True)
@@ -757,13 +745,12 @@ class BlocksSentinels(PretrainingCase):
         (answer,) = self.ask("span_corruption", [[text.split(), [[2, 4], [8, 9]]]])
         for part, name in enumerate(("input", "target")):
             got = " ".join(self.words(answer, part))
-            self.expect(
+            answer.expect(
                 got == wanted[part],
                 f"the {name} of the example is wrong",
                 id=f"span-corruption.{name}",
                 got=got,
                 expected=wanted[part],
-                look_at=answer.look_at,
             )
 
     @graded(is_hidden=True)
@@ -781,26 +768,23 @@ class BlocksBertMask(PretrainingCase):
         for inputs, targets, tokens, answer in self.masked(sizes=[(4, 60), (1, 500)]):
             chosen = targets != samples.IGNORED
             # 240 tokens or more: none has probability .85^240 < 1e-16, all .15^240.
-            self.expect(
+            answer.expect(
                 0 < chosen.sum() < chosen.size,
                 "none or all of hundreds of tokens are chosen: a target other than IGNORED "
                 "marks a chosen token",
                 id="bert-mask.none-or-all-chosen",
                 got=f"{chosen.sum()} of {chosen.size}",
                 expected="about 15 %",
-                look_at=answer.look_at,
             )
-            self.expect(
+            answer.expect(
                 bool((inputs == tokens)[~chosen].all()),
                 "an input differs from its token although the target is IGNORED",
                 id="bert-mask.unchosen-input",
-                look_at=answer.look_at,
             )
-            self.expect(
+            answer.expect(
                 bool((targets == tokens)[chosen].all()),
                 "a target is not the original token at its position",
                 id="bert-mask.target",
-                look_at=answer.look_at,
             )
 
     @graded(is_hidden=True)

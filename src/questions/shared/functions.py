@@ -14,6 +14,7 @@ from grading.wire import Where, table
 class Answer:
     """A function's answer to its arguments. Nothing about `parts` has been checked yet."""
 
+    case: GradedTestCase
     module: str  # "building_blocks.py"
     function: str
     arguments: list[Any]
@@ -28,6 +29,10 @@ class Answer:
     @property
     def look_at(self) -> str:
         return f"{self.function} in submission/{self.module}"
+
+    def expect(self, condition: bool, sentence: str, *, id: str, **detail: Any) -> None:
+        """Fail with `sentence`, and where to look, unless `condition` holds."""
+        self.case.expect(condition, sentence, id=id, look_at=self.look_at, **detail)
 
 
 class FunctionCase(GradedTestCase):
@@ -62,4 +67,4 @@ class FunctionCase(GradedTestCase):
         asked = {"module": self.module, "function": function, "arguments": arguments}
         got = ask(self.asks, spec, **asked, parts=parts)
         answers = zip(arguments, got["forms"], got["answers"], strict=True)
-        return [Answer(self.module, function, *answer) for answer in answers], got
+        return [Answer(self, self.module, function, *answer) for answer in answers], got
