@@ -21,9 +21,11 @@ LIBRARIES = {
     r"autograder/description\.py": {"pydantic", "pydantic_core"},
     r"autograder/": STUDENTS | {"jsonschema"},
 }
-# What imports modules whose names are computed: tests, a probe, judges, staff's command; and, in a
-# checkout alone, the description (edition, recipes).
-BY_NAME = {"__init__", "cases", "cli", "edition", "importing", "judging", "recipes", "worker"}
+# What imports modules whose names are computed: tests, a probe (and probes the module of
+# `submission` whose functions they call), judges, staff's command; and, in a checkout alone, the
+# description (edition, recipes).
+BY_NAME = {"__init__", "cases", "cli", "edition", "importing", "judging", "probe", "recipes"}
+BY_NAME |= {"worker"}
 COMMANDS = {path.stem: path for path in (ROOT / "src").glob("*.py")}
 PACKAGES = {"autograder", "classroom", "grading", "hidden", "pretraining", "questions"}
 PACKAGES |= {"submission", "tools"}

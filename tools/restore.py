@@ -21,7 +21,7 @@ from autograder.description import REPO, UsageError
 from pretraining.files import save_atomically
 
 from . import autograder, datafiles, history
-from .arguments import OneLineParser
+from .arguments import OneLineParser, with_one_line_errors
 
 RESTORED = re.compile(r"src/data/[\w.-]+|" + "|".join((*history.OWNED, *history.SECRETS)))
 
@@ -30,8 +30,7 @@ def restore(repo: Path, path: Path, force: bool) -> list[str]:
     """Restore an archive; return a summary, line by line.
 
     Raises:
-        UsageError: the archive can't be read, or something here would be lost.
-        DataError: a file can't be written.
+        UsageError: the archive can't be read, a file can't be written, or something would be lost.
     """
     kept, content = history.read(path), path.read_bytes()
     names = list(filter(RESTORED.fullmatch, kept.manifest["files"]))
@@ -81,17 +80,14 @@ def _code(repo: Path, kept: history.Archive) -> str:
     return "the code here is the release's: `src/grader.py --replay` repeats its results"
 
 
+@with_one_line_errors
 def main(arguments: list[str] | None = None) -> int:
     """Run the command; return the exit code."""
     parser = OneLineParser("python -m tools.restore", __doc__)
     parser.add_argument("archive", type=Path)
     parser.add_argument("--force", action="store_true", help="replace what differs here, too")
     asked = parser.parse_args(arguments)
-    try:
-        print("\n".join(restore(REPO, asked.archive, asked.force)))
-    except (UsageError, datafiles.DataError) as error:
-        print(f"error: {error}", file=sys.stderr)
-        return 2
+    print("\n".join(restore(REPO, asked.archive, asked.force)))
     return 0
 
 
