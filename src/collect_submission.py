@@ -21,7 +21,6 @@ import os
 import re
 import sys
 import tempfile
-import warnings
 import zipfile
 from collections.abc import Collection
 from dataclasses import dataclass, field
@@ -30,7 +29,6 @@ from pathlib import Path
 from grading import findings, importing, markers, paths, staging
 from grading.edition import Assignment, Edition, load_assignment
 from grading.errors import UsageError
-from grading.release import IN_UPLOAD
 from pretraining.files import write_atomically
 from questions.provided import PROVIDED, QUESTION_FILES, CourseData
 
@@ -95,10 +93,10 @@ def gather(scratch: Path) -> Work:
 
 def _add_release(work: Work, edition: Edition, scratch: Path) -> None:
     content = json.dumps({"release": edition.release, "edition": edition.name}) + "\n"
-    work.files[IN_UPLOAD] = scratch / IN_UPLOAD
-    work.files[IN_UPLOAD].write_text(content, encoding="utf-8", newline="\n")
-    work.sizes[IN_UPLOAD] = work.files[IN_UPLOAD].stat().st_size
-    work.origins[IN_UPLOAD] = paths.ROOT / IN_UPLOAD
+    work.files[staging.COPY] = scratch / staging.COPY
+    work.files[staging.COPY].write_text(content, encoding="utf-8", newline="\n")
+    work.sizes[staging.COPY] = work.files[staging.COPY].stat().st_size
+    work.origins[staging.COPY] = paths.ROOT / staging.COPY
 
 
 def _is_code(name: str) -> bool:
@@ -124,7 +122,7 @@ def check_code(work: Work, edition: Edition) -> None:
             work.warnings.append(f"{where} is {importing.UTF16}")
             continue
         text = data.decode("utf-8-sig", errors="replace")
-        work.warnings += check_syntax(where, data)
+        work.warnings += findings.check_syntax(where, data)
         free = 0
         for number, said in markers.unwritten_parts(text):
             if _counts(text, number, edition):
@@ -143,19 +141,6 @@ def _strangers(given: Collection[str]) -> list[str]:
     names = [path.relative_to(paths.SRC).as_posix() for path in found]
     advice = "is not packed, and the grader lacks it; move what you import to src/submission/"
     return [f"src/{name} {advice}" for name in names if name not in given]
-
-
-def check_syntax(where: str, data: bytes) -> list[str]:
-    """Return a warning if this is not valid Python, otherwise an empty list."""
-    try:
-        with warnings.catch_warnings():
-            warnings.simplefilter("ignore")
-            compile(data, where, "exec", dont_inherit=True)
-    except (SyntaxError, ValueError, RecursionError, MemoryError) as error:
-        number = getattr(error, "lineno", None) or 1
-        said = getattr(error, "msg", None) or error
-        return [f"{where}:{number}: not valid Python, so nothing in it can run: {said}"]
-    return []
 
 
 def _counts(text: str, number: int, edition: Edition) -> bool:
@@ -284,7 +269,7 @@ def _write_zip(out: Path, files: dict[str, Path], scratch: Path) -> int:
     if size > MAX_UPLOAD_BYTES:
         raise UsageError(_too_large(size, files))
     staged = staging.stage(draft, scratch / "again", PROVIDED)
-    if staged.omissions or {*staged.taken, IN_UPLOAD} != {*files, IN_UPLOAD}:
+    if staged.omissions or {*staged.taken, staging.COPY} != {*files, staging.COPY}:
         reasons = "; ".join(map(str, staged.omissions))
         raise UsageError(f"the grader would not accept all of it: {reasons}")
     write_atomically(out, draft.read_bytes())

@@ -37,9 +37,9 @@ from contextlib import suppress
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from collect_submission import check_syntax
 from grading import markers, paths, upload
 from grading.errors import GradingError, UsageError
+from grading.findings import check_syntax
 from grading.release import GIVEN, Release, describe, digest, given_files
 
 ANSWERS = "written/submission.tex"

@@ -119,6 +119,19 @@ def _of_module(where: str, text: str, own: list[str], given: list[str] | None) -
     return lines
 
 
+def check_syntax(where: str, data: bytes) -> list[str]:
+    """Return a warning if this is not valid Python, otherwise an empty list."""
+    try:
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")
+            compile(data, where, "exec", dont_inherit=True)
+    except (SyntaxError, ValueError, RecursionError, MemoryError) as error:
+        number = getattr(error, "lineno", None) or 1
+        said = getattr(error, "msg", None) or error
+        return [f"{where}:{number}: not valid Python, so nothing in it can run: {said}"]
+    return []
+
+
 def _waits(text: str) -> Iterator[tuple[int, str]]:
     """Yield line and name of each call that waits for somebody to type."""
     if not WAITS.search(text):

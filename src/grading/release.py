@@ -18,7 +18,6 @@ from . import findings, staging, upload
 from .edition import EDITION
 from .errors import UsageError
 
-IN_UPLOAD = "release.json"  # a copy's release and edition, in what collect_submission.py packs
 GIVEN = "src/given_files.json"  # digests of the zip's other files, by name
 NAME = re.compile(r"(.+\.\d+)?")  # of a release
 # What Windows doesn't accept as the name of a file or folder.
