@@ -9,7 +9,7 @@ from tests import pinned
 from tests.project import copy_of_the_project
 from tools import autograder, starter, student, world
 from tools.handout import build, description
-from tools.handout.outline import outline
+from tools.handout.build import outline
 from tools.handout.sheet import Sheet
 
 EDITIONS = pinned.NAMES

@@ -6,6 +6,5 @@ sheet.py         the sheet, submission.tex and the staff's solutions of an editi
 answers.py       answers to practice, which students get
 typeset.py       LaTeX to PDF
 web.py           the sheet as one HTML file
-outline.py       the written questions as a table for Gradescope
 __main__.py      `make handout`
 """

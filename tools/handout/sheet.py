@@ -15,7 +15,6 @@ from .. import commands
 from ..regions import END, START
 from . import answers, description, first_page
 from .description import ROMAN, Description, letter_of, points, shown_number
-from .pointing import Pointing
 from .templates import HandoutError, Templates, percent, tex
 
 FOLDERS = ("handout", "solutions/written")
@@ -68,7 +67,8 @@ class Sheet:
         self._templates = Templates(repo, FOLDERS)
         self._target = "print"
         self.slots: list[Slot] = []
-        self._pointing = Pointing(repo, described, self._target)
+        self._cited: list[str] = []
+        self._interactive: set[str] = set()
         self._answered: list[description.Question] = []  # whose answers follow at the end
         self._rendered: description.Question | None = None
         variants = described.assignment.variants.values()
@@ -86,7 +86,7 @@ class Sheet:
             HandoutError: a template or a table has a mistake.
         """
         self.slots, self._answered, self._target = [], [], target
-        self._pointing = Pointing(self._repo, self._described, target)
+        self._cited, self._interactive = [], set()
         return self._templates.render("sheet.tex.j2", self._values())
 
     def submission(self) -> str:
@@ -106,60 +106,57 @@ class Sheet:
         functions: dict[str, Callable] = {
             name: getattr(self, name)
             for name in (
-                "answer", "begin_document", "collaborators", "graded", "has", "hint", "marker",
-                "pads", "points", "points_of", "practice", "practice_answers", "render_question",
-                "ref", "refs", "shell", "subpart", "training_time", "worked_answer",
+                "answer", "begin_document", "cite", "cited", "collaborators", "figure", "graded",
+                "has", "hint", "interactive", "marker", "pads", "points", "points_of", "practice",
+                "practice_answers", "ref", "refs", "render_question", "shell", "subpart",
+                "training_time", "worked_answer",
             )
         }  # fmt: skip
-        return (
-            functions
-            | self._pointing.functions()
-            | {
-                "assignment": {
-                    "title": tex(d.assignment.title),
-                    "gradescope_python": d.assignment.gradescope_python,
-                },
-                "course": description.texts(d.course),
-                "due": tex(d.due_plain),
-                "kind": "Solutions, for staff only: " if self._target == "solutions" else "",
-                "edition": {
-                    "name": d.edition.name,
-                    "title": tex(d.edition.title),
-                    "course": tex(d.edition.course),
-                    "required_files": d.edition.required_files,
-                    "release": tex(d.edition.release),
-                },
-                "errata": list(map(_corrected, d.edition.errata)),
-                "parts": d.parts,
-                "target": self._target,
-                "data": d.data,
-                "numbers": self._numbers,
-                "written_questions": written,
-                "pdf_is_required": first_page.pdf_is_required(written),
-                "has_extra": any(q.is_extra_credit for q in written),
-                "rows": first_page.rows(d),
-                "worth": {
-                    kind: first_page.total(d.edition.questions, *key)
-                    for kind, key in {
-                        "coding": ("coding", False),
-                        "written": ("written", False),
-                        "extra": ("written", True),
-                    }.items()
-                },
-                "time_in_all": lambda: first_page.time_in_all(
-                    d, set(self._commands) & set(d.questions)
-                ),
-                "work_in_all": lambda: first_page.work_in_all(d),
-                "ai_policy": d.course.policies.ai_tools,
-                "coding_questions": coding,
-                "example_test": example.tests[0].test_id,
-                "example_question": example,
-                "first_test": next((t.test_id for t in d.edition.tests if t.max_score), ""),
-                "markers": {"start": START, "end": END},
-                "percent": percent,
-                "in_points": points,
-            }
-        )
+        return functions | {
+            "assignment": {
+                "title": tex(d.assignment.title),
+                "gradescope_python": d.assignment.gradescope_python,
+            },
+            "course": description.texts(d.course),
+            "due": tex(d.due_plain),
+            "kind": "Solutions, for staff only: " if self._target == "solutions" else "",
+            "edition": {
+                "name": d.edition.name,
+                "title": tex(d.edition.title),
+                "course": tex(d.edition.course),
+                "required_files": d.edition.required_files,
+                "release": tex(d.edition.release),
+            },
+            "errata": list(map(_corrected, d.edition.errata)),
+            "parts": d.parts,
+            "target": self._target,
+            "data": d.data,
+            "numbers": self._numbers,
+            "written_questions": written,
+            "pdf_is_required": first_page.pdf_is_required(written),
+            "has_extra": any(q.is_extra_credit for q in written),
+            "rows": first_page.rows(d),
+            "worth": {
+                kind: first_page.total(d.edition.questions, *key)
+                for kind, key in {
+                    "coding": ("coding", False),
+                    "written": ("written", False),
+                    "extra": ("written", True),
+                }.items()
+            },
+            "time_in_all": lambda: first_page.time_in_all(
+                d, set(self._commands) & set(d.questions)
+            ),
+            "work_in_all": lambda: first_page.work_in_all(d),
+            "ai_policy": d.course.policies.ai_tools,
+            "coding_questions": coding,
+            "example_test": example.tests[0].test_id,
+            "example_question": example,
+            "first_test": next((t.test_id for t in d.edition.tests if t.max_score), ""),
+            "markers": {"start": START, "end": END},
+            "percent": percent,
+            "in_points": points,
+        }
 
     # What templates call ------------------------------------------------------------------------
     def begin_document(self) -> str:
@@ -344,6 +341,49 @@ class Sheet:
     def training_time(self, kind: str) -> str:
         """Return a sentence on how long a question's commands take with the data set's recipe."""
         return first_page.training_time(self._described, kind)
+
+    def cite(self, key: str) -> str:
+        """Return a citation such as `[2]`, numbered in the order of the first citations."""
+        if key not in self._described.references:
+            raise HandoutError(f"{key!r} is not in handout/references.toml")
+        if key not in self._cited:
+            self._cited.append(key)
+        return rf"\hyperref[ref:{key}]{{[{self._cited.index(key) + 1}]}}"
+
+    def cited(self) -> list[dict[str, str]]:
+        """Return the cited works, in order."""
+        return [{"key": key, "text": self._described.references[key]} for key in self._cited]
+
+    def figure(self, name: str) -> str:
+        """Return a figure with its caption."""
+        if name not in self._described.figures:
+            raise HandoutError(f"{name!r} is not in handout/figures.toml")
+        figure = self._described.figures[name]
+        drawn = rf"\input{{figures/{name}.tex}}"
+        if self._target == "web":
+            drawn = rf"\includegraphics{{figures/{name}.svg}}"
+        return (
+            f"\\begin{{figure}}[H]\n\\centering\n{drawn}\n\\caption{{{figure['caption']}}}"
+            f"\\label{{{figure['label']}}}\n\\end{{figure}}"
+        )
+
+    def interactive(self, name: str) -> str:
+        """Return an interactive figure, once per sheet; in print, say that the web page has it.
+
+        Args:
+            name: NAME in handout/web/NAME.html, which the page's filter inserts.
+        """
+        if not (self._repo / f"handout/web/{name}.html").is_file():
+            raise HandoutError(f"the interactive figure handout/web/{name}.html is missing")
+        if name in self._interactive or self._target == "solutions":
+            return ""
+        self._interactive.add(name)
+        if self._target == "web":
+            return f"@interactive:{name}@"
+        return (
+            "\\glued{\\emph{The web page} \\file{handout.html} \\emph{has an interactive figure at "
+            "this place.}}"
+        )
 
     # Helpers ------------------------------------------------------------------------------------
     @property
