@@ -138,7 +138,8 @@ def run(pool, tmp_path):
     def run(code: str, query: str, torch: bool = False, fresh: bool = False) -> Finished:
         (package / "attention_exploration.py").write_text(code, encoding="utf-8")
         asked = [[np.eye(3), 1, 2]] if query == "average_query" else [[np.eye(3), 1]]
-        args = {"function": query, "arguments": asked, "parts": 1}
+        called = {"module": "attention_exploration.py", "function": query}
+        args = {**called, "arguments": asked, "parts": 1}
         request = {"probe": PROBE, "args": args, "seed": 5, "submission": str(package.parent)}
         limits = replace(Limits.for_test(0.3), wall_s=1.0, total_wall_s=3.0)
         return pool.run(Job("submission", torch, request, limits, tmp_path, fresh))
