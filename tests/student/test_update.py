@@ -562,6 +562,32 @@ def test_any_command_completes_an_update_before_it_begins(copy, first, everythin
     assert contents(copy.root) == everything | beside
 
 
+def test_a_file_that_is_held_open_meanwhile_is_one_line_and_the_same_command_does_the_rest(
+    copy, monkeypatch, second
+):
+    def replace_but(source, target, replace=os.replace):
+        if str(target).endswith("handout.pdf"):
+            raise PermissionError(errno.EACCES, "Access is denied", str(source), None, str(target))
+        replace(source, target)
+
+    pdf = os.path.relpath(copy.root / "handout.pdf")
+    with monkeypatch.context() as patch:
+        patch.setattr(environment.os, "replace", replace_but)
+        patch.setattr(environment, "ROOT", str(copy.root))
+        code, _, err = copy.update()
+        expected = f"update.py: {pdf}: Access is denied; the same command does the rest\n"
+        assert (code, err) == (2, expected)
+        patch.setattr("sys.argv", ["grader.py"])
+        code, _, err = copy.run(lambda _: environment.check())
+        assert (code, err) == (
+            2,
+            f"grader.py: an update was interrupted; {pdf}: Access is denied\n",
+        )
+    assert copy.update() == (0, f"Nothing to update: this copy is xcs224n {SECOND}.\n", "")
+    copy.before()
+    assert contents(copy.root) == updated(second)
+
+
 # -- what a release says of itself ----------------------------------------------------------------
 
 
