@@ -26,6 +26,8 @@ from tests.classroom.graded import (
 )
 from tests.classroom.tiny import BODIES, class_of, hand_in, needs_root
 
+DESCRIPTION = '{"editions": {"tiny": {}}}'
+
 # The whole command ----------------------------------------------------------------------------
 
 
@@ -183,7 +185,7 @@ def three(tmp_path):
     """Return run(kind, seed, tests), which grades a class of three; its `store` has the records."""
     source = class_of(tmp_path / "source", "right", "right", "right")
     export = read_export(source)
-    release = Release("0123456789abcdef" * 4, "tiny", "T", "{}", b"secret", b"zip")
+    release = Release("0123456789abcdef" * 4, "tiny", "T", DESCRIPTION, b"secret", b"zip")
     with Store.create(tmp_path / "class") as store:
         store.add_submissions(source, export.kind, "latest", export.submissions)
 
@@ -281,7 +283,7 @@ def test_another_upload_or_seed_is_graded_again_where_nothing_counts(workers, th
 
 
 def test_changed_files_do_not_change_what_counts(workers, tmp_path, capsys, monkeypatch):
-    release = Release("0123456789abcdef" * 4, "tiny", "T", "{}", b"secret", b"zip")
+    release = Release("0123456789abcdef" * 4, "tiny", "T", DESCRIPTION, b"secret", b"zip")
     monkeypatch.setattr(Release, "read", lambda path: release)
     source = class_of(tmp_path / "source", "right")
     command = ["grade", str(source), "--into", str(tmp_path / "class"), "--release", "x.zip"]
