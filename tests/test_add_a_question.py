@@ -277,7 +277,7 @@ def test_questions_follow_each_other(tmp_path, capsys):
         "common_prefix",
         "beam_width",
     ]
-    assert starter.stale(tree, starter.starter_files(tree)) == []
+    assert starter.stale(tree, starter.starter_files(tree)) == {}
 
 
 def test_a_number_is_free_in_the_editions_that_get_the_question(tmp_path, capsys):

@@ -401,7 +401,7 @@ def test_truth_that_is_not_utf8_exits_2(project, capsys):
 
 
 def test_committed_starter_is_up_to_date(root):
-    assert starter.stale(root, starter.starter_files(root)) == []
+    assert starter.stale(root, starter.starter_files(root)) == {}
 
 
 def regions_of(root):

@@ -110,7 +110,7 @@ def test_the_course_has_its_question_its_sentence_and_the_new_version(package, u
     differs = {*git(tree, "diff", "--name-only", "upstream/main").split()}
     others = {name for name in differs if "common_prefix" not in name}
     assert others == {TEXT, "assignment.toml", *question.TABLES}
-    assert starter.stale(tree, starter.starter_files(tree)) == []
+    assert starter.stale(tree, starter.starter_files(tree)) == {}
 
 
 def test_both_questions_are_graded(upgraded):

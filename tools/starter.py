@@ -119,54 +119,37 @@ def edition_file(root: Path, edition: str) -> bytes:
     return to_json(load_assignment(root).for_students(edition, trained_variants(root, edition)))
 
 
-def leftovers(root: Path, files: dict[str, bytes]) -> list[str]:
-    """Return the generated files of src/submission (those with markers) whose source is gone."""
-    return [
-        name
-        for path in sorted((root / STARTER).glob("*.py"))
-        if (name := (STARTER / path.name).as_posix()) not in files
-        and START.encode() in path.read_bytes()
-    ]
-
-
-def write_starter(root: Path, files: dict[str, bytes]) -> list[str]:
-    """Bring the generated files up to date.
-
-    Returns:
-        a line for each file written or removed.
-    """
-    written = [name for name, content in files.items() if write_if_changed(root / name, content)]
-    removed = leftovers(root, files)
-    for name in removed:
-        (root / name).unlink()
-    return [f"wrote {name}" for name in written] + [f"removed {name}" for name in removed]
-
-
-def stale(root: Path, files: dict[str, bytes]) -> list[str]:
-    """Return a line for each generated file that is out of date."""
-    lines = []
+def stale(root: Path, files: dict[str, bytes]) -> dict[str, str]:
+    """Return a line for each generated file that is out of date, by the file's name."""
+    lines = {}
     for name, content in files.items():
         path = root / name
         source = f"{TRUTH.as_posix()}/{path.name}"
         if not path.is_file():
-            lines.append(f"{name} is missing: run: make starter")
+            lines[name] = f"{name} is missing: run: make starter"
         elif path.read_bytes() != content:
-            lines.append(
+            lines[name] = (
                 f"{name} differs from what {source} gives: edit {source} "
                 "(never the starter), then run: make starter"
             )
-    for name in leftovers(root, files):
-        lines.append(f"{name} has no original in {TRUTH.as_posix()}: run: make starter")
+    for path in sorted((root / STARTER).glob("*.py")):
+        name = (STARTER / path.name).as_posix()
+        if name not in files and START.encode() in path.read_bytes():
+            lines[name] = f"{name} has no original in {TRUTH.as_posix()}: run: make starter"
     return lines
 
 
-def write_if_changed(path: Path, content: bytes) -> bool:
-    """Replace a file atomically, unless it has this content already."""
-    if path.is_file() and path.read_bytes() == content:
-        return False
-    path.parent.mkdir(parents=True, exist_ok=True)
-    write_atomically(path, content)
-    return True
+def write_starter(root: Path, files: dict[str, bytes]) -> list[str]:
+    """Bring the generated files up to date; return a line for each file written or removed."""
+    (root / STARTER).mkdir(parents=True, exist_ok=True)
+    lines = []
+    for name in stale(root, files):
+        if name in files:
+            write_atomically(root / name, files[name])
+        else:
+            (root / name).unlink()
+        lines.append(f"{'wrote' if name in files else 'removed'} {name}")
+    return lines
 
 
 def main(arguments: list[str] | None = None, root: Path = REPO) -> int:
@@ -183,7 +166,7 @@ def main(arguments: list[str] | None = None, root: Path = REPO) -> int:
         return 2
     if options.check:
         lines = stale(root, files)
-        print("\n".join(lines) or "src/submission is up to date")
+        print("\n".join(lines.values()) or "src/submission is up to date")
         return 1 if lines else 0
     print("\n".join(write_starter(root, files)) or "src/submission was up to date")
     return 0
