@@ -41,11 +41,11 @@ tests = ["1e-3-basic"]
 @pytest.mark.parametrize("target", ["print", "web"])
 def test_the_release_and_its_errata_are_at_the_top(rendered, change, edition, number, target):
     assert "Corrections" not in (first := rendered(edition, target)[0])
-    assert r"(release 2027-winter.1)}" in first
+    assert r"Release 2027-winter.1}}" in first
     change("course.toml", "release = 1", "release = 2")
     change("errata.toml", "# tests = ", f"#\n{ERRATUM}\n# tests = ")
     text = rendered(edition, target)[0]
-    assert r"(release 2027-winter.2)}" in text
+    assert r"Release 2027-winter.2}}" in text
     line = (
         rf"\item \textbf{{Release 2, 2027-02-03, question \hyperref[q:{number}e]{{{number}(e)}}, "
         rf"\code{{{number}e-3-basic}}:}} A span may be 0 \% long."
