@@ -24,6 +24,12 @@ layer of its attention do?
         --outputs_path inspect.html
     python src/run.py recall vanilla
 
+Experiments on your own model, each after a prediction (src/experiments/ explains them):
+
+    python src/run.py trace vanilla wiki.txt --reading_params_path vanilla.finetune.params \\
+        --predict "..."
+    python src/run.py ablate, induction, reverse, overwrite, wordings: the same way
+
 Your trainings use a seed of your own: the first training draws it and writes it to
 training_seed.txt next to the parameters, and later ones use it. The same seed on the same computer
 gives the same parameters; --seed sets a different one.
@@ -50,7 +56,7 @@ from pathlib import Path
 
 import torch
 
-import experiments
+from experiments import commands, laboratory
 from inputs import (
     build_model,
     check_readable,
@@ -80,9 +86,16 @@ REQUIRED = {
     "calibration": ["reading_params_path", "outputs_path"],
     "inspect": ["reading_params_path", "outputs_path"],
     "recall": [],
+    "trace": ["reading_params_path"],
+    "ablate": ["reading_params_path"],
+    "induction": [],
+    "reverse": ["reading_params_path"],
+    "overwrite": ["reading_params_path"],
+    "wordings": [],
 }
-WITHOUT_CORPUS = ("recall",)
-WITH_PICTURES = ("calibration", "inspect")
+WITHOUT_CORPUS = ("recall", "induction")
+EXPERIMENTS = ("trace", "ablate", "induction", "reverse", "overwrite", "wordings")
+WITH_PICTURES = ("calibration", "inspect", *EXPERIMENTS)
 TRAININGS = ("pretrain", "finetune")
 INPUTS = (
     "pretrain_corpus_path",
@@ -116,6 +129,10 @@ def parse_arguments(arguments: list[str] | None, variants: list[str]) -> argpars
         "--second_variant", choices=variants, help="variant to inspect next to the first"
     )
     parser.add_argument("--second_params_path", help="parameters of the second variant")
+    parser.add_argument("--predict", help="what you expect of an experiment, in a sentence")
+    parser.add_argument(
+        "--digits", default="repeated", choices=["repeated", "permutation"], help="of induction"
+    )
     parser.add_argument("--recipe", help="settings of model and training (default: the data's)")
     parser.add_argument("--device", default="auto", choices=["auto", "cpu", "cuda", "mps"])
     parser.add_argument(
@@ -332,7 +349,9 @@ def run_checked(args: argparse.Namespace) -> None:
     seed_in_words = choose_seed(args)
     utils.set_seed(args.seed)
     if args.function == "recall":
-        return experiments.run_recall(args, device)
+        return commands.run_recall(args, device)
+    if args.function == "induction":
+        return laboratory.run(laboratory.Setting(args, recipe, device))
     dataset = read_corpus(args.pretrain_corpus_path, recipe.model_of(args.variant)["block_size"])
     config = GPTConfig(dataset.vocab_size, **recipe.model_of(args.variant))
     model = build_model(args.variant, config, device)
@@ -342,13 +361,15 @@ def run_checked(args: argparse.Namespace) -> None:
         f"parameters, device {device}"
         + (f", seed {seed_in_words}" if args.function in TRAININGS else "")
     )
+    if args.function in EXPERIMENTS:
+        return laboratory.run(laboratory.Setting(args, recipe, device, dataset, model))
     functions = {
         "pretrain": run_pretrain,
         "finetune": run_finetune,
         "evaluate": run_evaluate,
-        "cloze": experiments.run_cloze,
-        "calibration": experiments.run_calibration,
-        "inspect": experiments.run_inspect,
+        "cloze": commands.run_cloze,
+        "calibration": commands.run_calibration,
+        "inspect": commands.run_inspect,
     }
     functions[args.function](args, recipe, dataset, model)
 

@@ -27,7 +27,15 @@ LIBRARIES = {
 BY_NAME = {"__init__", "cases", "cli", "edition", "importing", "judging", "probe", "recipes"}
 BY_NAME |= {"worker"}
 COMMANDS = {path.stem: path for path in (ROOT / "src").glob("*.py")}
-PACKAGES = {"autograder", "classroom", "grading", "hidden", "pretraining", "questions"}
+PACKAGES = {
+    "autograder",
+    "classroom",
+    "experiments",
+    "grading",
+    "hidden",
+    "pretraining",
+    "questions",
+}
 PACKAGES |= {"submission", "tools"}
 
 
@@ -92,7 +100,9 @@ def test_a_command_runs_students_code_or_grades_it():
     for name, path in COMMANDS.items():
         ours = {*imported(path)} & PACKAGES
         assert not ours & {"autograder", "hidden", "tools"}, name
-        assert "submission" not in ours or ours <= {"submission", "pretraining"}, name
+        assert "submission" not in ours or ours <= {"experiments", "submission", "pretraining"}, (
+            name
+        )
 
 
 def test_libraries_are_those_that_are_installed_there():
@@ -116,4 +126,4 @@ def test_few_modules_import_by_name():
 
 def test_modules_that_commands_import_are_never_hidden_by_the_submissions():
     names = {name for path in COMMANDS.values() for name in imported(path)}
-    assert names & COMMANDS.keys() == {*environment.OURS}
+    assert names & {"experiments", *COMMANDS} == {*environment.OURS}

@@ -15,6 +15,12 @@ PURPOSES = {
     "calibration": "Compare probabilities with accuracy",
     "inspect": "Look inside two models",
     "recall": "Train one layer of attention",
+    "trace": "Paste one person's stream into another's question",
+    "ablate": "Switch parts of the model off",
+    "induction": "Train attention on recall, with one layer and with two",
+    "reverse": "Ask for the place, and for the person",
+    "overwrite": "Teach the model something else",
+    "wordings": "Pretrain on one wording, and on four",
 }
 EVALUATED = {"dev": "birth_dev.tsv", "test": "birth_test_inputs.tsv"}
 
@@ -27,19 +33,27 @@ class Command:
         arguments: what follows `python`.
         writes: the file that it creates; "" if it only prints.
         reads: the file of parameters that it needs, or None.
+        predicts: whether it asks for a prediction, which the reader has to write.
     """
 
     arguments: tuple[str, ...]
     writes: str
     reads: str | None = None
+    predicts: bool = False
+
+    @property
+    def words(self) -> tuple[str, ...]:
+        """The words of the command as the sheet prints it."""
+        asked = ("--predict", '"..."') if self.predicts else ()
+        return ("python", *self.arguments, *asked)
 
     def __str__(self) -> str:
-        return " ".join(("python", *self.arguments))
+        return " ".join(self.words)
 
     @property
     def lines(self) -> list[str]:
         """The command as the sheet prints it: one option per line, joined by backslashes."""
-        words = ("python", *self.arguments)
+        words = self.words
         options = [i for i, word in enumerate(words) if word.startswith("--")]
         first = options[0] if options else len(words)
         rows = [" ".join(words[:first])]
@@ -123,6 +137,17 @@ def recall(variant: str) -> Command:
     return Command(("src/run.py", "recall", variant), "")
 
 
+def experiment(name: str, variant: str) -> Command:
+    """Return the command of an experiment, which asks for a prediction."""
+    if name == "induction":
+        return Command(("src/run.py", name, variant), f"{name}.svg", predicts=True)
+    if name == "wordings":
+        return Command(_run(name, variant), f"{name}.svg", predicts=True)
+    made = pretrain(variant) if name == "reverse" else finetune(variant, pretrained=True)
+    arguments = _run(name, variant, reading_params_path=made.writes)
+    return Command(arguments, f"{name}.svg", made.writes, predicts=True)
+
+
 def pipeline(variant: str, pretrained: bool) -> list[Command]:
     """Return every command that one question asks students to run, in order."""
     first = [pretrain(variant)] if pretrained else []
@@ -149,6 +174,11 @@ EXPERIMENTS = {
     "consider_cloze": [cloze("vanilla")],
     "consider_inside": [look_inside("vanilla", "synthesizer")],
     "consider_recall": [recall("vanilla"), recall("synthesizer")],
+    "experiment_trace": [experiment("trace", "vanilla")],
+    "induction_scores": [experiment("induction", "vanilla")],
+    "experiment_choice": [
+        experiment(name, "vanilla") for name in ("ablate", "reverse", "overwrite", "wordings")
+    ],
 }
 
 

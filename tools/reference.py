@@ -32,7 +32,6 @@ TARGET = REPO / "build" / "reference"
 GIVEN = (
     "environment.py",
     "run.py",
-    "experiments.py",
     "inputs.py",
     "dataset.py",
     "london_baseline.py",
@@ -72,10 +71,10 @@ def compose(repo: Path, source: Path) -> None:
         UsageError: assignment.toml has a mistake.
     """
     assignment = load_assignment(repo)
-    for package in (source / "submission", source / "pretraining"):
+    for package in (source / name for name in ("submission", "pretraining", "experiments")):
         shutil.rmtree(package, ignore_errors=True)
         package.mkdir(parents=True)
-    for origin in ("src/submission", "solutions/submission", "src/pretraining"):
+    for origin in ("src/submission", "solutions/submission", "src/pretraining", "src/experiments"):
         for path in (repo / origin).glob("*.py"):
             shutil.copy2(path, source / path.parent.name / path.name)
     students = assignment.for_students(assignment.default_edition, assignment.variants)

@@ -234,7 +234,7 @@ def attention_of(model: GPT, ids: list[int]) -> list[Layer]:
     for block, kept in zip(blocks, passed, strict=True):
         drop = getattr(getattr(block, "attn", None), "attn_drop", None)
         if isinstance(drop, torch.nn.Module):
-            hooks.append(drop.register_forward_hook(_keeper(kept)))
+            hooks.append(drop.register_forward_hook(keeper(kept)))
     try:
         model(torch.tensor([ids], device=next(model.parameters()).device))
     finally:
@@ -243,7 +243,7 @@ def attention_of(model: GPT, ids: list[int]) -> list[Layer]:
     return [read_weights(kept, model.config.n_head, len(ids)) for kept in passed]
 
 
-def _keeper(kept: list[object]) -> Callable[..., None]:
+def keeper(kept: list[object]) -> Callable[..., None]:
     """Return a forward hook that appends a module's output to `kept`."""
 
     def keep(module: torch.nn.Module, inputs: tuple, output: object) -> None:

@@ -9,6 +9,7 @@ import torch
 
 from tests import laid_out
 from tests.laid_out import imports_from, train_both
+from tests.project import ROOT
 
 MODULES = ("calibration", "cloze", "errors", "inspection", "pages", "recall")
 
@@ -26,9 +27,17 @@ def source(root):
         run = importlib.import_module("run")
         found = {name: importlib.import_module(f"pretraining.{name}") for name in MODULES}
         found |= {"utils": run.utils, "helper": run.helper}
-        for name in ("attention", "dataset", "model"):
+        for name in ("attention", "dataset", "induction_scores", "model"):
             found[name] = importlib.import_module(f"submission.{name}")
         yield SimpleNamespace(run=run, inputs=importlib.import_module("inputs"), **found)
+
+
+@pytest.fixture(scope="package")
+def lab(source):
+    """The modules of the experiments, by name."""
+    names = [path.stem for path in (ROOT / "src" / "experiments").glob("[a-z]*.py")]
+    modules = {name: importlib.import_module(f"experiments.{name}") for name in names}
+    return SimpleNamespace(**modules)
 
 
 @pytest.fixture(scope="package")

@@ -1,0 +1,265 @@
+"""Measure the experiments of src/experiments/ on several trainings, each beside its control.
+
+    python -m benchmarks.experiments FOLDER                     train and measure what is missing
+    python -m benchmarks.experiments FOLDER --table             print the table for docs/
+    python -m benchmarks.experiments FOLDER --only trace reverse
+
+FOLDER gets one folder for each generated world, with its data and parameters, and measured.jsonl.
+Everything runs in one thread. Unlike a student's command, an experiment here asks about the people
+of dev and test, with more trios and both halves with two seeds.
+
+An effect is claimed only if it exceeds two standard errors in five of the six trainings.
+"""
+
+from __future__ import annotations
+
+import argparse
+import dataclasses
+import json
+import shutil
+import subprocess
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+
+import torch
+
+from benchmarks import reference
+from tools import commands, world
+from tools.reference import GIVEN, compose
+
+reference.come_first()
+from experiments import ablate, induction, overwrite, people, reverse, trace  # noqa: E402
+from experiments.estimates import Estimate, mean  # noqa: E402
+from pretraining.recipes import load_recipe  # noqa: E402
+from submission import attention, induction_scores, utils  # noqa: E402
+from submission.dataset import CharCorruptionDataset  # noqa: E402
+from submission.model import GPT, GPTConfig  # noqa: E402
+
+ROOT = Path(__file__).resolve().parent.parent
+WORLDS, SEEDS = (5_000_000_001, 5_000_000_002), (1, 2, 3)
+RECIPE = "laptop"
+TRIOS = 1_000
+CPU = torch.device("cpu")
+
+
+@dataclasses.dataclass(frozen=True)
+class Trained:
+    """A trained model, and what it can be asked.
+
+    Attributes:
+        name: of the world and the seed.
+        finetuned, pretrained: None in an experiment that needs no model of the world.
+        dev, test: people with their places.
+        unseen: names of people who occur nowhere.
+    """
+
+    name: str
+    seed: int
+    dataset: CharCorruptionDataset
+    pretrained: GPT
+    finetuned: GPT
+    dev: list[people.Person]
+    test: list[people.Person]
+    unseen: list[str]
+
+
+def lay_out(folder: Path, seed: int) -> Path:
+    """Generate a world, and copy the complete code beside it."""
+    root = folder / f"world-{seed}"
+    if not (root / "src").exists():
+        world.write_world(root, seed)
+    for name in GIVEN:
+        place = root / "src" / name
+        place.parent.mkdir(parents=True, exist_ok=True)
+        shutil.copy2(ROOT / "src" / name, place)
+    compose(ROOT, root / "src")
+    return root
+
+
+def train(root: Path, seed: int) -> Path:
+    """Pretrain and finetune a vanilla model, unless this was done before; return its folder."""
+    outputs = root / f"seed-{seed}"
+    outputs.mkdir(exist_ok=True)
+    settings = ["--recipe", RECIPE, "--seed", str(seed), "--threads", "1"]
+    for command in commands.pipeline("vanilla", pretrained=True)[:2]:
+        if (outputs / command.writes).exists():
+            continue
+        words = [str(outputs / w) if w.endswith(".params") else w for w in command.arguments]
+        subprocess.run([sys.executable, *words, *settings], cwd=root, check=True)
+    return outputs
+
+
+def trained(root: Path, outputs: Path, seed: int) -> Trained:
+    """Load a model and the people of its world."""
+    text = utils.read_text(root / "src" / "data" / commands.CORPUS).removesuffix("\n")
+    config = load_recipe(RECIPE).model_of("vanilla")
+    dataset = CharCorruptionDataset(text, config["block_size"])
+    models = []
+    for command in commands.pipeline("vanilla", pretrained=True)[:2]:
+        model = GPT(GPTConfig(dataset.vocab_size, **config))
+        model.load_state_dict(utils.load_parameters(str(outputs / command.writes), model))
+        models.append(model.eval())
+    data, answers = root / "src" / "data", root / "solutions" / "data"
+    dev, test = (
+        people.people_of(*utils.read_places(path))
+        for path in (data / "birth_dev.tsv", answers / "birth_test.tsv")
+    )
+    questions, _ = utils.read_places(data / "birth_unseen_inputs.tsv")
+    unseen = [person.name for person in people.people_of(questions, [""] * len(questions))]
+    return Trained(f"{root.name}/{outputs.name}", seed, dataset, *models, dev, test, unseen)
+
+
+def measure_trace(it: Trained) -> dict[str, Estimate]:
+    """Return the rise of the surname's share to block 2, and the MASK's share after block 3."""
+    chosen = trace.trios([*it.dev, *it.test], TRIOS)
+    torch.manual_seed(it.seed)
+    untrained = GPT(it.finetuned.config).eval()
+    values = {}
+    for name, model in (("trained", it.finetuned), ("untrained", untrained)):
+        shares = {
+            (one.block, one.site): one.share for one in trace.trace(model, it.dataset, chosen)
+        }
+        rise = shares[2, "surname"].value - shares[0, "surname"].value
+        error = (shares[2, "surname"].error ** 2 + shares[0, "surname"].error ** 2) ** 0.5
+        values[f"surname, block 2 minus embeddings, {name}"] = Estimate(rise, error)
+        values[f"MASK after block 3, {name}"] = shares[3, "MASK"]
+    return values
+
+
+def measure_ablate(it: Trained) -> dict[str, Estimate]:
+    """Return what the worst head costs, whether it leads, and how the kinds of ablation differ."""
+    questions = ablate.Questions(it.dataset, [*it.dev, *it.test], CPU)
+    whole = ablate.answers(it.finetuned, questions)
+    results = list(ablate.ablate(it.finetuned, questions))
+    by_part = {str(each.part): each.answers for each in results}
+    values = {}
+    for half, worst in enumerate(ablate.worst_head(results, whole), start=1):
+        values[f"worst head by half {half} ({worst.part}), nats"] = worst.harm
+        values[f"its lead by half {half} (over {worst.runner_up}), nats"] = worst.lead
+    last = len(it.finetuned.blocks)
+    for part in (f"block {last} MLP", "block 2 attention"):
+        right = {kind: by_part[part][kind].right.double() for kind in ablate.KINDS}
+        values[f"{part}: right with its mean minus with zero"] = mean(right["mean"] - right["zero"])
+        values[f"{part}: right with slot means minus with zero"] = mean(
+            right["slot"] - right["zero"]
+        )
+    return values
+
+
+def measure_induction(it: Trained) -> dict[str, Estimate]:
+    """Return accuracies and scores; each is of one training."""
+
+    def build(heads: int) -> torch.nn.Module:
+        shape = {"vocab_size": 1, "n_layer": 1, "n_head": heads}
+        return attention.CausalSelfAttention(
+            GPTConfig(**shape, **induction.SHAPE, **induction.DROPOUT)
+        )
+
+    values = {}
+    for digits in induction.DIGITS:
+        for one in induction.grow_all(build, induction_scores, digits, it.seed):
+            name = f"{digits}, {one.layers} layers, {one.heads} heads"
+            for what in ("held_out", "cut", "previous", "induction"):
+                values[f"{name}: {what}"] = Estimate(getattr(one, what), 0.0)
+    return values
+
+
+def measure_reverse(it: Trained) -> dict[str, Estimate]:
+    """Return the shares in both directions, and what a line with the city first adds."""
+    groups = reverse.groups_of([*it.dev, *it.test], it.seed)
+    choices = reverse.choose(it.pretrained, it.dataset, groups)
+    values = {}
+    for direction in reverse.DIRECTIONS:
+        values[direction] = reverse.share(choices, direction)
+        values[f"{direction}: with a reversed line minus without"] = reverse.effect(
+            choices, direction
+        )
+    return values
+
+
+def measure_overwrite(it: Trained) -> dict[str, Estimate]:
+    """Return what is kept after true, unknown and false facts, person by person."""
+    strangers = it.unseen
+    runs = overwrite.overwrite(
+        it.finetuned, it.dataset, [it.dev, it.test], strangers, [0, 1], lambda _: None
+    )
+    values = {}
+    for each in overwrite.compare(runs):
+        values[f"{each.better} minus {each.worse}, equal steps"] = each.equal_steps
+        values[f"{each.better} minus {each.worse}, equal change"] = each.equal_change
+    return values
+
+
+EXPERIMENTS = {
+    "trace": measure_trace,
+    "ablate": measure_ablate,
+    "induction": measure_induction,
+    "reverse": measure_reverse,
+    "overwrite": measure_overwrite,
+}
+
+
+def all_trained(folder: Path) -> Iterator[Trained]:
+    """Train what is missing, and return each model."""
+    for number in WORLDS:
+        root = lay_out(folder, number)
+        for seed in SEEDS:
+            yield trained(root, train(root, seed), seed)
+
+
+def read(path: Path) -> dict[tuple[str, str], dict]:
+    """Return what was measured, by experiment and training; the last line of each counts."""
+    lines = path.read_text(encoding="utf-8").splitlines() if path.exists() else []
+    rows = [json.loads(line) for line in lines]
+    return {(row["experiment"], row["training"]): row["values"] for row in rows}
+
+
+def table(measured: dict[tuple[str, str], dict]) -> str:
+    """Return the table for docs/measurements.md: each number in each training."""
+    trainings = sorted({training for _, training in measured})
+    lines = []
+    for experiment in EXPERIMENTS:
+        own = {t: measured[experiment, t] for t in trainings if (experiment, t) in measured}
+        if not own:
+            continue
+        lines += [f"| {experiment} | {' | '.join(own)} | clear |", "|---" * (len(own) + 2) + "|"]
+        names = {name.partition(" (")[0]: None for values in own.values() for name in values}
+        for name in names:
+            cells, clear = [], 0
+            for values in own.values():
+                found = [v for key, v in values.items() if key.startswith(name)]
+                value, error = found[0] if found else (float("nan"), float("nan"))
+                cells.append(f"{value:.2f} ± {error:.2f}" if error else f"{value:.2f}")
+                clear += abs(value) > 2 * error > 0
+            lines.append(f"| {name} | {' | '.join(cells)} | {clear} of {len(own)} |")
+        lines.append("")
+    return "\n".join(lines)
+
+
+def main() -> int:
+    """Run the command."""
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("folder", type=Path)
+    parser.add_argument("--only", nargs="+", choices=EXPERIMENTS, default=list(EXPERIMENTS))
+    parser.add_argument("--table", action="store_true")
+    options = parser.parse_args()
+    torch.set_num_threads(1)
+    path = options.folder / "measured.jsonl"
+    if not options.table:
+        for it in all_trained(options.folder):
+            for name in options.only:
+                if (name, it.name) in read(path):
+                    continue
+                found = EXPERIMENTS[name](it)
+                values = {key: [one.value, one.error] for key, one in found.items()}
+                row = {"experiment": name, "training": it.name, "values": values}
+                with open(path, "a", encoding="utf-8") as file:
+                    file.write(json.dumps(row) + "\n")
+                print(name, it.name, flush=True)
+    print(table(read(path)))
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

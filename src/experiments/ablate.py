@@ -1,0 +1,327 @@
+"""Switch parts of a model off, and see what it can still answer.
+
+    python src/run.py ablate vanilla wiki.txt --reading_params_path vanilla.finetune.params
+
+Each head, each block's attention and each block's MLP is replaced in three ways:
+
+- *zero*: its output is 0, which the blocks above may never have met;
+- *mean*: its output is the mean over all people and positions;
+- *slot*: its output is the mean over people at the same slot: at the same letter of "Where was",
+  anywhere in the first name, at the MASK, at the n-th letter of the answer, and so on. What
+  the part says about *this* person is lost, and what it says about everybody is kept.
+
+The model reads each question with its own person's place behind it, and is right if the likeliest
+next letter is the place's at each step; that is also when it would write this place.
+
+The worst head of a table is there partly by luck. It is therefore chosen by one half of the people,
+and what it does is measured on the other half.
+
+Glossary of shapes: B, T, C, hs as in submission/attention.py; B is the number of people here.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass
+
+import torch
+import torch.nn.functional as F
+
+from pretraining.batches import TextExamples
+from pretraining.errors import InputError
+from pretraining.given import GPT
+from pretraining.inspection import attention_of
+
+from . import figures
+from .estimates import Estimate, mean, table
+from .people import Person, encode, padded
+
+KINDS = ("zero", "mean", "slot")
+LOOKED_AT = 30  # people on whose questions the weights of heads are averaged
+ROLES = ("letter before", "first name", "surname", "MASK", "elsewhere")
+
+
+@dataclass(frozen=True)
+class Part:
+    """A head (its number counts from 1 in each block), an attention or an MLP; head is 0 then."""
+
+    kind: str
+    block: int
+    head: int = 0
+
+    def __str__(self) -> str:
+        return f"block {self.block} {self.kind}" + (f" {self.head}" if self.head else "")
+
+
+@dataclass(frozen=True)
+class Answers:
+    """How a model answers: whether each person's place is right, and its loss in nats, (B,)."""
+
+    right: torch.Tensor
+    nats: torch.Tensor
+
+
+@dataclass(frozen=True)
+class Ablated:
+    """The answers without a part, for each way of replacing it."""
+
+    part: Part
+    answers: dict[str, Answers]
+
+
+@dataclass(frozen=True)
+class Worst:
+    """The head whose loss harms most, chosen on one half of the people and judged on the other.
+
+    Attributes:
+        part, runner_up: the worst and the second worst head.
+        harm: how many nats the loss of an answer rises without it, on the other half.
+        lead: the same, minus that of the runner-up, person by person.
+    """
+
+    part: Part
+    runner_up: Part
+    harm: Estimate
+    lead: Estimate
+
+
+class Questions:
+    """Questions with their answers as one batch.
+
+    Attributes:
+        ids: question, MASK, place and MASK, padded at the end, (B, T), long.
+        asked: the positions at which a letter of the answer, or its MASK, is to be written,
+            (B, T), bool.
+        slots: the number of each position's slot, (B, T), long; what is padding has one, too.
+    """
+
+    def __init__(self, dataset: TextExamples, people: Sequence[Person], device: torch.device):
+        """Encode the questions.
+
+        Raises:
+            InputError: a name or a place has a character that the corpus lacks.
+        """
+        mask = dataset.MASK_CHAR
+        texts = [f"{person.question}{mask}{person.place}{mask}" for person in people]
+        self.ids = padded([encode(dataset, text) for text in texts]).to(device)
+        names: dict[str, int] = {}
+        rows = []
+        for person, text in zip(people, texts, strict=True):
+            slots = slots_of(person) + ["padding"] * (self.ids.size(1) - len(text))
+            rows.append([names.setdefault(slot, len(names)) for slot in slots])
+        self.slots = torch.tensor(rows, device=device)
+        position = torch.arange(self.ids.size(1), device=device)
+        begin = torch.tensor([len(person.question) for person in people], device=device)
+        end = torch.tensor([len(text) - 1 for text in texts], device=device)
+        self.asked = (position >= begin[:, None]) & (position < end[:, None])
+
+
+def slots_of(person: Person) -> list[str]:
+    """Return the slot of each character of question, MASK, place and MASK."""
+    first, _, rest = person.name.partition(" ")
+    slots = [f"where {i}" for i in range(len("Where was "))]
+    slots += ["first name"] * len(first) + (["space"] + ["surname"] * len(rest) if rest else [])
+    slots += [f"born {i}" for i in range(len(" born?"))] + ["MASK"]
+    return slots + [f"answer {i}" for i in range(len(person.place) + 1)]
+
+
+@torch.no_grad()
+def answers(model: GPT, questions: Questions) -> Answers:
+    """Let a model write each place, one letter after the other, and compare."""
+    logits = model(questions.ids)[0][:, :-1]  # (B, T - 1, V)
+    targets, asked = questions.ids[:, 1:], questions.asked[:, :-1]
+    loss = F.cross_entropy(logits.transpose(1, 2), targets, reduction="none")  # (B, T - 1)
+    right = (logits.argmax(dim=-1) == targets) | ~asked
+    return Answers(right.all(dim=1).cpu(), (loss * asked).sum(dim=1).double().cpu())
+
+
+def parts_of(model: GPT) -> list[Part]:
+    """Return all heads, then all attentions, then all MLPs."""
+    blocks = range(1, len(model.blocks) + 1)
+    heads = [Part("head", b, h) for b in blocks for h in range(1, model.config.n_head + 1)]
+    return [*heads, *(Part(kind, b) for kind in ("attention", "MLP") for b in blocks)]
+
+
+@contextmanager
+def changed(
+    model: GPT, part: Part, change: Callable[[torch.Tensor], torch.Tensor]
+) -> Iterator[None]:
+    """Replace the output of a part, (B, T, C) or for a head (B, T, hs), while the model runs.
+
+    A head's output is what enters `proj`, which mixes the heads.
+    """
+    block = model.blocks[part.block - 1]
+    if part.kind != "head":
+        module = block.attn if part.kind == "attention" else block.mlp
+        hook = module.register_forward_hook(lambda _, inputs, output: change(output))
+    else:
+        hook = _proj(block).register_forward_pre_hook(
+            lambda _, inputs: (_with_head(inputs[0], part.head, model.config.n_head, change),)
+        )
+    try:
+        yield
+    finally:
+        hook.remove()
+
+
+def _proj(block: torch.nn.Module) -> torch.nn.Module:
+    proj = getattr(block.attn, "proj", None)
+    if not isinstance(proj, torch.nn.Module):
+        name = type(block.attn).__name__
+        raise InputError(f"{name} has no layer named proj, through which the heads' outputs pass")
+    return proj
+
+
+def _with_head(
+    y: torch.Tensor, head: int, n_head: int, change: Callable[[torch.Tensor], torch.Tensor]
+) -> torch.Tensor:
+    hs = y.size(-1) // n_head
+    own = slice((head - 1) * hs, head * hs)
+    y = y.clone()
+    y[..., own] = change(y[..., own])
+    return y
+
+
+@torch.no_grad()
+def output_of(model: GPT, part: Part, questions: Questions) -> torch.Tensor:
+    """Return what a part computes, (B, T, C) or for a head (B, T, hs), float."""
+    kept: list[torch.Tensor] = []
+
+    def keep(output: torch.Tensor) -> torch.Tensor:
+        kept.append(output.clone())
+        return output
+
+    with changed(model, part, keep):
+        model(questions.ids)
+    if len(kept) != 1:
+        raise InputError(f"the output of {part} is computed {len(kept)} times, expected once")
+    return kept[0]
+
+
+def replacements(output: torch.Tensor, slots: torch.Tensor, real: torch.Tensor) -> dict:
+    """Return what replaces an output, for each of KINDS: all of output's shape, (B, T, hs).
+
+    Args:
+        slots: the slot of each position, (B, T), long.
+        real: which positions are not padding, (B, T), bool.
+    """
+    flat, number = output.flatten(0, 1), slots.flatten()
+    count = torch.bincount(number).clamp(min=1)  # (slots,)
+    sums = flat.new_zeros(len(count), flat.size(-1)).index_add(0, number, flat)
+    per_slot = (sums / count[:, None])[number].view_as(output)
+    return {
+        "zero": torch.zeros_like(output),
+        "mean": output[real].mean(dim=0).expand_as(output),
+        "slot": per_slot,
+    }
+
+
+def ablate(model: GPT, questions: Questions, padding: int = 0) -> Iterator[Ablated]:
+    """Answer all questions without each part in turn.
+
+    Raises:
+        InputError: the attention is built in a way that hides its heads.
+    """
+    model.eval()
+    real = questions.ids != padding
+    for part in parts_of(model):
+        output = output_of(model, part, questions)
+        without = {}
+        for kind, other in replacements(output, questions.slots, real).items():
+            without[kind] = _answers_with(model, part, other, questions)
+        yield Ablated(part, without)
+
+
+def _answers_with(model: GPT, part: Part, output: torch.Tensor, questions: Questions) -> Answers:
+    """Return the answers when a part's output is replaced."""
+    with changed(model, part, lambda _: output):
+        return answers(model, questions)
+
+
+def worst_head(results: Sequence[Ablated], whole: Answers, kind: str = "slot") -> list[Worst]:
+    """Return the worst head by each half of the people, judged on the other half."""
+    heads = [each for each in results if each.part.kind == "head"]
+    harm = torch.stack([each.answers[kind].nats - whole.nats for each in heads])  # (heads, B)
+    halves = torch.arange(harm.size(1)) % 2
+    found = []
+    for half in (0, 1):
+        order = harm[:, halves == half].mean(dim=1).argsort(descending=True)
+        worst, second = int(order[0]), int(order[1])
+        judged = harm[:, halves != half]
+        lead = judged[worst] - judged[second]
+        parts = heads[worst].part, heads[second].part
+        found.append(Worst(*parts, mean(judged[worst]), mean(lead)))
+    return found
+
+
+@torch.no_grad()
+def roles(model: GPT, dataset: TextExamples, people: Sequence[Person]) -> dict[Part, list[float]]:
+    """Return for each head its mean weights on ROLES.
+
+    The weights are those of the MASK's row, but for "letter before": that is the mean over all
+    letters of the name, of the weight that a letter gives to the one before it.
+    """
+    sums: dict[Part, torch.Tensor] = {}
+    for person in people:
+        text = person.question + dataset.MASK_CHAR
+        slots, end = slots_of(person), len(text)
+        name = [i for i in range(end) if slots[i] in ("first name", "space", "surname")]
+        for block, layer in enumerate(attention_of(model, encode(dataset, text)), start=1):
+            if layer.weights is None:
+                raise InputError(f"block {block}: {layer.note}")
+            row = layer.weights[:, end - 1, :end].double()  # (nh, T)
+            before = layer.weights[:, name, [i - 1 for i in name]].double().mean(dim=1)
+            first = row[:, [i for i in name if slots[i] == "first name"]].sum(dim=1)
+            last = row[:, [i for i in name if slots[i] == "surname"]].sum(dim=1)
+            itself = row[:, end - 1]
+            columns = [before, first, last, itself, 1 - itself - first - last]
+            for head, values in enumerate(torch.stack(columns, dim=1), start=1):
+                part = Part("head", block, head)
+                sums[part] = sums.get(part, torch.zeros(len(columns))) + values / len(people)
+    return {part: values.tolist() for part, values in sums.items()}
+
+
+def lines(
+    results: Sequence[Ablated],
+    whole: Answers,
+    worst: Sequence[Worst],
+    looks: dict[Part, list[float]],
+) -> list[str]:
+    """Return the results as two tables and sentences."""
+
+    def share(one: Answers) -> str:
+        return f"{one.right.double().mean():.0%}"
+
+    rows: list[list[object]] = [["nothing", *[share(whole)] * len(KINDS), ""]]
+    for each in results:
+        difference = mean(each.answers["slot"].nats - whole.nats)
+        rows.append([each.part, *(share(each.answers[kind]) for kind in KINDS), difference])
+    heads = [[part, *(f"{weight:.2f}" for weight in weights)] for part, weights in looks.items()]
+    text = [
+        "Right answers without a part, and what an answer then costs more, in nats:",
+        table(["without", *KINDS, "nats (slot)"], rows),
+        "",
+        "Where heads look: a name's letters at the letter before, and the MASK at the rest:",
+        table(["", *ROLES], heads),
+        "",
+    ]
+    for head in worst:
+        verdict = "stands out from" if head.lead.is_clear else "can't be told from"
+        text.append(
+            f"Worst by one half of the people: {head.part}. On the other half, an answer costs "
+            f"{head.harm} nats more without it, {head.lead} more than without {head.runner_up}: "
+            f"it {verdict} the next."
+        )
+    return text
+
+
+def draw(results: Sequence[Ablated], whole: Answers) -> str:
+    """Return a picture of the right answers without each part."""
+    groups = {kind: [mean(each.answers[kind].right.double()) for each in results] for kind in KINDS}
+    return figures.bars(
+        f"Right answers without a part ({whole.right.double().mean():.0%} with all of them)",
+        [str(each.part) for each in results],
+        groups,
+        "share of right answers",
+    )

@@ -1,0 +1,192 @@
+"""The commands of run.py that experiment with a model: trace, ablate, induction, reverse, ..."""
+
+from __future__ import annotations
+
+import argparse
+import tempfile
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, cast
+
+import torch
+
+from inputs import build_model, find_data, predict, read_answered
+from pretraining import returned
+from pretraining.errors import InputError
+from pretraining.files import write_atomically
+from pretraining.parameter_files import save_tensors
+from pretraining.recipes import Recipe
+from submission import helper, utils
+from submission.dataset import CharCorruptionDataset
+from submission.model import GPT, Block, GPTConfig
+from submission.trainer import Trainer
+
+from . import ablate, induction, overwrite, record, reverse, trace, wordings
+from .people import Person, people_of
+
+TRAIN, DEV = "birth_places_train.tsv", "birth_dev.tsv"
+TEST, UNSEEN = "birth_test_inputs.tsv", "birth_unseen_inputs.tsv"
+QUESTIONS = {
+    "trace": "After which block is the person settled on the surname's letters, and after which at "
+    "the MASK? In which cells will a trained model differ from an untrained one?",
+    "ablate": "Which part will cost most answers, a head of the first block or one of the last? "
+    "Will it matter whether it is replaced by zero or by its mean?",
+    "induction": "How many of the held-out inputs will one layer get right, and how many two? "
+    "Where will each layer look?",
+    "reverse": "How often will the model choose right forward, and how often backward? Will one "
+    "sentence with the city first change that?",
+    "overwrite": "Which set will make the model forget most about other people, and which least?",
+    "wordings": "Which of the two models will complete its own sentences, and which one will "
+    "answer questions?",
+}
+
+
+@dataclass(frozen=True)
+class Setting:
+    """What an experiment works with; model and dataset are None for `induction`."""
+
+    args: argparse.Namespace
+    recipe: Recipe
+    device: torch.device
+    dataset: Any = None  # a CharCorruptionDataset
+    model: Any = None  # a GPT
+
+
+def run(setting: Setting) -> None:
+    """Run an experiment for which there is a prediction; print, draw and keep its results."""
+    args = setting.args
+    name = args.function
+    prediction = record.check_prediction(args.predict, QUESTIONS[name])
+    print(f"Your prediction: {prediction}")
+    torch.set_num_threads(1)  # batches are small, and threads would wait for each other
+    parameters = None
+    if args.reading_params_path is not None:
+        parameters = utils.load_parameters(args.reading_params_path, setting.model)
+        setting.model.load_state_dict(parameters)
+    text, picture = EXPERIMENTS[name](setting)
+    print("\n".join(text))
+    outputs = args.outputs_path or f"{name}.svg"
+    write_atomically(outputs, picture)
+    record.keep(name, prediction, parameters, args.seed, text)
+    print(f"Wrote {outputs}, and your prediction with these results to {record.FILE}.")
+
+
+def people_in(file: str | None) -> list[Person]:
+    """Return the people of a table with answers."""
+    found, questions, places = read_answered(file or DEV)
+    try:
+        return people_of(questions, places)
+    except InputError as error:
+        raise InputError(f"{found}: {error}") from None
+
+
+def names_in(file: str) -> list[str]:
+    """Return the names in a table, with or without answers."""
+    questions, _ = utils.read_places(find_data(file))
+    return [person.name for person in people_of(questions, [""] * len(questions))]
+
+
+def run_trace(setting: Setting) -> tuple[list[str], str]:
+    """Trace the dev people's answers, in the model and in an untrained one."""
+    trios = trace.trios(people_in(setting.args.eval_corpus_path))
+    untrained = build_model(setting.args.variant, setting.model.config, setting.device)
+    trained = trace.trace(setting.model, setting.dataset, trios)
+    control = trace.trace(untrained, setting.dataset, trios)
+    return trace.lines(trained, control, len(trios)), trace.draw(trained, control)
+
+
+def run_ablate(setting: Setting) -> tuple[list[str], str]:
+    """Ablate each part, and ask about the dev people."""
+    people = people_in(setting.args.eval_corpus_path)
+    questions = ablate.Questions(setting.dataset, people, setting.device)
+    setting.model.eval()
+    whole = ablate.answers(setting.model, questions)
+    results = list(ablate.ablate(setting.model, questions))
+    looks = ablate.roles(setting.model, setting.dataset, people[: ablate.LOOKED_AT])
+    worst = ablate.worst_head(results, whole)
+    return ablate.lines(results, whole, worst, looks), ablate.draw(results, whole)
+
+
+def scores() -> induction.Scores | None:
+    """Return the student's functions; an edition without their question has none."""
+    try:
+        from submission import induction_scores
+    except ImportError:
+        return None
+    return induction_scores if hasattr(induction_scores, "induction_score") else None
+
+
+def run_induction(setting: Setting) -> tuple[list[str], str]:
+    """Grow models of one and two layers."""
+    functions = scores()
+
+    def build(heads: int) -> torch.nn.Module:
+        settings = {"n_head": heads, **induction.SHAPE, **induction.DROPOUT}
+        config = GPTConfig(vocab_size=1, n_layer=1, **settings)
+        model = build_model(setting.args.variant, config, torch.device("cpu"))
+        return cast("Block", model.blocks[0]).attn
+
+    grown = []
+    for each in induction.grow_all(build, functions, setting.args.digits, setting.args.seed):
+        grown.append(each)
+        print(f"{each.layers} layers of {each.heads} heads: {each.held_out:.1%}", flush=True)
+    return induction.lines(grown), induction.draw(grown)
+
+
+def run_reverse(setting: Setting) -> tuple[list[str], str]:
+    """Ask about train and dev people in both directions."""
+    people = [*people_in(setting.args.finetune_corpus_path or TRAIN), *people_in(DEV)]
+    choices = reverse.choose(setting.model, setting.dataset, reverse.groups_of(people))
+    return reverse.lines(choices), reverse.draw(choices)
+
+
+def run_overwrite(setting: Setting) -> tuple[list[str], str]:
+    """Teach each set made of one half of dev, and ask about the other half."""
+    people = people_in(setting.args.eval_corpus_path)
+    halves = people[: len(people) // 2], people[len(people) // 2 :]
+    runs = overwrite.overwrite(
+        setting.model, setting.dataset, halves, names_in(UNSEEN), [setting.args.seed]
+    )
+    return overwrite.lines(runs), overwrite.draw(runs)
+
+
+def run_wordings(setting: Setting) -> tuple[list[str], str]:
+    """Pretrain on one wording and on four, finetune both, and ask about the dev people."""
+    args, recipe, dataset = setting.args, setting.recipe, setting.dataset
+    corpus, _, _ = read_answered(args.finetune_corpus_path or TRAIN)
+    known = people_in(args.eval_corpus_path)
+    names = [*names_in(TRAIN), *names_in(DEV), *names_in(TEST)]
+
+    def pretrain(part: CharCorruptionDataset, model: GPT) -> Trainer:
+        return returned.trainer(
+            helper.pretrain, helper.pretrain(part, part.block_size, model, recipe=recipe.name)
+        )
+
+    def ask(model: GPT) -> Sequence[bool]:
+        with tempfile.TemporaryDirectory() as folder:
+            params = str(Path(folder) / "pretrained.params")
+            save_tensors(model.state_dict(), params)
+            prepared = helper.finetune(
+                params, str(corpus), dataset, dataset.block_size, model, recipe=recipe.name
+            )
+        returned.trainer(helper.finetune, prepared).train()
+        found = predict(model, dataset, corpus, [person.question for person in known])
+        return [each.place == person.place for each, person in zip(found, known, strict=True)]
+
+    results = []
+    for count, factor in wordings.WORDINGS_AND_STEPS:
+        utils.set_seed(args.seed)
+        model = build_model(args.variant, setting.model.config, setting.device)
+        results.append(wordings.learn(count, factor, names, known, dataset, model, pretrain, ask))
+    return wordings.lines(results), wordings.draw(results)
+
+
+EXPERIMENTS: dict[str, Callable[[Setting], tuple[list[str], str]]] = {
+    "trace": run_trace,
+    "ablate": run_ablate,
+    "induction": run_induction,
+    "reverse": run_reverse,
+    "overwrite": run_overwrite,
+    "wordings": run_wordings,
+}

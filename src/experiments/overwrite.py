@@ -1,0 +1,251 @@
+"""Teach a finetuned model new facts, and see which old ones it still answers.
+
+    python src/run.py overwrite vanilla wiki.txt --reading_params_path vanilla.finetune.params
+
+The model is finetuned further on one of three sets, and asked about people in none of them:
+
+- *true*: people that it knows, with their true places;
+- *unknown*: people who occur nowhere, with places drawn for them;
+- *false*: the people of *true*, with the places of others.
+
+All sets have the same places equally often, so that learning a few places better can't explain a
+difference (Gekhman et al. 2024, and Zucchet et al. 2025, on facts that a model doesn't know).
+
+A set that the model knows already moves its parameters less. Both comparisons are therefore
+printed: after equally many steps, and when the parameters have moved equally far.
+"""
+
+from __future__ import annotations
+
+import copy
+import random
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+
+import torch
+import torch.nn.functional as F
+
+from pretraining.batches import TextExamples
+from pretraining.given import GPT
+from pretraining.optimizers import AdamW
+
+from . import figures
+from .ablate import Questions, answers
+from .estimates import Estimate, mean, table
+from .people import Person
+
+SETS = ("true", "unknown", "false")
+EPOCHS, BATCH_SIZE, LEARNING_RATE = 20, 32, 2e-4
+LOOKS = 10  # how often the other people are asked during a finetuning
+
+
+@dataclass(frozen=True)
+class Moment:
+    """A look at a model during its finetuning.
+
+    Attributes:
+        epoch: epochs so far.
+        learnt: the share of the set's people whose places in the set are answered.
+        moved: the distance of the parameters from where they began, relative to their norm then.
+        kept: for each person of the other half, whether the true place is answered, (B,), bool.
+    """
+
+    epoch: int
+    learnt: float
+    moved: float
+    kept: torch.Tensor
+
+
+def sets_of(known: Sequence[Person], unknown: Sequence[str], seed: int) -> dict[str, list[Person]]:
+    """Return the three sets; each has as many people as the shorter of the two lists.
+
+    Args:
+        known: people with their true places.
+        unknown: names of people who occur nowhere.
+    """
+    rng = random.Random(seed)
+    size = min(len(known), len(unknown))
+    true = rng.sample(list(known), size)
+    places = [person.place for person in true]
+    strangers = rng.sample(list(unknown), size)
+    return {
+        "true": true,
+        "unknown": [Person(*pair) for pair in zip(strangers, shuffled(places, rng), strict=True)],
+        "false": [
+            Person(person.name, place)
+            for person, place in zip(true, deranged(places, rng), strict=True)
+        ],
+    }
+
+
+def shuffled(places: Sequence[str], rng: random.Random) -> list[str]:
+    """Return places in random order."""
+    return rng.sample(list(places), len(places))
+
+
+def deranged(places: Sequence[str], rng: random.Random) -> list[str]:
+    """Return places in another order, in which each stands where another one stood.
+
+    That exists where no place makes up more than half of them.
+    """
+    moved = shuffled(places, rng)
+    for i, place in enumerate(places):
+        if moved[i] != place:
+            continue
+        swaps = [j for j, other in enumerate(moved) if other != place and places[j] != place]
+        if swaps:
+            j = rng.choice(swaps)
+            moved[i], moved[j] = moved[j], moved[i]
+    return moved
+
+
+def finetune(
+    model: GPT,
+    dataset: TextExamples,
+    taught: Sequence[Person],
+    others: Sequence[Person],
+    seed: int,
+    epochs: int = EPOCHS,
+) -> list[Moment]:
+    """Finetune a copy of a model on a set, and ask about the others from time to time."""
+    model = copy.deepcopy(model)
+    parameters = [p for p in model.parameters() if p.requires_grad]
+    start = [p.detach().clone() for p in parameters]
+    norm = float(torch.stack([(p**2).sum() for p in start]).sum().sqrt())
+    device = parameters[0].device
+    own, asked = Questions(dataset, taught, device), Questions(dataset, others, device)
+    optimizer = AdamW(parameters, lr=LEARNING_RATE, weight_decay=0.0)
+    generator = torch.Generator().manual_seed(seed)
+
+    def look(epoch: int) -> Moment:
+        model.eval()
+        moved = [((p.detach() - s) ** 2).sum() for p, s in zip(parameters, start, strict=True)]
+        return Moment(
+            epoch,
+            float(answers(model, own).right.double().mean()),
+            float(torch.stack(moved).sum().sqrt()) / norm,
+            answers(model, asked).right,
+        )
+
+    moments = [look(0)]
+    for epoch in range(1, epochs + 1):
+        model.train()
+        for rows in torch.randperm(len(taught), generator=generator).split(BATCH_SIZE):
+            optimizer.zero_grad()
+            _loss(model, own, rows.to(device)).backward()
+            torch.nn.utils.clip_grad_norm_(parameters, 1.0)
+            optimizer.step()
+        if epoch * LOOKS % epochs < LOOKS:
+            moments.append(look(epoch))
+    return moments
+
+
+def _loss(model: GPT, questions: Questions, rows: torch.Tensor) -> torch.Tensor:
+    """Return the mean loss over the letters of the answers, in nats."""
+    ids, asked = questions.ids[rows], questions.asked[rows]
+    logits = model(ids)[0][:, :-1]
+    loss = F.cross_entropy(logits.transpose(1, 2), ids[:, 1:], reduction="none")
+    return loss[asked[:, :-1]].mean()
+
+
+def kept_when_moved(moments: Sequence[Moment], moved: float) -> torch.Tensor:
+    """Return for each person how far the true place is answered at a given distance, (B,), float.
+
+    Between two looks, the share is interpolated.
+    """
+    for before, after in zip(moments, moments[1:], strict=False):
+        if before.moved <= moved <= after.moved:
+            part = (moved - before.moved) / max(after.moved - before.moved, 1e-12)
+            return before.kept.double() * (1 - part) + after.kept.double() * part
+    return moments[-1].kept.double()
+
+
+@dataclass(frozen=True)
+class Comparison:
+    """How much more is kept with one set than with another, over all people and seeds."""
+
+    better: str
+    worse: str
+    equal_steps: Estimate
+    equal_change: Estimate
+
+
+def compare(runs: Sequence[dict[str, list[Moment]]]) -> list[Comparison]:
+    """Compare sets with each other, person by person.
+
+    Args:
+        runs: the moments of each set, for each half of the people and each seed. The same people
+            must be asked in the same order after each set.
+    """
+    comparisons = []
+    for better, worse in (("true", "unknown"), ("unknown", "false")):
+        steps, change = [], []
+        for run in runs:
+            steps.append(run[better][-1].kept.double() - run[worse][-1].kept.double())
+            moved = min(run[better][-1].moved, run[worse][-1].moved)
+            pair = [kept_when_moved(run[name], moved) for name in (better, worse)]
+            change.append(pair[0] - pair[1])
+        found = mean(torch.cat(steps)), mean(torch.cat(change))
+        comparisons.append(Comparison(better, worse, *found))
+    return comparisons
+
+
+def overwrite(
+    model: GPT,
+    dataset: TextExamples,
+    halves: Sequence[Sequence[Person]],
+    unknown: Sequence[str],
+    seeds: Sequence[int],
+    say: Callable[[str], None] = print,
+) -> list[dict[str, list[Moment]]]:
+    """Finetune on each set, made of one half of the people, and ask about the other half."""
+    runs: list[dict[str, list[Moment]]] = []
+    for seed in seeds:
+        for taught, others in ((halves[0], halves[1]), (halves[1], halves[0])):
+            sets = sets_of(taught, unknown, seed)
+            runs.append({})
+            for name in SETS:
+                runs[-1][name] = finetune(model, dataset, sets[name], others, seed)
+                last = runs[-1][name][-1]
+                say(
+                    f"{name}: {last.learnt:.0%} of the set learnt, others "
+                    f"{runs[-1][name][0].kept.double().mean():.0%} -> "
+                    f"{last.kept.double().mean():.0%}, parameters moved by {last.moved:.1%}"
+                )
+    return runs
+
+
+def lines(runs: Sequence[dict[str, list[Moment]]]) -> list[str]:
+    """Return the results as tables."""
+    rows = []
+    for name in SETS:
+        before = torch.cat([run[name][0].kept for run in runs]).double()
+        after = torch.cat([run[name][-1].kept for run in runs]).double()
+        learnt = sum(run[name][-1].learnt for run in runs) / len(runs)
+        moved = sum(run[name][-1].moved for run in runs) / len(runs)
+        rows.append([name, f"{learnt:.0%}", mean(before), mean(after), f"{moved:.1%}"])
+    header = ["set", "learnt", "others before", "others after", "parameters moved"]
+    compared = [
+        [f"{each.better} minus {each.worse}", each.equal_steps, each.equal_change]
+        for each in compare(runs)
+    ]
+    return [
+        table(header, rows),
+        table(["others, person by person", "equal steps", "equal change"], compared),
+    ]
+
+
+def draw(runs: Sequence[dict[str, list[Moment]]]) -> str:
+    """Return a picture of what is kept, by epochs and by how far the parameters have moved."""
+    by_epoch, by_change = {}, {}
+    for name in SETS:
+        moments = list(zip(*(run[name] for run in runs), strict=True))
+        kept = [sum(float(m.kept.double().mean()) for m in each) / len(each) for each in moments]
+        moved = [sum(m.moved for m in each) / len(each) for each in moments]
+        by_epoch[name] = [each[0].epoch for each in moments], kept
+        by_change[name] = moved, kept
+    return figures.curves(
+        "What a model still answers while it is taught something else",
+        {"epochs": by_epoch, "change of the parameters, relative to their norm": by_change},
+        "share of the others' places",
+    )

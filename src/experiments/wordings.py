@@ -1,0 +1,175 @@
+"""Pretrain on one wording for each person, and on four: what is memorised can't always be asked.
+
+    python src/run.py wordings vanilla wiki.txt --finetune_corpus_path birth_places_train.tsv
+
+The corpus says in four sentences where somebody was born. One model is pretrained on a single one
+of them, for twice as many steps, and another on all four; then both are finetuned on the same
+questions (Allen-Zhu and Li 2023, section 3.1). Both complete the sentences that they were trained
+on. The table shows which of them can also complete sentences in other words, and answer questions.
+
+This trains two models, which takes two to three times as long as one pretraining.
+"""
+
+from __future__ import annotations
+
+import copy
+import math
+import random
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+
+import torch
+
+from pretraining.given import GPT, CharCorruptionDataset, Trainer
+from pretraining.inspection import continuations
+
+from . import figures
+from .estimates import Estimate, mean, table
+from .people import Person, encode
+
+CANDIDATES = 10
+# None of these occurs in the generated world's corpus.
+UNSEEN = ("{name} came from _, as everybody knew", "{name} grew up in _, and never left")
+WORDINGS_AND_STEPS = ((1, 2), (4, 1))  # the latter as multiples of the recipe's
+
+
+@dataclass(frozen=True)
+class Learnt:
+    """What a model learnt from a number of wordings.
+
+    Attributes:
+        wordings, steps: of each person, and of pretraining.
+        training_loss: the last one that pretraining printed, in nats per character.
+        own, unseen: the share of right places, one of CANDIDATES, in sentences of the corpus and
+            in other words.
+        own_nats, unseen_nats: the loss on the letters of these places, in nats per letter.
+        questions: the share of right answers to questions, after finetuning.
+    """
+
+    wordings: int
+    steps: int
+    training_loss: float
+    own: Estimate
+    own_nats: Estimate
+    unseen: Estimate
+    unseen_nats: Estimate
+    questions: Estimate
+
+
+def lines_of(dataset: CharCorruptionDataset, names: Sequence[str]) -> dict[str, list[str]]:
+    """Return the lines of the corpus that name each person, by name."""
+    return {name: [line for line in dataset.data if name in line] for name in names}
+
+
+@torch.no_grad()
+def fill(
+    model: GPT,
+    dataset: CharCorruptionDataset,
+    sentences: Sequence[tuple[str, Person]],
+    places: set[str],
+) -> tuple[Estimate, Estimate]:
+    """Let a pretrained model fill the gap in sentences with a place.
+
+    Args:
+        sentences: with _ for the gap, and whose place belongs there.
+        places: from which the others are drawn.
+
+    Returns:
+        the share of right choices among CANDIDATES, and the loss in nats per letter.
+    """
+    model.eval()
+    rng = random.Random(0)
+    pairs: list[tuple[list[int], list[int]]] = []
+    sizes: list[int] = []
+    for sentence, person in sentences:
+        others = sorted(p for p in places if p[0] != person.place[0])
+        chosen = [person.place, *rng.sample(others, min(CANDIDATES - 1, len(others)))]
+        prompt = encode(dataset, sentence.replace("_", dataset.MASK_CHAR) + dataset.MASK_CHAR)
+        pairs += [(prompt, encode(dataset, place)) for place in chosen]
+        sizes.append(len(chosen))
+    scores = iter(continuations(model, pairs))
+    right, nats = [], []
+    for size, (_, person) in zip(sizes, sentences, strict=True):
+        first, *rest = (next(scores) for _ in range(size))
+        right.append(float(all(first > other for other in rest)))
+        nats.append(-first / len(person.place))
+    return mean(right), mean(nats)
+
+
+def learn(
+    wordings: int,
+    factor: int,
+    names: Sequence[str],
+    people: Sequence[Person],
+    dataset: CharCorruptionDataset,
+    model: GPT,
+    pretrain: Callable[[CharCorruptionDataset, GPT], Trainer],
+    ask: Callable[[GPT], Sequence[bool]],
+) -> Learnt:
+    """Pretrain a new model on some wordings of each person, and measure what it learnt.
+
+    Args:
+        factor: how many times as many steps it takes as one that is pretrained on everything.
+        names: of everybody; lines that name nobody are kept.
+        people: those that are asked about.
+        pretrain: prepares a Trainer for a dataset and a model.
+        ask: finetunes a model, and returns which of its answers are right.
+    """
+    own = lines_of(dataset, names)
+    dropped = {line for lines in own.values() for line in lines[wordings:]}
+    part = copy.copy(dataset)  # with the same vocabulary
+    part.data = [line for line in dataset.data if line not in dropped]
+    trainer = pretrain(part, model)
+    epochs, size = trainer.config.max_epochs, trainer.config.batch_size
+    steps = factor * epochs * math.ceil(len(dataset.data) / size)
+    trainer.config.max_epochs = max(1, round(steps / math.ceil(len(part.data) / size)))
+    trainer.train()
+    places = {person.place for person in people}
+    seen = [
+        (line.replace(person.place, "_", 1), person)
+        for person in people
+        for line in own[person.name][:1]
+        if person.place in line
+    ]
+    unseen = [(words.format(name=person.name), person) for person in people for words in UNSEEN]
+    history = getattr(trainer, "history", None) or [float("nan")]
+    return Learnt(
+        wordings,
+        steps,
+        float(history[-1]),
+        *fill(model, dataset, seen, places),
+        *fill(model, dataset, unseen, places),
+        mean([float(right) for right in ask(model)]),
+    )
+
+
+def lines(results: Sequence[Learnt]) -> list[str]:
+    """Return the results as a table."""
+    header = ["wordings", "steps", "training loss", "own sentence", "nats"]
+    header += ["other words", "nats", "questions"]
+    rows = [
+        [r.wordings, r.steps, f"{r.training_loss:.2f}", r.own, r.own_nats]
+        + [r.unseen, r.unseen_nats, r.questions]
+        for r in results
+    ]
+    return [
+        table(header, rows),
+        f"A choice is one of {CANDIDATES}; the losses are in nats per letter of the place.",
+    ]
+
+
+def draw(results: Sequence[Learnt]) -> str:
+    """Return a picture of what each model gets right."""
+    kinds = {"own": "own sentence", "unseen": "other words", "questions": "questions"}
+    groups = {
+        f"{each.wordings} wording{'s' * (each.wordings > 1)}, {each.steps} steps": [
+            getattr(each, kind) for kind in kinds
+        ]
+        for each in results
+    }
+    return figures.bars(
+        "What is right after one wording for each person, and after four",
+        list(kinds.values()),
+        groups,
+        "share of right answers",
+    )

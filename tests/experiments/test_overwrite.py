@@ -1,0 +1,63 @@
+"""Overwriting: the sets differ only in what they say; comparisons are person by person."""
+
+import random
+from collections import Counter
+
+import pytest
+import torch
+
+
+def test_the_sets_have_the_same_places_and_no_false_fact_is_true(lab):
+    known = [lab.people.Person(f"A{i} B", f"P{i % 7}") for i in range(40)]
+    sets = lab.overwrite.sets_of(known, [f"X{i} Y" for i in range(30)], seed=3)
+    assert [len(some) for some in sets.values()] == [30, 30, 30]
+    assert len({tuple(sorted(Counter(p.place for p in s).items())) for s in sets.values()}) == 1
+    true = {p.name: p.place for p in known}
+    assert all(true[p.name] == p.place for p in sets["true"])
+    assert {p.name for p in sets["false"]} == {p.name for p in sets["true"]}
+    assert not any(true[p.name] == p.place for p in sets["false"])
+    assert not {p.name for p in sets["unknown"]} & set(true)
+
+
+@pytest.mark.parametrize("seed", range(20))
+def test_places_are_deranged_whenever_that_is_possible(lab, seed):
+    places = ["a"] * 4 + ["b"] * 3 + ["c"]
+    moved = lab.overwrite.deranged(places, random.Random(seed))
+    assert Counter(moved) == Counter(places)
+    assert not any(old == new for old, new in zip(places, moved, strict=True))
+
+
+def moment(lab, epoch, moved, *kept):
+    return lab.overwrite.Moment(epoch, 0.0, moved, torch.tensor(kept, dtype=torch.bool))
+
+
+def test_at_equal_change_what_is_kept_is_interpolated(lab):
+    moments = [moment(lab, 0, 0.0, 1, 1), moment(lab, 1, 0.2, 1, 0), moment(lab, 2, 0.3, 0, 0)]
+    kept = lab.overwrite.kept_when_moved
+    assert kept(moments, 0.05).tolist() == pytest.approx([1.0, 0.75])
+    assert kept(moments, 0.25).tolist() == pytest.approx([0.5, 0.0])
+    assert kept(moments, 9.0).tolist() == [0.0, 0.0]
+
+
+def test_comparisons_are_differences_person_by_person(lab):
+    start = moment(lab, 0, 0.0, 1, 1, 1, 1)
+    run = {
+        "true": [start, moment(lab, 1, 0.1, 1, 1, 1, 0)],
+        "unknown": [start, moment(lab, 1, 0.2, 1, 0, 0, 0)],
+        "false": [start, moment(lab, 1, 0.2, 1, 0, 0, 0)],
+    }
+    first, second = lab.overwrite.compare([run])
+    assert first.equal_steps.value == 0.5  # (0, 1, 1, 0)
+    assert first.equal_steps.error == pytest.approx((4 * 0.25 / 3 / 4) ** 0.5)
+    assert first.equal_change.value == pytest.approx((0 + 0.5 + 0.5 - 0.5) / 4)
+    assert (second.equal_steps.value, second.equal_change.value) == (0, 0)
+
+
+def test_a_model_learns_a_set_and_the_original_stays_as_it_was(lab, load):
+    dataset, model = load()
+    before = [p.detach().clone() for p in model.parameters()]
+    taught = [lab.people.Person(*pair) for pair in (("Ada Berg", "London"), ("Bo Falk", "London"))]
+    moments = lab.overwrite.finetune(model, dataset, taught, taught, seed=0)
+    assert moments[0].moved == 0 < moments[-1].moved
+    assert moments[-1].epoch == lab.overwrite.EPOCHS and moments[-1].learnt == 1.0
+    assert all(torch.equal(a, b) for a, b in zip(before, model.parameters(), strict=True))

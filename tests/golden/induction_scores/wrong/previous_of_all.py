@@ -1,0 +1,4 @@
+# All positions count.
+# caught by: one_pair, circuit, previous
+# region: induction_scores.py, previous_token_score, induction scores
+return weights.diagonal(offset=-1, dim1=1, dim2=2).mean(dim=-1)

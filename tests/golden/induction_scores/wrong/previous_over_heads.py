@@ -1,0 +1,5 @@
+# One number for all heads.
+# caught by: one_pair, circuit, previous
+# region: induction_scores.py, previous_token_score, induction scores
+digits = torch.arange(1, weights.size(-1), 2)
+return weights[:, digits, digits - 1].mean()
