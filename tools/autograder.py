@@ -33,7 +33,7 @@ from grading.edition import EDITION, to_json
 
 from . import archive, container, emulate, leaks, reference, starter
 from .arguments import OneLineParser, add_editions, add_recipe
-from .datafiles import require_data_set
+from .datafiles import GRADING_SECRET, require_data_set
 from .exchange import adding
 from .starter import GIVEN
 from .telling import telling
@@ -63,7 +63,7 @@ TAKEN = (
     "solutions/hidden/*.py",
     "solutions/submission/*.py",
     "solutions/data/birth_test.tsv",
-    leaks.GRADING_SECRET,
+    GRADING_SECRET,
 )
 SOURCES = (*TAKEN, ASSIGNMENT, ERRATA, *(f"{SCRIPTS_FROM.as_posix()}/{s}" for s in SCRIPTS))
 
@@ -121,7 +121,7 @@ def keep_secret(repo: Path) -> None:
 
     Because of it, no student can predict a seed.
     """
-    path = repo / leaks.GRADING_SECRET
+    path = repo / GRADING_SECRET
     if not path.exists():
         path.parent.mkdir(parents=True, exist_ok=True)
         handle = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600)

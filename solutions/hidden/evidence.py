@@ -23,8 +23,7 @@ first; the second requires the pretraining that the assignment is about.
 
 from __future__ import annotations
 
-import dataclasses
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from typing import Any
 
 import numpy as np
@@ -192,9 +191,9 @@ def _remembered(case: OutputsCase, variant: str) -> Finding:
     files = [f"{variant}.{stage}.params" for stage in ("pretrain", "finetune")]
     fitting = [_fitting(case, name, variant) for name in files]
     read = [[case.readings(weights, config), config] for weights, config in fitting]
-    limits = dataclasses.asdict(_asked(case))
+    limits = asdict(_asked(case))
     about = {"variant": variant, "files": read, "limits": limits}
-    found = case.finding(about, CODE, lambda: dataclasses.asdict(_evidence(case, variant)))
+    found = case.finding(about, CODE, lambda: asdict(_evidence(case, variant)))
     return Finding(**found)
 
 

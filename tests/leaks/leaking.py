@@ -6,10 +6,10 @@ import zipfile
 import zlib
 from io import BytesIO
 
-# Long enough to be searched for by itself, like a line of the reference.
 LINE = "prefix, masked = text[:start], text[start : start + length]"
-CODE = "holds solutions/submission/part.py, line 3"
+CODE = "holds solutions/submission/part.py, line 5"
 SEED = "123456789012"
+SECRET = "c0ffee" * 10
 SENTENCE = "Averaging two values needs a query that points halfway between their keys."
 FORMULA = r"q = \beta\,(k_a + k_b), \qquad \beta \gg 0,"
 SCRIPT = "".join(f"x{i} = {i}\n" for i in range(10, 99))  # lines of six characters and white space
@@ -29,6 +29,37 @@ Any other values receive a weight that is exponentially small: \(a_c \approx 0\)
 \criterion{{1 point}}{{Says that the query is some large multiple of the keys' sum.}}
 \end{{rubric}}
 """
+# The files below solutions/.
+FILES = {
+    "submission/part.py": f"""import torch
+@decorated(by="something of this file alone")
+def f(text, start, length):
+    ### START CODE HERE ###
+    {LINE}
+    a = start + 1  # the first one behind the marker
+    # The mask is wider than the span, as its ends belong to it.
+    b = a * length
+    return b
+    ### END CODE HERE ###
+    ### START CODE HERE ###
+    return 100.0 * keys[j]
+    ### END CODE HERE ###
+""",
+    "hidden/part.py": """from __future__ import annotations
+from grading.cases import (
+    AttentionCase,
+    ManyOtherCases,
+)
+TOLERANCE = 1.25e-4
+def judge(case: AttentionCase, got: float) -> None:
+    case.expect(got.mean() > 0.22, 'too_small')
+    return case.arguments('--seed', '--mask', '\u2047')
+""",
+    "written/averaging.tex.j2": WRITTEN,
+    "written/slips.tex.j2": r"\item The sheets of two courses write the mean $\mu$ as $\pi$.",
+    "written/plots.py": SCRIPT,
+    "data/grading_secret": SECRET,
+}
 
 
 def zipped(name, content):

@@ -237,18 +237,13 @@ GOOD = """[[part]]\nsays = "it"\npatterns = ['an? answer']\nexamples = ["an answ
     [
         ("[[part]]", "[[part", "line 1"),
         ("[[part]]", "[[parts]]", "parts: there is no parts.tex.j2 beside it"),
-        ("[[part]]", "[part]", "part: got one table, expected [[part]]"),
-        ('says = "it"', "says = 3", "part, fact 1: says is 3, expected a text"),
-        ('["an answer"]', "[]", "part, fact 1: examples is [], expected a list of texts"),
-        ("'an? answer'", "'an? (answer'", "part, fact 1: patterns: missing )"),
-        ("'an? answer'", "1", "part, fact 1: patterns is [1], expected a list of texts"),
-        ("'an? answer'", "'the answer'", "part, fact 1: no pattern finds the example 'an answer'"),
-        ('says = "it"', 'says = "it"\nsaid = 1', "part, fact 1: unknown key 'said'"),
-        (
-            "'an? answer'",
-            "'an? answer', 'reply'",
-            "part, fact 1: the pattern 'reply' finds none of the examples",
-        ),
+        ("[[part]]", "[part]", "part Input should be a valid list"),
+        ('says = "it"', "says = 3", "part.0.says Input should be a valid string"),
+        ('["an answer"]', "[]", "part.0.examples Tuple should have at least 1 item"),
+        ("'an? answer'", "'an? (answer'", "part.0.patterns.0 Input should be a valid regular"),
+        ("'an? answer'", "'the answer'", "part.0 Value error, no pattern finds the example 'an a"),
+        ('says = "it"', 'says = "it"\nsaid = 1', "part.0.said Extra inputs are not permitted"),
+        ("'an? answer'", "'an? answer', 'reply'", "part.0 Value error, the pattern 'reply' finds"),
     ],
 )
 def test_each_mistake_is_one_line(tmp_path, before, after, words):

@@ -1,49 +1,76 @@
 """Look for parts of the solutions in what students get.
 
-    python -m tools.leaks FILE-OR-FOLDER...
-    python -m tools.leaks --edition cs224n FILE-OR-FOLDER...
+    python -m tools.leaks [--edition cs224n] FILE-OR-FOLDER...
 
-Opens texts, zips in zips, PDFs, web pages, notebooks and pictures, and looks for:
+Opens texts, zips in zips, PDFs (with metadata and attachments), web pages, notebooks (with outputs)
+and what is compressed in other files, such as a picture's notes. Looks for:
 
-- a line of a solution region or of hidden/ of 25 or more characters, or two shorter ones in a
-  row, ignoring white space; a hundred consecutive characters of the scripts beside the written
-  answers;
-- a sentence of a written answer of 40 or more letters, compared letter by letter; a line of 25 or
-  more characters of its formulas;
-- a line of the test split's answers; the world's seed; the secret of the runs' seeds;
-- a fact that answers a written question, in any words that solutions/written/facts.toml foresees,
-  for the questions that the edition grades, or, without --edition, that any edition grades;
-- a path under solutions/;
-- files that can't be opened, since they might contain anything.
+- code of solution regions and of the judges in solutions/hidden/: a line, or several in a row, of
+  25 or more letters, digits and operators (all of a region that has 16), and such comments; spaces,
+  brackets, quotes, commas, underscores, capitals and comments in between make no difference.
+  Imports, decorators, and headers of functions and classes are no secrets: any file may have them
+- a judge's constant, by name and value
+- sentences of written answers, rubrics and graded practice, of 40 or more letters; formulas of 20;
+  a hundred consecutive characters of the scripts beside them
+- facts that answer a written question that the edition (by default, any) grades, in the words that
+  solutions/written/facts.toml foresees
+- a question of the test split with its place; places, or names with places, several in a row; the
+  seed of the data set and the secret of the runs' seeds, in decimal or hex
+- files in a folder `solutions`, and files that can't be opened
 
-The modules:
-
-- `kept`     what is kept from students: the secrets
-- `facts`    what answers graded questions
-- `allowed`  exceptions that students may read, by reason
-- `latex`    the sentences and formulas of a LaTeX source
-- `opened`   the texts in a file; `pdf` those of a PDF
-- `forms`    the forms in which texts are compared
-- `search`   which secrets a file contains
+Not found: reworded solutions, and texts that are drawn or deliberately disguised. `allowed` has the
+exceptions. `__pycache__` below a folder is passed over.
 
 Exit codes: 0 nothing found, 1 something was, 2 a path doesn't exist or can't be read, or an
 input of the check has a mistake.
 """
 
-from .facts import Fact, facts_of
-from .forms import flat, letters, squeezed
-from .kept import GRADING_SECRET, Secret, secrets_of
-from .search import check, find
+from collections.abc import Iterable, Iterator, Sequence
+from pathlib import Path
 
-__all__ = [
-    "GRADING_SECRET",
-    "Fact",
-    "Secret",
-    "check",
-    "facts_of",
-    "find",
-    "flat",
-    "letters",
-    "secrets_of",
-    "squeezed",
-]
+from .facts import Fact, facts_of
+from .secrets import PREFIX, Secret, secrets_of
+from .texts import bare, flat, letters, parts, readings
+
+__all__ = ["Fact", "Secret", "bare", "check", "facts_of", "find", "flat", "letters", "secrets_of"]
+
+
+def find(
+    name: str, content: bytes, secrets: Sequence[Secret], facts: Sequence[Fact] = ()
+) -> list[str]:
+    """Return a line for each leak in a file: where it was found, and where it comes from."""
+    known: dict[str, list[Secret]] = {}
+    for secret in secrets:
+        known.setdefault(secret.text[:PREFIX], []).append(secret)
+    leaks: list[tuple[str, str]] = []
+    for place, text, problem in parts(name, content):
+        for words in [problem] if problem else _leaks(text, known, facts):
+            # What was found on a page isn't reported again for the whole PDF.
+            if not any(p.startswith(place) and w == words for p, w in leaks):
+                leaks.append((place, words))
+    return [f"{place}: {words}" for place, words in leaks]
+
+
+def check(
+    paths: Iterable[Path], secrets: Sequence[Secret], facts: Sequence[Fact] = ()
+) -> list[str]:
+    """Return a line for each leak in files and in everything below folders; raise OSError."""
+    files = [f for p in paths for f in (sorted(p.rglob("*")) if p.is_dir() else [p])]
+    files = [f for f in files if not f.is_dir() and "__pycache__" not in f.parts]
+    return [leak for f in files for leak in find(str(f), f.read_bytes(), secrets, facts)]
+
+
+def _leaks(text: str, known: dict[str, list[Secret]], facts: Sequence[Fact]) -> Iterator[str]:
+    """Yield what is wrong with a text, in words; secrets are known by their first characters."""
+    reads = readings(text)
+    texts = {flat(reading) for reading in reads}
+    sources = set()
+    for form in {bare(text) for text in texts} | {letters(reading) for reading in reads}:
+        for start in range(len(form) - PREFIX + 1):
+            for secret in known.get(form[start : start + PREFIX], ()):
+                if form.startswith(secret.text, start):
+                    sources.add(secret.source)
+    yield from (f"holds {source}" for source in sorted(sources))
+    for fact in facts:
+        if any(map(fact.is_in, texts)):
+            yield f"answers a graded question, {fact.slot}: {fact.says}"

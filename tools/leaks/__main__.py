@@ -13,29 +13,18 @@ from . import check, facts_of, secrets_of
 def main(arguments: list[str] | None = None) -> int:
     """Print a line for each leak in files and folders; return the exit code."""
     parser = OneLineParser("python -m tools.leaks", __doc__)
-    parser.add_argument(
-        "--edition", help="whose graded facts to look for (default: every edition's)"
-    )
+    words = "whose graded facts to look for (default: every edition's)"
+    parser.add_argument("--edition", help=words)
     parser.add_argument("paths", nargs="+", type=Path, metavar="FILE-OR-FOLDER")
     asked = parser.parse_args(arguments)
-    missing = [path for path in asked.paths if not path.exists()]
-    if missing:
-        print(f"error: {missing[0]}: there is no such file or folder", file=sys.stderr)
-        return 2
     try:
-        found = check(asked.paths, secrets_of(), facts_of(edition=asked.edition))
-    except OSError as error:
-        print(f"error: {error.filename}: {error.strerror}", file=sys.stderr)
+        leaks = check(asked.paths, secrets_of(), facts_of(edition=asked.edition))
+    except (OSError, UsageError, RegionError) as error:
+        words = f"{error.filename}: {error.strerror}" if isinstance(error, OSError) else error
+        print(f"error: {words}", file=sys.stderr)
         return 2
-    except UsageError as error:
-        print(f"error: {error}", file=sys.stderr)
-        return 2
-    except RegionError as error:
-        print("\n".join(error.faults), file=sys.stderr)
-        return 2
-    for leak in found:
-        print(leak)
-    return 1 if found else 0
+    print("".join(f"{leak}\n" for leak in leaks), end="")
+    return 1 if leaks else 0
 
 
 if __name__ == "__main__":

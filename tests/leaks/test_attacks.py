@@ -1,0 +1,327 @@
+"""Each kind of secret is planted in each kind of file that students get, and found."""
+
+import base64
+import json
+import subprocess
+import zipfile
+import zlib
+from io import BytesIO
+
+import pypdf
+import pytest
+
+from tests import pinned
+from tests.leaks.leaking import (
+    CODE,
+    FORMULA,
+    LINE,
+    SCRIPT,
+    SECRET,
+    SEED,
+    SENTENCE,
+    WRITTEN,
+    chunk,
+    in_utf16,
+    notebook,
+    pdf,
+    png,
+    stream,
+    zipped,
+)
+from tools import leaks
+
+JUDGE = "case.expect(got.mean() > 0.22, 'too_small')"
+ARGUMENTS = "return case.arguments('--seed', '--mask', '\u2047')"
+OF_PART = "holds solutions/submission/part.py, line "
+OF_JUDGE = "holds solutions/hidden/part.py, line "
+WRITTEN_BY = "holds solutions/written/averaging.tex.j2, line "
+SMALL = "Any other values receive a weight that is exponentially small"
+RUBRIC = "says that the query is some large multiple of the keys' sum"
+OF_TEST = "holds solutions/data/birth_test.tsv, line "
+OF_SEED, OF_SECRET = "holds solutions/data/seed.txt", "holds solutions/data/grading_secret"
+
+# What is planted, by what is done to it: the text, and what is said about it. Each stands alone.
+TEXTS = {
+    "a solution's line": (f"if x:\n  {LINE}\n", CODE),
+    "reformatted": (
+        'prefix,masked=(\n    text[ : start ],\n    text[\n        start : start+length\n    ],\n)',
+        CODE,
+    ),
+    "in other letters": (LINE.upper(), CODE),
+    "wrapped": (LINE.replace(", ", ",\n"), CODE),
+    "in a comment": (f"x = 1  # {LINE}", CODE),
+    "with a comment within": (LINE.replace(", text[start", ",  # why\n text[start"), CODE),
+    "short lines in a row": (
+        "a = start+1\n\n  b = (a*length)  # why\nreturn b",
+        OF_PART + "6",
+    ),
+    "a comment of a region": (
+        "The mask is wider than the span, as its\n# ends belong to it.",
+        OF_PART + "7",
+    ),
+    "all of a short region": ("q = 1\nreturn 100.0*keys[ j ]", OF_PART + "12"),
+    "a judge's line": (JUDGE, OF_JUDGE + "8"),
+    "with other quotes": (JUDGE.replace("'", '"'), OF_JUDGE + "8"),
+    "with printed quotes": (JUDGE.replace("'", "\u2019"), OF_JUDGE + "8"),
+    "with TeX's escapes": (JUDGE.replace("_", r"\_"), OF_JUDGE + "8"),
+    "with printed dashes": (ARGUMENTS.replace("--", "\u2013"), OF_JUDGE + "9"),
+    "escaped as JSON": (json.dumps(ARGUMENTS)[1:], OF_JUDGE + "9"),
+    "a judge's constant": ("we allow TOLERANCE = 1.25E-4", OF_JUDGE + "6"),
+    "a staff's script": (SCRIPT[90:243], "holds solutions/written/plots.py, line 11"),
+    "a test answer": ("as in {row[0]}\t{row[1]}.", OF_TEST + "4"),
+    "a test answer as a pair": ("[('{row[0]}', '{row[1]}')]", OF_TEST + "4"),
+    "a column of test answers": ("{places}", OF_TEST + "3"),
+    "names with test answers": ("{names}", OF_TEST + "3"),
+    "the seed": (f"# made with {SEED}", OF_SEED),
+    "the seed with separators": ("123_456_789_012", OF_SEED),
+    "the seed in hex": (f"random.seed({int(SEED):#X})", OF_SEED),
+    "the secret": (f"SECRET={SECRET}", OF_SECRET),
+    "the secret in decimal": (str(int(SECRET, 16)), OF_SECRET),
+    "a sentence": (SENTENCE, WRITTEN_BY + "4"),
+    "a sentence in other lines": (SENTENCE.upper().replace(" ", "\n"), WRITTEN_BY + "4"),
+    "a sentence in LaTeX": (SENTENCE.replace("two", r"\textbf{two}"), WRITTEN_BY + "4"),
+    "a sentence in Markdown": (SENTENCE.replace("two values", "**two** values"), WRITTEN_BY + "4"),
+    "a hyphenated sentence": (SENTENCE.replace("query", "que-\nry"), WRITTEN_BY + "4"),
+    "a sentence before a formula": (SMALL, WRITTEN_BY + "10"),
+    "a rubric": (RUBRIC.replace("large", r"\mbox{large}"), WRITTEN_BY + "14"),
+    "a formula": ("$" + FORMULA.replace(" ", "") + "$", WRITTEN_BY + "7"),
+    "a formula in a page": (f"<annotation>{FORMULA}</annotation>", WRITTEN_BY + "7"),
+}  # fmt: skip
+# Texts that tell nothing.
+HARMLESS = [
+    "the mask is wider than the",
+    "{row[0]}",
+    "x = start + 1",
+    "a = start + 1\nb = a * length",
+    "return b",
+    SEED[:-1],
+    "TOLERANCE = 1",
+    "from grading.cases import (\n    AttentionCase,\n    ManyOtherCases,\n)",
+    "from __future__ import annotations",
+    "def judge(case: AttentionCase, got: float) -> None:",
+    '@decorated(by="something of this file alone")',
+    SENTENCE.replace("two", "three"),
+    "The sheets of two courses write the mean",  # fewer letters than are searched for
+    r"\(q = \beta\,(k_a + k_b)\)",
+    "`solutions/`",
+    "see solutions/hidden/part.py",
+]
+PICTURE = png(chunk(b"IHDR", bytes(13)), chunk(b"zTXt", b"C\0\0" + zlib.compress(LINE.encode())))
+ENCODED = base64.b64encode(PICTURE).decode()
+NOTE = f"/Type /Annot /Subtype /Link /Rect [0 0 9 9] /A << /S /URI /URI (x?{LINE}) >>"
+ATTACHED = b"<< /Type /Filespec /F (notes.txt) /EF << /F 7 0 R >> >>"
+# Files that hold LINE, and what is found in them.
+FILES = {
+    "a.bin": (b"\0\1\2" + LINE.encode(), "a.bin"),
+    "utf-16.txt": (LINE.encode("utf-16"), "utf-16.txt"),
+    "a zip in a zip": (zipped("b.zip", zipped("deep.txt", LINE)), "{}/b.zip/deep.txt"),
+    "a page of a PDF": (pdf(page=f"({LINE.replace('(', chr(92) + '(')}) Tj"), "{} (page 1)"),
+    "a PDF's metadata": (pdf(info=f"/Keywords {in_utf16(LINE)}"), "{} (metadata)"),
+    "a PDF's bookmark": (pdf(objects=[f"<< /Title {in_utf16(LINE)} >>".encode()]), "{}"),
+    "a PDF's link": (pdf(objects=[f"<< {NOTE} >>".encode()]), "{}"),
+    "a PDF's other text": (pdf(objects=[f"<< /Alt {in_utf16(LINE)} >>".encode()]), "{}"),
+    "a PDF's XMP": (pdf(objects=[stream(f"<x>{LINE}</x>".encode(), b"/Type /Metadata")]), "{}"),
+    "a PDF's unused stream": (pdf(objects=[stream(LINE.encode())]), "{}"),
+    "a PDF's attachment": (pdf(objects=[ATTACHED, stream(zipped("i.txt", LINE))]), "{}/i.txt"),
+    "behind a PDF": (pdf(page="(nothing) Tj") + b"% " + LINE.encode(), "{}"),
+    "a page with markup": (f"<p>{LINE[:9]}<em>{LINE[9:20]}</em>{LINE[20:]}</p>", "{}"),
+    "a coloured page": ("".join(f"<span class='n'>{w}</span> " for w in LINE.split()), "{}"),
+    "a page with entities": (LINE.replace("[", "&#91;").replace(" ", "&nbsp;"), "{}"),
+    "an alternative text": (f"<p><img alt='{LINE.replace(']', '&#x5d;')}'></p>", "{}"),
+    "a comment of a page": (f"<!-- {LINE} -->", "{}"),
+    "a picture in a page": (f'<img src="data:image/png;base64,{ENCODED}">', "{}"),
+    "a drawing in a page": (
+        "<img src='data:image/svg+xml,%3Ctext%3E" + LINE.replace(" ", "%20") + "%3C/text%3E'>",
+        "{}",
+    ),
+    "base64": (base64.encodebytes(LINE.encode() * 4), "{}"),
+    "a notebook's output": (notebook(text=["x\n", LINE[:20], LINE[20:]]), "{}"),
+    "a notebook's value": (notebook(data={"text/plain": repr({"a": LINE})}), "{}"),
+    "a notebook's table": (
+        notebook(data={"text/html": [f"<td>{LINE[:9]}</td>", f"<td>{LINE[9:]}</td>"]}),
+        "{}",
+    ),
+    "a notebook's drawing": (notebook(data={"image/svg+xml": f"<svg>{LINE}</svg>"}), "{}"),
+    "a notebook's picture": (
+        notebook(data={"image/png": base64.encodebytes(PICTURE).decode()}),
+        "{}",
+    ),
+    "a notebook's traceback": (
+        notebook(traceback=["E", "\x1b[0;31m".join([LINE[:5], LINE[5:30], LINE[30:]])]),
+        "{}",
+    ),
+    "a picture's note": (png(chunk(b"tEXt", b"Comment\0" + LINE.encode())), "{}"),
+    "a picture's compressed note": (PICTURE, "{}"),
+    "a picture's translated note": (
+        png(chunk(b"iTXt", b"Comment\0\1\0en\0Note\0" + zlib.compress(LINE.encode()))),
+        "{}",
+    ),
+    "a picture's EXIF": (png(chunk(b"eXIf", b"MM\0*" + LINE.encode("utf-16-be"))), "{}"),
+    "behind a picture": (png() + LINE.encode(), "{}"),
+    "a photo": (b"\xff\xd8\xff\xe1" + LINE.encode(), "{}"),
+}
+
+
+@pytest.fixture
+def filled(answers):
+    """Return a function that puts the test split's answers into a text."""
+    rows = answers[2:14]
+    values = {
+        "row": answers[3],
+        "places": "\n".join(place for _, place in rows),
+        "names": "\n".join(f"{question[10:-6]}\t{place}" for question, place in rows),
+    }
+
+    def filled(text: str) -> str:
+        for name in ("places", "names"):
+            text = text.replace(f"{{{name}}}", values[name])
+        question, place = values["row"]
+        return text.replace("{row[0]}", question).replace("{row[1]}", place)
+
+    return filled
+
+
+@pytest.mark.parametrize("kind", TEXTS)
+def test_each_kind_of_secret_is_found(secrets, filled, kind):
+    text, words = TEXTS[kind]
+    content = filled(text).encode()
+    for name, planted in {
+        "a.txt": content,
+        "a.zip": zipped("x/a.txt", content),
+        "a.ipynb": notebook(text=[f"{line}\n" for line in content.decode().split("\n")]),
+        "a.pdf": pdf(objects=[stream(content)]),
+        "result.json": json.dumps({"output": content.decode()}).encode(),
+    }.items():
+        lines = leaks.find(name, planted, secrets)
+        assert any(line.endswith(f": {words}") for line in lines), (name, lines)
+
+
+@pytest.mark.parametrize("kind", FILES)
+def test_each_kind_of_file_is_opened(secrets, kind):
+    content, place = FILES[kind]
+    content = content if isinstance(content, bytes) else content.encode()
+    assert leaks.find(kind, content, secrets) == [f"{place.format(kind)}: {CODE}"]
+
+
+@pytest.mark.parametrize("text", HARMLESS)
+def test_harmless_texts_pass(secrets, filled, text):
+    content = filled(text).encode()
+    for name, other in {"a.py": content, "a.ipynb": notebook(text=text)}.items():
+        assert leaks.find(name, other, secrets) == []
+
+
+def test_the_data_that_students_get_pass(repo, secrets):
+    assert len(secrets) > 40
+    assert leaks.check([repo / "src/data"], secrets) == []
+
+
+def test_what_pages_show_is_compared_as_it_reads(secrets, answers):
+    question, place = answers[3]
+    first, last = SENTENCE.split("halfway between")
+    pages = {
+        WRITTEN_BY + "4": f"({first}half-) Tj T* (way between) Tj T* ({last}) Tj",
+        OF_SEED: f"(# made with {SEED[:6]}-) Tj T* ({SEED[6:]}) Tj",
+        OF_TEST + "4": f"({question}) Tj T* ({place}) Tj",
+    }
+    for words, page in pages.items():
+        assert leaks.find("a.pdf", pdf(page=page), secrets) == [f"a.pdf (page 1): {words}"]
+    assert leaks.find("a.pdf", pdf(page=f"({question}) Tj"), secrets) == []
+
+
+def test_names_and_comments_in_a_zip_are_read(secrets):
+    packed = BytesIO()
+    with zipfile.ZipFile(packed, "w") as writer:
+        writer.writestr(f"{SEED}.txt", "")
+        writer.writestr("x/solutions/a.txt", "")
+        writer.comment = LINE.encode()
+    assert leaks.find("a.zip", packed.getvalue(), secrets) == [
+        f"a.zip/{SEED}.txt (name): {OF_SEED}",
+        "a.zip/x/solutions/a.txt (name): lies in `solutions`",
+        f"a.zip (comments): {CODE}",
+    ]
+    assert leaks.find("a.zip", zipped("with_solutions/sheet.pdf", b""), secrets) == []
+
+
+def test_what_cannot_be_read_is_found(secrets):
+    locked = BytesIO()
+    whole = pdf(page="(nothing) Tj")
+    assert leaks.find("a.pdf", whole, secrets) == []
+    writer = pypdf.PdfWriter(clone_from=BytesIO(whole))
+    writer.encrypt("secret", algorithm="RC4-128")
+    writer.write(locked)
+    broken = bytearray(zipped("x.txt", b"y" * 100))
+    broken[40] ^= 255
+    encrypted = bytearray(zipped("x.txt", b"y" * 100))
+    encrypted[encrypted.index(b"PK\1\2") + 8] |= 1
+    tar = b"x.txt".ljust(257, b"\0") + b"ustar"
+    for name, content, words in (
+        ("a.pyc", b"\0", "compiled Python"),
+        ("a.svgz", b"\x1f\x8b\x08", "a tar, gzip, bzip2, xz, 7z, rar or zstd, which is not opened"),
+        ("a.tar", tar, "a tar, gzip, bzip2, xz, 7z, rar or zstd, which is not opened"),
+        ("a.zip", bytes(broken), "a zip that can't be read: Bad CRC"),
+        ("a.zip", bytes(encrypted), "a zip that can't be read: File"),
+        ("a.pdf", b"%PDF-1.7\n", "a PDF that can't be read: "),
+        ("a.pdf", locked.getvalue(), "a PDF that can't be read: "),
+    ):
+        (found,) = leaks.find(name, content, secrets)
+        assert found.startswith(f"{name}: {words}"), found
+        assert len(leaks.find("b.zip", zipped(name, content), secrets)) == 1
+
+
+@pytest.mark.requires_tool("pdflatex")
+@pytest.mark.parametrize("fonts", ["", r"\usepackage[T1]{fontenc}\usepackage{lmodern,microtype}"])
+def test_what_latex_sets_is_found(secrets, answers, tmp_path, fonts):
+    """A solution line in a listing, an answer in the metadata, a sentence, a seed in a comment."""
+    (tmp_path / "sheet.tex").write_text(
+        r"\documentclass{article}"
+        + fonts
+        + r"\usepackage{listings}\usepackage[unicode]{hyperref}"
+        + rf"\hypersetup{{pdfsubject={{{' '.join(answers[3])}}}}}"
+        + rf"""
+\begin{{document}}
+\section{{The query is some large multiple of the keys' sum: says that}}
+\begin{{lstlisting}}[language=Python]
+    {LINE}
+\end{{lstlisting}}
+\newpage
+\begin{{verbatim}}
+case.expect(got.mean() > 0.22, 'too_small')  # {SEED}
+\end{{verbatim}}
+\newpage
+\parbox{{2.1cm}}{{{SENTENCE}}}
+\newpage\section{{says that the query is some large multiple of the keys' sum}}
+Any other values receive a weight \newpage that is exponentially small
+\end{{document}}
+""",
+        encoding="utf-8",
+    )
+    command = ["pdflatex", "-interaction=nonstopmode", "-halt-on-error", "sheet.tex"]
+    for _ in range(2):  # bookmarks come with the second run
+        ran = subprocess.run(command, cwd=tmp_path, capture_output=True, check=False)
+        assert ran.returncode == 0, ran.stdout.decode("utf-8", errors="replace")[-800:]
+    assert leaks.find("sheet.pdf", (tmp_path / "sheet.pdf").read_bytes(), secrets) == [
+        f"sheet.pdf (page 1): {CODE}",
+        f"sheet.pdf (page 2): {OF_SEED}",
+        f"sheet.pdf (page 2): {OF_JUDGE}8",
+        f"sheet.pdf (page 3): {WRITTEN_BY}4",
+        f"sheet.pdf (page 4): {WRITTEN_BY}14",
+        f"sheet.pdf: {WRITTEN_BY}10",
+        f"sheet.pdf (metadata): {OF_TEST}4",
+    ]
+
+
+def test_an_answer_to_practice_is_kept_once_an_edition_gives_points_for_it(tmp_path):
+    answer = tmp_path / "handout/answers/blocks_heads.tex.j2"
+    answer.parent.mkdir(parents=True)
+    answer.write_text(WRITTEN, encoding="utf-8")
+    described = tmp_path / "assignment.toml"
+    described.write_text(pinned.text(), encoding="utf-8")
+    assert leaks.secrets_of(tmp_path) == []
+    last = '  { number = "3c", topic = "consider_unseen", written = 2 },\n'
+    for points in ("written = 1", "coding = 6"):
+        line = f'  {{ number = "4b", topic = "blocks_heads", {points} }},\n'
+        text = pinned.text()
+        assert last in text
+        described.write_text(text.replace(last, last + line), encoding="utf-8")
+        found = leaks.find("a.md", SENTENCE.encode(), leaks.secrets_of(tmp_path))
+        assert found == ["a.md: holds handout/answers/blocks_heads.tex.j2, line 4"]
