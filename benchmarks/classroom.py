@@ -23,7 +23,7 @@ from pathlib import Path
 
 from dask.system import CPU_COUNT
 
-from benchmarks.grading import ROOT, measure
+from autograder.description import REPO
 from classroom.exports import read_export
 from grading.errors import SubmissionError
 from tests.classroom.make_class import make_class
@@ -54,7 +54,7 @@ def cost_of(*commands: list[str]) -> Cost:
     before, started = resource.getrusage(resource.RUSAGE_CHILDREN), time.monotonic()
     for command in commands:
         ran = subprocess.run(
-            command, cwd=ROOT, check=False, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL
+            command, cwd=REPO, check=False, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL
         )
         if ran.returncode not in (0, 1, 2):  # 2: there is nothing to grade
             raise SystemExit(f"{' '.join(command[1:4])} ended with exit code {ran.returncode}")
@@ -72,14 +72,14 @@ def processor() -> str:
 
 def compare(count: int, slots: int, loop: bool, trained: Path | None, place: Path) -> None:
     """Grade a generated class both ways, and print a table."""
-    unit_s = min(measure([sys.executable, "-c", "import torch"])[1] for _ in range(3))
+    unit_s = min(cost_of([sys.executable, "-c", "import torch"]).cpu_s for _ in range(3))
     print(f"{processor()}; {slots} slots, {os.cpu_count()} CPUs; {count} submissions")
     print(f"importing torch: {unit_s:.2f} s of CPU")
     columns = f"{'wall':>10}{'CPU':>10}{'torch':>8}{'per core-h':>12}{'largest':>12}"
     print(f"{'per submission':<28}{columns}")
     release = place / "autograder.zip"
-    autograder.keep_secret(ROOT)
-    archive.write(release, autograder.contents(ROOT, EDITION), autograder.SCRIPTS)
+    autograder.keep_secret(REPO)
+    archive.write(release, autograder.contents(REPO, EDITION), autograder.SCRIPTS)
     source = make_class(place / "class", count, trained=trained).source
     command = [sys.executable, "-m", "classroom", "grade", str(source), "--into"]
     command += [str(place / "graded"), "--release", str(release), "--slots", str(slots)]

@@ -3,17 +3,19 @@
     python -m benchmarks.picture
 
 A bar is the median of the runs with different seeds, and each dot is one run. The picture shows the
-generated data set with its own recipe, as the first table of benchmarks/README.md does.
+generated data set with its own recipe, as docs/measurements.md does in its first table of trainings.
 """
 
 from __future__ import annotations
 
+import json
 import statistics
 import sys
+from pathlib import Path
 
-from benchmarks.tables import HERE, is_of_the_world, rows_of
 from pretraining.plots import panels, svg
 
+HERE = Path(__file__).resolve().parent
 PICTURE = HERE / "accuracy.svg"
 # Each bar's pipeline in training.jsonl, and its label.
 BARS = {
@@ -30,13 +32,21 @@ GREY, BLUE = "#999999", "#56b4e9"  # of different brightness, too
 
 def main() -> int:
     """Draw the picture."""
-    PICTURE.write_text(picture(rows_of("training.jsonl")), encoding="utf-8", newline="\n")
+    PICTURE.write_text(picture(measured()), encoding="utf-8", newline="\n")
     return 0
+
+
+def measured() -> list[dict]:
+    """Return all measured trainings."""
+    lines = (HERE / "training.jsonl").read_text(encoding="utf-8").splitlines()
+    return [json.loads(line) for line in lines]
 
 
 def shown(run: dict) -> bool:
     """Return whether a run used the generated data set that is installed, and its recipe."""
-    return is_of_the_world(run) and run.get("world") is None and run["isa"] == "native"
+    changed = run["changes"] or run["corruption"] or run.get("earlier") or run["recipe"] is not None
+    of_world = run["dataset"] == "world" and run.get("world") is None
+    return of_world and not changed and run["isa"] == "native"
 
 
 def picture(runs: list[dict]) -> str:

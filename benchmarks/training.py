@@ -14,10 +14,9 @@ of right answers on dev and test together. Several worlds together have 500 or m
 fewer, a difference of a few points may be due to chance. All these people are in the corpus, and
 none are in train.
 
-Each run is a line of benchmarks/training.jsonl; `python -m benchmarks.tables` makes the tables of
-benchmarks/README.md from them. Run it on an idle machine, so that the times are meaningful. If
-other work shares the machine, add --busy: then only accuracies and CPU seconds are reported, not
-minutes.
+Each run is a line of benchmarks/training.jsonl, which `python -m benchmarks.picture` draws. Run it
+on an idle machine, so that the times are meaningful. If other work shares the machine, add --busy:
+then only accuracies and CPU seconds are reported, not minutes.
 """
 
 from __future__ import annotations

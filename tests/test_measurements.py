@@ -1,6 +1,5 @@
-"""README.md's picture and the tables of benchmarks/README.md show the committed measurements."""
+"""README.md's picture shows the committed measurements."""
 
-import math
 import re
 import statistics
 from xml.etree import ElementTree
@@ -8,11 +7,11 @@ from xml.etree import ElementTree
 import pytest
 
 from autograder.description import load_assignment
-from benchmarks import chance, picture, tables
+from benchmarks import picture
 from tests.interpreter import python
 from tests.project import ROOT
 
-RUNS = tables.rows_of("training.jsonl")
+RUNS = picture.measured()
 SVG = "{http://www.w3.org/2000/svg}"
 README = re.sub(r"\s+", " ", (ROOT / "README.md").read_text(encoding="utf-8"))
 # Of the runs with the generated data set and its unchanged recipe, in percent.
@@ -34,42 +33,10 @@ def test_the_picture_is_what_its_script_draws():
     assert committed == picture.picture(RUNS), "run `python -m benchmarks.picture`"
 
 
-@pytest.mark.long
-def test_the_tables_are_what_their_script_writes():
-    text = tables.README.read_text(encoding="utf-8")
-    assert tables.all_replaced(text) == text, "run `python -m benchmarks.tables`"
-
-
-@pytest.mark.long
-def test_equal_worlds_miss_a_threshold_as_a_binomial_does():
-    """The grid's least correlation, 1e-4, makes the variance only a hundredth larger."""
-    mean, correlation, fitted, bound = chance.estimate([100] * 12, 200, 0.3)
-    assert mean == pytest.approx(0.5, abs=0.002) and correlation == pytest.approx(1e-4)
-    below = 2 * sum(math.comb(100, k) for k in range(30)) / 2**100
-    assert below < fitted < 1.2 * below < bound
-
-
-@pytest.mark.long
-def test_worlds_that_differ_miss_a_threshold_more_often():
-    """A beta distribution with a = b = 2 has its k-th of 12 quantiles at these shares."""
-    quantiles = [0.12, 0.22, 0.29, 0.35, 0.41, 0.47, 0.53, 0.59, 0.65, 0.71, 0.78, 0.88]
-    right = [round(200 * share) for share in quantiles]
-    mean, correlation, fitted, bound = chance.estimate(right, 200, 0.3)
-    assert mean == pytest.approx(0.5, abs=0.01) and 0.15 < correlation < 0.25  # 1 / (2 + 2 + 1)
-    missed = 2 * (3 * 0.3**2 - 2 * 0.3**3)  # twice the beta distribution's share below 0.3
-    assert fitted == pytest.approx(missed, rel=0.2) and fitted < bound < 1
-
-
-def test_a_beta_binomial_distribution_adds_up_to_one():
-    m, rho = chance.MEANS[100:400:100], chance.CORRELATIONS[50:200:50]
-    total = sum(chance.log_chance(k, 20, m, rho).exp() for k in range(21))
-    assert total.tolist() == pytest.approx([1.0] * 3)
-
-
 def test_a_benchmark_finds_what_it_measures():
     """Without a PYTHONPATH: the package puts src/ on the path."""
-    asked = python(ROOT, "-m", "benchmarks.similarity", "--help")
-    assert asked.returncode == 0 and "--solutions" in asked.stdout, asked.stderr
+    asked = python(ROOT, "-m", "benchmarks.training", "--help")
+    assert asked.returncode == 0 and "--seeds" in asked.stdout, asked.stderr
 
 
 def test_another_measurement_makes_another_picture():
@@ -115,7 +82,7 @@ def test_the_caption_says_that_the_variants_are_not_trained_for_equally_long():
     epochs = recipe["max_epochs"], recipe["synthesizer"]["max_epochs"]
     assert f"the synthesizer for {epochs[1]} epochs, the two others for {epochs[0]}" in caption
     heading = re.search(r'"(Three variants .*?)"', caption)[1]
-    assert f"\n## {heading}\n" in tables.README.read_text(encoding="utf-8")
+    assert f"\n## {heading}\n" in (ROOT / "docs/measurements.md").read_text(encoding="utf-8")
 
 
 def test_the_picture_can_be_read_on_a_dark_page(drawn):

@@ -1,6 +1,6 @@
 """Masked spans and statistics of their log-probabilities: the arithmetic of `evidence.py`.
 
-Pure functions of strings and numbers; `benchmarks/evidence.py` measures with them.
+Pure functions of strings and numbers.
 """
 
 from __future__ import annotations

@@ -6,10 +6,10 @@ from pathlib import Path
 
 import torch
 
-from benchmarks.copies import disguised
-from benchmarks.independent import solution
+from tests.classroom.copies import disguised
 from tests.classroom.disguises import State
 from tests.classroom.disguises import disguised as hidden
+from tests.classroom.independent import solution
 
 NASTY = "</script><script>alert(1)</script> \u202e <b>&amp; {{ 7 * 7 }}"
 PLACES = [f"City {i % 17}" for i in range(60)]

@@ -13,8 +13,6 @@ import pytest
 import torch
 
 from autograder import solutions
-from benchmarks.copies import KINDS, disguised
-from benchmarks.similarity import above, planted, ranks
 from classroom import __main__ as classroom
 from classroom.similar import reading
 from classroom.similar.parameters import signature_of, similarities
@@ -24,8 +22,10 @@ from classroom.submissions import id_of
 from grading import paths
 from submission.model import GPT, GPTConfig
 from tests.classroom import similar
+from tests.classroom.copies import KINDS, disguised
 from tests.classroom.disguises import DISGUISES, HEADS
 from tests.classroom.disguises import disguised as hidden
+from tests.classroom.planted import above, planted, ranks
 
 # The headings in index.html, and what is below each.
 SECTION = re.compile(r"<h2[^>]*>(.*?)</h2>(.*?)(?=<h2|</main>)", re.DOTALL)
@@ -197,12 +197,12 @@ def test_planted_copies_rank_above_all_independent_pairs():
     for kind in KINDS:
         for text in disguised(similar.solution(1), kind, 0).values():
             ast.parse(text)
-    made = planted(solutions=30, copies=3, golden=False)
+    made = planted(solutions=30, copies=3)
     for view, kinds in (
         (SHAPE, ("comments stripped", "half renamed", "renamed", "reordered")),
         (NAMES, ("comments stripped", "half renamed", "reordered", "split into helper functions")),
     ):
-        usual, _, copies = ranks(made, view)
+        usual, copies = ranks(made, view)
         assert len(usual) > 1_000
         assert not [kind for kind in kinds if above(usual, copies[kind][0])]
 
