@@ -3,7 +3,7 @@
     python -m benchmarks.picture
 
 A bar is the median of the runs with different seeds, and each dot is one run. The picture shows the
-generated data set with its own recipe, as docs/measurements.md does in its first table of trainings.
+generated data set with its own recipe, like the first table of trainings in docs/measurements.md.
 """
 
 from __future__ import annotations

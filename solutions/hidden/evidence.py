@@ -15,7 +15,7 @@ here; the reference's code computes log-probabilities, in float32.
 (c) The finetuned parameters descend from the pretrained ones: each weight matrix still points in
     nearly the same direction.
 
-This leaves two ways to cheat, both measured (benchmarks/README.md): genuine pretraining by other
+This leaves two ways to cheat, both measured (docs/measurements.md): genuine pretraining by other
 means or by somebody else, such as another student's parameters with some noise; and finetuning
 from there on more questions than the given ones. Only a comparison of submissions can find the
 first; the second requires the pretraining that the assignment is about.
@@ -123,7 +123,7 @@ def expect_match(
 
     Rounding can flip a character if the two likeliest are within 1e-5 of each other. Even if that
     happened to one answer in 1,000, 3 lines of 100 would differ only with probability
-    C(100, 3) 0.001^3 = 1.6e-4. It happened in no training (benchmarks/README.md: in none of some
+    C(100, 3) 0.001^3 = 1.6e-4. It happened in no training (docs/measurements.md: in none of some
     thousand lines, AVX2 against other kernels), so the rate is more like one answer in 100,000,
     and the probability for 3 of 100 is below 2e-10.
     """
