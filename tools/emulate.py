@@ -177,7 +177,10 @@ def _lay_out(place: container.Container, autograder: Path, submission: Path, met
         (root / name).chmod(0o755)
     (root / "results").mkdir()
     if submission.is_dir():
-        shutil.copytree(submission, root / "submission", symlinks=True)
+        try:
+            shutil.copytree(submission, root / "submission", symlinks=True)
+        except shutil.Error as error:  # such as a pipe; each is (source, target, reason)
+            raise EmulatorFailed(f"{submission} can't be copied: {error.args[0][0][2]}") from None
     else:
         _unpack(submission, root / "submission")
     content = about(metadata) if isinstance(metadata, str) and metadata in KINDS else metadata
@@ -189,14 +192,20 @@ def _lay_out(place: container.Container, autograder: Path, submission: Path, met
 def _unpack(submission: Path, target: Path) -> None:
     """Unpack what the grader may look at, within its limits."""
     target.mkdir()
+    remaining = staging.MAX_TOTAL_BYTES
     try:
+        if not submission.is_file():  # a pipe would be waited for
+            raise UsageError("it is neither a folder nor a zip")
         file = open(submission, "rb")
         with file, upload.open_archive(file, submission, str(submission), target.parent) as top:
             for folder, names in top.walk():
                 target.joinpath(*folder.parts).mkdir(exist_ok=True)
                 for name in names:
                     place = target.joinpath(*folder.parts, name)
-                    staging.copy(folder, name, place, staging.MAX_OUTPUT_BYTES)
+                    limit = min(remaining, staging.MAX_OUTPUT_BYTES)
+                    remaining -= (size := staging.copy(folder, name, place, limit))
+                    if size > limit:
+                        raise UsageError(f"{name} is too large")
     except (OSError, ValueError, UsageError) as error:
         raise EmulatorFailed(f"{submission} can't be unpacked: {error}") from None
 

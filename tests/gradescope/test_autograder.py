@@ -314,6 +314,48 @@ def test_a_submission_is_unpacked_within_the_graders_rules(tmp_path):
         emulate.grade(tmp_path / "autograder.zip", tmp_path / "upload.zip", limits=LIMITS)
 
 
+def hostile(kind: str, folder: Path) -> Path:
+    """Return an upload that can't be unpacked."""
+    upload = folder / "upload.zip"
+    if kind == "pipe":
+        os.mkfifo(upload)
+        return upload
+    if kind == "pipe in a folder":
+        (folder / "upload").mkdir()
+        os.mkfifo(folder / "upload" / "dataset.py")
+        return folder / "upload"
+    method = zipfile.ZIP_LZMA if kind == "unknown method" else zipfile.ZIP_DEFLATED
+    with zipfile.ZipFile(upload, "w", method) as writer:
+        with writer.open("submission/dataset.py", "w", force_zip64=True) as entry:
+            for _ in range(1500 if kind == "bomb" else 1):
+                entry.write(bytes(1_000_000))
+    if kind == "encrypted":
+        content = bytearray(upload.read_bytes())
+        for mark, place in ((b"PK\1\2", 8), (b"PK\3\4", 6)):
+            content[content.index(mark) + place] |= 1
+        upload.write_bytes(content)
+    return upload
+
+
+@pytest.mark.parametrize(
+    ("kind", "words"),
+    [
+        ("pipe", "neither a folder nor a zip"),
+        ("pipe in a folder", "named pipe"),
+        ("encrypted", "is encrypted: pack an ordinary zip"),
+        ("unknown method", "uses an unusual compression method"),
+        pytest.param("bomb", "dataset.py is too large", marks=pytest.mark.long),
+    ],
+)
+def test_a_hostile_upload_ends_in_one_line(tmp_path, kind, words):
+    with zipfile.ZipFile(tmp_path / "autograder.zip", "w") as writer:
+        writer.writestr("setup.sh", "")
+        writer.writestr("run_autograder", "#!/bin/sh\n")
+    with pytest.raises(emulate.EmulatorFailed, match=words) as caught:
+        emulate.grade(tmp_path / "autograder.zip", hostile(kind, tmp_path), limits=LIMITS)
+    assert "\n" not in str(caught.value)
+
+
 def test_an_upload_without_code_gets_zero_and_the_reason(short, tmp_path):
     (tmp_path / "upload").mkdir()
     (tmp_path / "upload" / "essay.pdf").write_bytes(b"%PDF")
