@@ -51,6 +51,7 @@ from grading.cases import (
     ManyOtherCases,
 )
 TOLERANCE = 1.25e-4
+SHORT = 1e-6
 def judge(case: AttentionCase, got: float) -> None:
     case.expect(got.mean() > 0.22, 'too_small')
     return case.arguments('--seed', '--mask', '\u2047')

@@ -9,7 +9,7 @@ and what is compressed in other files, such as a picture's notes. Looks for:
   25 or more letters, digits and operators (all of a region that has 16), and such comments; spaces,
   brackets, quotes, commas, underscores, capitals and comments in between make no difference.
   Imports, decorators, and headers of functions and classes are no secrets: any file may have them
-- a judge's constant, by name and value
+- a judge's constant, by name and value, of 16 or more
 - sentences of written answers, rubrics and graded practice, of 40 or more letters; formulas of 20;
   a hundred consecutive characters of the scripts beside them
 - facts that answer a written question that the edition (by default, any) grades, in the words that

@@ -16,8 +16,8 @@ from .texts import COMMENT, SPLIT, bare, formulas, letters, printed
 
 # How many characters of a form, at least, are searched for.
 CODE = 25  # of a line, or of several in a row
-REGION = 16  # of a whole region
-PREFIX = 10  # of a constant, and of anything else: secrets are looked up by so many
+REGION = 16  # of a whole region, and of a judge's constant with its name
+PREFIX = 10  # of anything: secrets are looked up by so many
 FORMULA = 20  # and of a line of a formula
 SENTENCE = 40  # letters; shorter sentences may occur by chance
 PLACES = 60  # letters of places in a row: some four in a row might be a list of cities
@@ -56,7 +56,7 @@ def _of_code(repo: Path) -> Iterator[Secret]:
         yield from _of_lines(text, name, range(1, text.count("\n") + 2))
         for node in ast.parse(text).body:
             line = ast.get_source_segment(text, node) or ""
-            if re.match("[A-Z_]+ = ", line):
+            if re.match("[A-Z_]+ = ", line) and len(bare(line)) >= REGION:
                 yield Secret(bare(line), f"{name}, line {node.lineno}")
 
 
