@@ -124,8 +124,8 @@ def test_the_autograders_zip_grades_without_pydantic(tree, tmp_path, without_pyd
     assert re.search(r"^1a-\d-hidden +passed", graded.stdout, re.MULTILINE)
     # The hash of what judges is that of the checkout.
     checkout = python(tree, "src/grader.py", "1a", *options)
-    release = re.compile(r"release \w+")
-    assert release.search(graded.stdout)[0] == release.search(checkout.stdout)[0]
+    judge = re.compile(r"judged by [0-9a-f]{12}")
+    assert judge.search(graded.stdout)[0] == judge.search(checkout.stdout)[0]
 
 
 def test_a_students_copy_grades_without_pydantic(tree, tmp_path, without_pydantic):
