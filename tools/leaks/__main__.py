@@ -20,7 +20,7 @@ def main(arguments: list[str] | None = None) -> int:
     try:
         leaks = check(asked.paths, secrets_of(), facts_of(edition=asked.edition))
     except (OSError, UsageError, RegionError) as error:
-        words = f"{error.filename}: {error.strerror}" if isinstance(error, OSError) else error
+        words = f"{error.filename}: {error.strerror}" if isinstance(error, OSError) else str(error)
         print(f"error: {words}", file=sys.stderr)
         return 2
     print("".join(f"{leak}\n" for leak in leaks), end="")
