@@ -55,7 +55,7 @@ staff 3a --submission nowhere
 MASKS = {
     r"(src|solutions)/(\S+\.py):\d+ ": r"\1/\2:N ",
     r"files \w{12}, [\d-]+ [\d:]+ UTC": "files DIGEST, TIME",
-    r"release \w{12}": "release DIGEST",
+    r"judged by \w{12}": "judged by DIGEST",
 }
 
 
