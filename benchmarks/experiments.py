@@ -232,7 +232,9 @@ def table(measured: dict[tuple[str, str], dict]) -> str:
                 value, error = found[0] if found else (float("nan"), float("nan"))
                 cells.append(f"{value:.2f} ± {error:.2f}" if error else f"{value:.2f}")
                 clear += abs(value) > 2 * error > 0
-            lines.append(f"| {name} | {' | '.join(cells)} | {clear} of {len(own)} |")
+            is_estimated = any(error for found in own.values() for _, error in found.values())
+            verdict = f"{clear} of {len(own)}" if is_estimated else "no error"
+            lines.append(f"| {name} | {' | '.join(cells)} | {verdict} |")
         lines.append("")
     return "\n".join(lines)
 
