@@ -45,6 +45,7 @@ TAKEN = (
     "environment.yml",
     "requirements.txt",
     "src/*.py",
+    "src/experiments/*.py",
     "src/pretraining/*.py",
     "src/grading/**/*.py",
     "src/grading/templates/*",

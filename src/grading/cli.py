@@ -464,6 +464,8 @@ def where_lines(runner: Runner, test: BoundTest) -> list[str]:
             judge = judging.judge(f"{test.spec.topic}_{test.spec.name}")
             judges.append(getattr(judge, "func", judge))  # some are partial
     source += "".join(map(inspect.getsource, judges))
+    members = inspect.getmembers(test.case, lambda value: isinstance(value, str))
+    source += "".join(f'"{value}"' for _, value in members)  # a topic's attribute may name a probe
     probes = [_probe(runner.questions.probe(name)) for name in dict.fromkeys(PROBE.findall(source))]
     found = [f"test   {_place(test.method)}"]
     found += [f"probe  {place}" for place in probes if place]
