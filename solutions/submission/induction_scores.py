@@ -52,6 +52,6 @@ def induction_score(weights: torch.Tensor, tokens: torch.Tensor) -> torch.Tensor
     """
     # [induction scores]
     ### START CODE HERE ###
-    earlier = tokens[:-1].eq(tokens[-1]).nonzero().item()
+    earlier = int(tokens[:-1].eq(tokens[-1]).nonzero())
     return weights[:, -1, earlier + 1]
     ### END CODE HERE ###
