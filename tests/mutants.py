@@ -101,6 +101,8 @@ def sites() -> tuple[Site, ...]:
     for file in JUDGES:
         tree = ast.parse((ROOT / file).read_text(encoding="utf-8"))
         for name, function in functions(tree):
+            if name.endswith(".expect"):  # passes an assertion on
+                continue
             nodes = [node for node in ast.walk(function) if is_assertion(node)]
             nodes.sort(key=lambda node: node.lineno)
             seen: Counter[str] = Counter()

@@ -72,6 +72,9 @@ OUTLINES["current"] = [
     *OUTLINES["xcs224n"][7:],
     ("5a", "Attention without positions", "1.5 points (Written, Extra Credit)"),
     ("5b", "Sinusoidal positions", "1.5 points (Written, Extra Credit)"),
+    ("6a", "What a network postpones", "3 points (Written)"),
+    ("6b", "Grow an induction head", "1 point (Coding), 2 points (Written)"),
+    ("6c", "One more experiment, of your choice", "4 points (Written)"),
 ]
 SLOTS = {
     "xcs224n": "1d 1f 1g 2a 2b 2c 3a 3b 3c-i 3c-ii 3d-i 3d-ii 3e-i 3e-ii",
@@ -81,7 +84,7 @@ SUB_POINTS = {
     "xcs224n": {"3c-i": 1, "3c-ii": 1, "3d-i": 0.5, "3d-ii": 0.5, "3e-i": 1, "3e-ii": 1},
     "cs224n": {"1c-i": 2, "1c-ii": 3, "1d-i": 1, "1d-ii": 2, "1e-i": 3, "1e-ii": 4, "2g-ii": 2},
 }
-SLOTS["current"] = SLOTS["xcs224n"].replace("1g ", "1g 1h ") + " 5a-i 5a-ii 5b-i 5b-ii"
+SLOTS["current"] = SLOTS["xcs224n"].replace("1g ", "1g 1h ") + " 5a-i 5a-ii 5b-i 5b-ii 6a 6b 6c"
 SUB_POINTS["current"] = SUB_POINTS["xcs224n"] | {"5a-i": 1, "5a-ii": 0.5, "5b-i": 0.5, "5b-ii": 1}
 COMMANDS = {"xcs224n": 11, "cs224n": 11, "current": 15}  # of the public sheets, and rope's
 

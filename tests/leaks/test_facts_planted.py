@@ -69,7 +69,7 @@ def made(repo, edition):
     """Return the marked files as an edition's students get them, by name."""
     sheet = Sheet(repo, description.describe(repo, edition, "world"), "letter")
     files = {"handout.tex": sheet.render()}
-    words = {"title": "", "due_plain": "", "python": "", "unseen": ""}
+    words = {"title": "", "due_plain": "", "python": "", "unseen": "", "release": ""}
     files["README.md"] = sheet.page("student/README.md.j2", pipelines={}, experiments=[], **words)
     package = starter.package_of(repo, edition)
     name = "building_blocks.py"

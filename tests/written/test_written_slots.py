@@ -29,6 +29,9 @@ GRADED = (
     "positions_permutation-ii",
     "positions_sinusoids-i",
     "positions_sinusoids-ii",
+    "experiment_trace",
+    "induction_scores",
+    "experiment_choice",
 )
 # Worked answers, for staff, to coding questions without written points.
 WORKED = tuple(
