@@ -1,8 +1,7 @@
 """experiments.json: what a student predicted, and what came out.
 
-No experiment shows a result before a prediction was made. The file is handed in with the other
-work; whoever grades it compares the two, and the autograder repeats the experiment with the
-parameters that were handed in. Nobody can prove which came first, and the sheet says so.
+No experiment shows a result before a prediction was made. Students quote both in their answers.
+Nobody can prove which came first, and the sheet says so.
 """
 
 from __future__ import annotations
