@@ -3,10 +3,12 @@
 import json
 import os
 import re
+import sys
 
 import pytest
 
 from autograder.description import load_assignment
+from grading import edition
 from grading.edition import EDITION, Assignment, read, to_json
 from grading.errors import UsageError
 from tests import pinned
@@ -143,3 +145,14 @@ def test_a_students_copy_grades_without_pydantic(tree, tmp_path, without_pydanti
     refused = python(copy, "src/grader.py", "--edition", "xcs224n", env=without_pydantic)
     assert (refused.returncode, refused.stderr.count("\n")) == (2, 1)
     assert "no edition 'xcs224n' in edition.json; there are: cs224n" in refused.stderr
+
+
+def test_reading_another_checkout_leaves_the_path_of_imports_alone(tmp_path):
+    """Workers may import from what is there, and other users must be able to enter it."""
+    (tmp_path / "autograder").mkdir()
+    (tmp_path / "autograder" / "description.py").touch()
+    for name in ("assignment.toml", "course.toml"):
+        (tmp_path / name).write_bytes((ROOT / name).read_bytes())
+    before = [*sys.path]
+    assert edition.load_assignment(tmp_path).default_edition
+    assert sys.path == before

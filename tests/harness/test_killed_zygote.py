@@ -131,7 +131,6 @@ def test_the_kernel_is_offered_workers_first_then_the_zygote(write_query, grade,
     assert int(score) == max(500, usual)
 
 
-@pytest.mark.long  # after other files in one process, it once found no claims of uids
 @pytest.mark.skipif(os.geteuid() != 0, reason="needs root")
 def test_no_other_test_of_the_run_gets_the_uid_of_a_killed_guardian(
     write_query, grade, pools, zygote_of, monkeypatch
