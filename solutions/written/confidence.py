@@ -145,14 +145,14 @@ class Trained:
         Raises:
             BadInput: its parameters don't fit the recipe, or the tables don't fit the corpus.
         """
-        from pretraining import cloze
+        from experiments import cloze, people
 
         if not (self._folder / PRETRAINED).is_file():
             return None
         try:
             self._load(PRETRAINED)
             groups = {
-                name: cloze.people_of(*zip(*rows, strict=True)) for name, rows in tables.items()
+                name: people.people_of(*zip(*rows, strict=True)) for name, rows in tables.items()
             }
             # Only the order matters: single precision suffices, and takes half of the time.
             found = list(cloze.ask(self._network.float(), self._documents, groups))
@@ -184,7 +184,7 @@ def refusing(groups: list[list[float]]) -> dict:
     Args:
         groups: the probabilities of right answers, wrong ones, and those about unseen people.
     """
-    from pretraining import calibration
+    from experiments import calibration
 
     answers = calibration.Answers(*groups)
     rows = [calibration.refuse_below(answers, threshold) for threshold in THRESHOLDS]

@@ -31,10 +31,10 @@ import torch.nn.functional as F
 from pretraining.batches import TextExamples
 from pretraining.errors import InputError
 from pretraining.given import GPT
-from pretraining.inspection import attention_of
 
 from . import figures
 from .estimates import Estimate, mean, table
+from .inspection import attention_of
 from .people import Person, encode, padded
 
 KINDS = ("zero", "mean", "slot")

@@ -6,13 +6,15 @@ from typing import cast
 import torch
 
 from inputs import build_model, find_data, predict, read_answered
-from pretraining import calibration, cloze, inspection, pages, recall
 from pretraining.errors import InputError
 from pretraining.files import write_atomically
 from pretraining.recipes import Recipe
 from submission import utils
 from submission.dataset import CharCorruptionDataset
 from submission.model import GPT, Block, GPTConfig
+
+from . import calibration, cloze, inspection, pages, recall
+from .people import people_of
 
 # The tables in which people are looked up unless an option names others.
 TRAIN, DEV, UNSEEN = "birth_places_train.tsv", "birth_dev.tsv", "birth_unseen_inputs.tsv"
@@ -27,7 +29,7 @@ def run_cloze(
     for split, file in files.items():
         found, questions, places = read_answered(file)
         try:
-            groups[split] = cloze.people_of(questions, places)
+            groups[split] = people_of(questions, places)
         except InputError as error:
             raise InputError(f"{found}: {error}") from None
     model.load_state_dict(utils.load_parameters(args.reading_params_path, model))

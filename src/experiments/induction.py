@@ -32,11 +32,11 @@ import torch.nn as nn
 import torch.nn.functional as F
 
 from pretraining.errors import InputError
-from pretraining.inspection import keeper, read_weights
 from pretraining.optimizers import AdamW
 
 from . import figures
 from .estimates import table
+from .inspection import keeper, read_weights
 
 PAIRS = 4
 T = 2 * PAIRS + 1

@@ -136,7 +136,8 @@ def run_induction(setting: Setting) -> tuple[list[str], str]:
 
 def run_reverse(setting: Setting) -> tuple[list[str], str]:
     """Ask about train and dev people in both directions."""
-    people = [*people_in(setting.args.finetune_corpus_path or TRAIN), *people_in(DEV)]
+    args = setting.args
+    people = [*people_in(args.finetune_corpus_path or TRAIN), *people_in(args.eval_corpus_path)]
     choices = reverse.choose(setting.model, setting.dataset, reverse.groups_of(people))
     return reverse.lines(choices), reverse.draw(choices)
 

@@ -24,10 +24,10 @@ import torch
 
 from pretraining.errors import InputError
 from pretraining.given import GPT, CharCorruptionDataset
-from pretraining.inspection import continuations
 
 from . import figures
 from .estimates import Estimate, mean, table
+from .inspection import continuations
 from .people import Person, encode
 
 CANDIDATES = 10

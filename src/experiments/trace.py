@@ -83,6 +83,7 @@ def trios(people: Sequence[Person], most: int = TRIOS, seed: int = 0) -> list[Tr
         InputError: there are fewer than LEAST_TRIOS.
     """
     rng, found = random.Random(seed), []
+    people = [person for person in people if " " in person.name]  # with a surname
     for b in people:
         alike = [p for p in people if p.name != b.name and shape_of(p) == shape_of(b)]
         for a in alike:

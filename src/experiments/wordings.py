@@ -21,10 +21,10 @@ from dataclasses import dataclass
 import torch
 
 from pretraining.given import GPT, CharCorruptionDataset, Trainer
-from pretraining.inspection import continuations
 
 from . import figures
 from .estimates import Estimate, mean, table
+from .inspection import continuations
 from .people import Person, encode
 
 CANDIDATES = 10

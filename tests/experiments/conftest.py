@@ -11,7 +11,7 @@ from tests import laid_out
 from tests.laid_out import imports_from, train_both
 from tests.project import ROOT
 
-MODULES = ("calibration", "cloze", "errors", "inspection", "pages", "recall")
+MODULES = ("calibration", "cloze", "inspection", "pages", "people", "recall")
 
 
 # Fixtures.
@@ -25,7 +25,8 @@ def source(root):
     """run.py, and the modules of both packages that it uses, by name."""
     with imports_from(root / "src"):
         run = importlib.import_module("run")
-        found = {name: importlib.import_module(f"pretraining.{name}") for name in MODULES}
+        found = {name: importlib.import_module(f"experiments.{name}") for name in MODULES}
+        found["errors"] = importlib.import_module("pretraining.errors")
         found |= {"utils": run.utils, "helper": run.helper}
         for name in ("attention", "dataset", "induction_scores", "model"):
             found[name] = importlib.import_module(f"submission.{name}")

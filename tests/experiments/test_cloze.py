@@ -29,10 +29,10 @@ def test_the_first_five_wordings_are_of_the_worlds_corpus_and_the_others_are_not
 
 def test_people_are_read_from_questions(source):
     questions = ["Where was Ada Byron born?", "Where was Bo born?"]
-    people = source.cloze.people_of(questions, ["London", "Oslo"])
+    people = source.people.people_of(questions, ["London", "Oslo"])
     assert [(p.name, p.place) for p in people] == [("Ada Byron", "London"), ("Bo", "Oslo")]
     with pytest.raises(source.errors.InputError, match=r"line 2: got 'Who is Bo\?'"):
-        source.cloze.people_of(["Where was Ada born?", "Who is Bo?"], ["London", "Oslo"])
+        source.people.people_of(["Where was Ada born?", "Who is Bo?"], ["London", "Oslo"])
 
 
 TEXT = "Ada was born in Rome.\nBo was a native of Oslo.\nAl, Lima\nRomeo"
@@ -49,7 +49,7 @@ def asked(source, monkeypatch, wording, preferred):
         return [-1.0 if preferred[prompt.split()[0]] == place else -2.0 for prompt, place in texts]
 
     monkeypatch.setattr(source.cloze, "continuations", continuations)
-    person = source.cloze.Person
+    person = source.people.Person
     groups = {"train": [person("Ada", "Rome"), person("Bo", "Oslo")], "dev": [person("Al", "Lima")]}
     model = type("Model", (), {"get_block_size": lambda self: 64, "eval": lambda self: self})()
     (found,) = source.cloze.ask(model, dataset, groups, [wording])
@@ -83,7 +83,7 @@ def test_a_model_that_prefers_nothing_is_never_right(source, monkeypatch):
 
 def test_the_right_place_stands_first_among_others_that_differ(source):
     places = [f"{first}{second}" for first in "ABCDE" for second in "abcde"]
-    people = [source.cloze.Person("Ada", place) for place in places]
+    people = [source.people.Person("Ada", place) for place in places]
     offered = source.cloze.choices(people, places)
     for person, found in zip(people, offered, strict=True):
         assert found[0] == person.place and set(found) <= set(places)
@@ -94,13 +94,13 @@ def test_the_right_place_stands_first_among_others_that_differ(source):
 
 def test_no_place_begins_like_the_right_one(source):
     places = ["York", "New York", "Yorkshire", "Rome", "Romeo"]
-    people = [source.cloze.Person("Ada", place) for place in ("York", "Romeo")]
+    people = [source.people.Person("Ada", place) for place in ("York", "Romeo")]
     offered = [set(found[1:]) for found in source.cloze.choices(people, places)]
     assert offered == [{"New York", "Rome", "Romeo"}, {"York", "New York", "Yorkshire"}]
 
 
 def test_few_places_are_all_offered(source):
-    (found,) = source.cloze.choices([source.cloze.Person("Ada", "Rome")], ["Rome", "Oslo", "Lima"])
+    (found,) = source.cloze.choices([source.people.Person("Ada", "Rome")], ["Rome", "Oslo", "Lima"])
     assert found[0] == "Rome" and sorted(found[1:]) == ["Lima", "Oslo"]
 
 
@@ -108,7 +108,7 @@ def test_few_places_are_all_offered(source):
 def test_the_choice_is_the_likeliest_beginning(source, load, variant):
     """Recomputed for a few people, one character at a time."""
     dataset, model = load(variant, "pretrain")
-    person, places = source.cloze.Person("Nora Nara", "Lima"), ["Lima", "Oslo", "London", "Rome"]
+    person, places = source.people.Person("Nora Nara", "Lima"), ["Lima", "Oslo", "London", "Rome"]
     places = [place for place in places if set(place) <= set(dataset.stoi)]
     prompt = [dataset.stoi[c] for c in f"{person.name} was born in ⁇⁇"]
     wanted = []
@@ -124,7 +124,7 @@ def test_the_choice_is_the_likeliest_beginning(source, load, variant):
     assert len(places) >= 3
     assert source.inspection.continuations(model, pairs) == pytest.approx(wanted, rel=1e-4)
     offered = [[place, *(p for p in places if p != place)] for place in places]
-    people = [source.cloze.Person(person.name, place) for place in places]
+    people = [source.people.Person(person.name, place) for place in places]
     right = source.cloze._choose(model, dataset, "{name} was born in _", people, offered)
     assert right == [logp == max(wanted) for logp in wanted]
 
@@ -133,7 +133,7 @@ def test_a_model_that_was_pretrained_knows_more_than_chance(source, load, root):
     dataset, model = load("vanilla", "pretrain")
     people = []
     for name in ("birth_places_train.tsv", "birth_dev.tsv"):
-        people += source.cloze.people_of(*source.inputs.read_answered(name)[1:])
+        people += source.people.people_of(*source.inputs.read_answered(name)[1:])
     (found,) = source.cloze.ask(model, dataset, {"both": people}, ["{name} was born in _"])
     # Of 40 choices among 10 places, 16 are right by chance with a probability below 1e-6; a
     # training with this seed has 33.

@@ -100,7 +100,8 @@ def test_cloze_numbers_are_those_of_the_command(with_trained, trained):
     found = json.loads((with_trained / "numbers.json").read_text(encoding="utf-8"))["cloze"]
     with imports_from(trained / "src"):
         import inputs
-        from pretraining import cloze, recipes
+        from experiments import cloze, people
+        from pretraining import recipes
         from submission import model, utils
 
         fields = recipes.load_recipe().model_of("vanilla")
@@ -110,7 +111,7 @@ def test_cloze_numbers_are_those_of_the_command(with_trained, trained):
         path = trained / "vanilla.pretrain.params"
         network.load_state_dict(utils.load_parameters(path, network))
         groups = {
-            split: cloze.people_of(*inputs.read_answered(file)[1:])
+            split: people.people_of(*inputs.read_answered(file)[1:])
             for split, file in (("train", "birth_places_train.tsv"), ("dev", "birth_dev.tsv"))
         }
         wanted = list(cloze.ask(network, corpus, groups))

@@ -16,7 +16,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from . import plots
+from pretraining import plots
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes

@@ -20,10 +20,12 @@ from dataclasses import dataclass
 import torch
 import torch.nn.functional as F
 
-from .batches import TextExamples
-from .decoding import ANSWER_STEPS, BATCH_SIZE, greedy_answers
-from .errors import InputError
-from .given import GPT
+from pretraining.batches import TextExamples
+from pretraining.decoding import ANSWER_STEPS, BATCH_SIZE, greedy_answers
+from pretraining.errors import InputError
+from pretraining.given import GPT
+
+from .people import encode
 
 LIKELIEST = 5  # number of places listed
 RIVALS = 3  # number of characters listed next to the one written
@@ -81,21 +83,6 @@ class Inspected:
     known: int
     known_share: float
     layers: list[Layer]
-
-
-def encode(dataset: TextExamples, text: str) -> list[int]:
-    """Return the ids of a text.
-
-    Raises:
-        InputError: it has a character that the pretraining corpus lacks.
-    """
-    unknown = sorted(set(text) - set(dataset.stoi))
-    if unknown:
-        raise InputError(
-            f"got the characters {''.join(unknown)!r}, expected only those of the pretraining "
-            "corpus"
-        )
-    return [dataset.stoi[character] for character in text]
 
 
 @torch.no_grad()

@@ -12,13 +12,14 @@ consider the likeliest beginning of the missing text?
 from __future__ import annotations
 
 import random
-import re
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 
-from .errors import InputError
-from .given import GPT, CharCorruptionDataset
-from .inspection import continuations, encode
+from pretraining.errors import InputError
+from pretraining.given import GPT, CharCorruptionDataset
+
+from .inspection import continuations
+from .people import Person, encode
 
 GAP = "_"
 # The first five are wordings of the generated world's corpus; the others do not occur in it.
@@ -35,15 +36,6 @@ WORDINGS = (
 PEOPLE = 100  # per group, at most: a share then has a standard deviation of .05 or less
 CHOICES = 10  # places, including the right one
 SEED = 0  # for the other places, so that all models choose among the same ones
-QUESTION = re.compile(r"Where was (.+) born\?")
-
-
-@dataclass(frozen=True)
-class Person:
-    """Someone whose birth place is known."""
-
-    name: str
-    place: str
 
 
 @dataclass(frozen=True)
@@ -72,21 +64,6 @@ class Wording:
     splits: dict[str, Score]
     verbatim: Score
     otherwise: Score
-
-
-def people_of(questions: Sequence[str], places: Sequence[str]) -> list[Person]:
-    """Return the people of a table `Where was NAME born?<TAB>PLACE`.
-
-    Raises:
-        InputError: a question has a different form.
-    """
-    people = []
-    for number, (question, place) in enumerate(zip(questions, places, strict=True), start=1):
-        found = QUESTION.fullmatch(question)
-        if not found:
-            raise InputError(f"line {number}: got {question!r}, expected 'Where was NAME born?'")
-        people.append(Person(found[1], place))
-    return people
 
 
 def sentence_of(wording: str, name: str, filling: str) -> str:

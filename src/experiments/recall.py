@@ -26,8 +26,8 @@ import torch
 import torch.nn as nn
 import torch.nn.functional as F
 
-from .errors import InputError
-from .optimizers import AdamW
+from pretraining.errors import InputError
+from pretraining.optimizers import AdamW
 
 PAIRS = 4
 NO_DIGIT = PAIRS  # paired with the letter in question
