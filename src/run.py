@@ -94,8 +94,7 @@ REQUIRED = {
     "wordings": [],
 }
 WITHOUT_CORPUS = ("recall", "induction")
-EXPERIMENTS = ("trace", "ablate", "induction", "reverse", "overwrite", "wordings")
-WITH_PICTURES = ("calibration", "inspect", *EXPERIMENTS)
+WITH_PICTURES = ("calibration", "inspect", *laboratory.EXPERIMENTS)
 TRAININGS = ("pretrain", "finetune")
 INPUTS = (
     "pretrain_corpus_path",
@@ -361,7 +360,7 @@ def run_checked(args: argparse.Namespace) -> None:
         f"parameters, device {device}"
         + (f", seed {seed_in_words}" if args.function in TRAININGS else "")
     )
-    if args.function in EXPERIMENTS:
+    if args.function in laboratory.EXPERIMENTS:
         return laboratory.run(laboratory.Setting(args, recipe, device, dataset, model))
     functions = {
         "pretrain": run_pretrain,

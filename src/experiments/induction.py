@@ -36,7 +36,7 @@ from pretraining.optimizers import AdamW
 
 from . import figures
 from .estimates import table
-from .inspection import keeper, read_weights
+from .inspection import weights_passed
 
 PAIRS = 4
 T = 2 * PAIRS + 1
@@ -173,24 +173,12 @@ def weights_of(model: InductionModel, tokens: torch.Tensor) -> list[torch.Tensor
     Raises:
         InputError: an attention has none that can be read.
     """
-    passed: list[list[object]] = [[] for _ in model.layers]
-    hooks = []
-    for layer, kept in zip(model.layers, passed, strict=True):
-        drop = getattr(layer, "attn_drop", None)
-        if isinstance(drop, nn.Module):
-            hooks.append(drop.register_forward_hook(keeper(kept)))
-    try:
-        model(tokens[None])
-    finally:
-        for hook in hooks:
-            hook.remove()
-    found = []
-    for layer, kept in zip(model.layers, passed, strict=True):
-        read = read_weights(kept, cast("int", layer.n_head), T)
-        if read.weights is None:
-            raise InputError(read.note)
-        found.append(read.weights)
-    return found
+    n_head = cast("int", model.layers[0].n_head)
+    found = weights_passed([*model.layers], lambda: model(tokens[None]), n_head, T)
+    for layer in found:
+        if layer.weights is None:
+            raise InputError(layer.note)
+    return [layer.weights for layer in found if layer.weights is not None]
 
 
 @contextmanager

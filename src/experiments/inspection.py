@@ -215,22 +215,30 @@ def _of_one_length(rows: list[list[int]]) -> Iterator[list[int]]:
 @torch.no_grad()
 def attention_of(model: GPT, ids: list[int]) -> list[Layer]:
     """Run a model on ids, and return what passed through each block's attn_drop."""
-    blocks = list(getattr(model, "blocks", []))
-    passed: list[list[object]] = [[] for _ in blocks]
+    x = torch.tensor([ids], device=next(model.parameters()).device)
+    attentions = [getattr(block, "attn", None) for block in getattr(model, "blocks", [])]
+    return weights_passed(attentions, lambda: model(x), model.config.n_head, len(ids))
+
+
+def weights_passed(
+    attentions: Sequence[object], run: Callable[[], object], n_head: int, length: int
+) -> list[Layer]:
+    """Call `run`, and return what passed through the attn_drop of each attention meanwhile."""
+    passed: list[list[object]] = [[] for _ in attentions]
     hooks = []
-    for block, kept in zip(blocks, passed, strict=True):
-        drop = getattr(getattr(block, "attn", None), "attn_drop", None)
+    for attention, kept in zip(attentions, passed, strict=True):
+        drop = getattr(attention, "attn_drop", None)
         if isinstance(drop, torch.nn.Module):
-            hooks.append(drop.register_forward_hook(keeper(kept)))
+            hooks.append(drop.register_forward_hook(_keeper(kept)))
     try:
-        model(torch.tensor([ids], device=next(model.parameters()).device))
+        run()
     finally:
         for hook in hooks:
             hook.remove()
-    return [read_weights(kept, model.config.n_head, len(ids)) for kept in passed]
+    return [read_weights(kept, n_head, length) for kept in passed]
 
 
-def keeper(kept: list[object]) -> Callable[..., None]:
+def _keeper(kept: list[object]) -> Callable[..., None]:
     """Return a forward hook that appends a module's output to `kept`."""
 
     def keep(module: torch.nn.Module, inputs: tuple, output: object) -> None:
