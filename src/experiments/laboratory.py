@@ -130,7 +130,7 @@ def run_induction(setting: Setting) -> tuple[list[str], str]:
     grown = []
     for each in induction.grow_all(build, functions, setting.args.digits, setting.args.seed):
         grown.append(each)
-        print(f"{each.layers} layers of {each.heads} heads: {each.held_out:.1%}", flush=True)
+        print(f"layers {each.layers}, heads {each.heads}: {each.held_out:.1%} right", flush=True)
     return induction.lines(grown), induction.draw(grown)
 
 
