@@ -15,6 +15,7 @@ from __future__ import annotations
 
 import argparse
 import dataclasses
+import functools
 import json
 import shutil
 import subprocess
@@ -29,12 +30,22 @@ from tools import commands, world
 from tools.reference import GIVEN, compose
 
 reference.come_first()
-from experiments import ablate, induction, overwrite, people, reverse, trace  # noqa: E402
+from experiments import (  # noqa: E402
+    ablate,
+    induction,
+    laboratory,
+    overwrite,
+    people,
+    reverse,
+    trace,
+    wordings,
+)
 from experiments.estimates import Estimate, mean  # noqa: E402
 from pretraining.recipes import load_recipe  # noqa: E402
 from submission import attention, induction_scores, utils  # noqa: E402
 from submission.dataset import CharCorruptionDataset  # noqa: E402
 from submission.model import GPT, GPTConfig  # noqa: E402
+from submission.trainer import Trainer  # noqa: E402
 
 ROOT = Path(__file__).resolve().parent.parent
 WORLDS, SEEDS = (5_000_000_001, 5_000_000_002), (1, 2, 3)
@@ -44,24 +55,44 @@ CPU = torch.device("cpu")
 
 
 @dataclasses.dataclass(frozen=True)
-class Trained:
-    """A trained model, and what it can be asked.
+class Training:
+    """A training on a world, and what its model can be asked.
 
     Attributes:
-        name: of the world and the seed.
-        finetuned, pretrained: None in an experiment that needs no model of the world.
+        root: the world's folder, with the complete code.
         dev, test: people with their places.
-        unseen: names of people who occur nowhere.
     """
 
-    name: str
+    root: Path
     seed: int
     dataset: CharCorruptionDataset
-    pretrained: GPT
-    finetuned: GPT
     dev: list[people.Person]
     test: list[people.Person]
-    unseen: list[str]
+
+    @property
+    def name(self) -> str:
+        """The world and the seed."""
+        return f"{self.root.name}/seed-{self.seed}"
+
+    @property
+    def own_seed(self) -> int:
+        """A seed that no other world's training has."""
+        return WORLDS.index(int(self.root.name.partition("-")[2])) * len(SEEDS) + self.seed
+
+    @functools.cached_property
+    def models(self) -> list[GPT]:
+        """The pretrained and the finetuned model; a training takes minutes."""
+        outputs, models = train(self.root, self.seed), []
+        for command in commands.pipeline("vanilla", pretrained=True)[:2]:
+            model = new_model(self.dataset)
+            model.load_state_dict(utils.load_parameters(str(outputs / command.writes), model))
+            models.append(model.eval())
+        return models
+
+    def names_in(self, file: str) -> list[str]:
+        """Return the names in a table that students have."""
+        questions, _ = utils.read_places(self.root / "src" / "data" / file)
+        return [person.name for person in people.people_of(questions, [""] * len(questions))]
 
 
 def lay_out(folder: Path, seed: int) -> Path:
@@ -90,33 +121,30 @@ def train(root: Path, seed: int) -> Path:
     return outputs
 
 
-def trained(root: Path, outputs: Path, seed: int) -> Trained:
-    """Load a model and the people of its world."""
-    text = utils.read_text(root / "src" / "data" / commands.CORPUS).removesuffix("\n")
-    config = load_recipe(RECIPE).model_of("vanilla")
-    dataset = CharCorruptionDataset(text, config["block_size"])
-    models = []
-    for command in commands.pipeline("vanilla", pretrained=True)[:2]:
-        model = GPT(GPTConfig(dataset.vocab_size, **config))
-        model.load_state_dict(utils.load_parameters(str(outputs / command.writes), model))
-        models.append(model.eval())
+def new_model(dataset: CharCorruptionDataset) -> GPT:
+    """Return an untrained model of the recipe's shape."""
+    return GPT(GPTConfig(dataset.vocab_size, **load_recipe(RECIPE).model_of("vanilla")))
+
+
+def training(root: Path, seed: int) -> Training:
+    """Return what the training with a seed is asked about."""
     data, answers = root / "src" / "data", root / "solutions" / "data"
+    text = utils.read_text(data / commands.CORPUS).removesuffix("\n")
+    dataset = CharCorruptionDataset(text, load_recipe(RECIPE).model_of("vanilla")["block_size"])
     dev, test = (
         people.people_of(*utils.read_places(path))
         for path in (data / "birth_dev.tsv", answers / "birth_test.tsv")
     )
-    questions, _ = utils.read_places(data / "birth_unseen_inputs.tsv")
-    unseen = [person.name for person in people.people_of(questions, [""] * len(questions))]
-    return Trained(f"{root.name}/{outputs.name}", seed, dataset, *models, dev, test, unseen)
+    return Training(root, seed, dataset, dev, test)
 
 
-def measure_trace(it: Trained) -> dict[str, Estimate]:
+def measure_trace(it: Training) -> dict[str, Estimate]:
     """Return the rise of the surname's share to block 2, and the MASK's share after block 3."""
     chosen = trace.trios([*it.dev, *it.test], TRIOS)
     torch.manual_seed(it.seed)
-    untrained = GPT(it.finetuned.config).eval()
+    untrained = new_model(it.dataset).eval()
     values = {}
-    for name, model in (("trained", it.finetuned), ("untrained", untrained)):
+    for name, model in (("trained", it.models[1]), ("untrained", untrained)):
         shares = {
             (one.block, one.site): one.share for one in trace.trace(model, it.dataset, chosen)
         }
@@ -127,17 +155,18 @@ def measure_trace(it: Trained) -> dict[str, Estimate]:
     return values
 
 
-def measure_ablate(it: Trained) -> dict[str, Estimate]:
+def measure_ablate(it: Training) -> dict[str, Estimate]:
     """Return what the worst head costs, whether it leads, and how the kinds of ablation differ."""
     questions = ablate.Questions(it.dataset, [*it.dev, *it.test], CPU)
-    whole = ablate.answers(it.finetuned, questions)
-    results = list(ablate.ablate(it.finetuned, questions))
+    _, finetuned = it.models
+    whole = ablate.answers(finetuned, questions)
+    results = list(ablate.ablate(finetuned, questions))
     by_part = {str(each.part): each.answers for each in results}
     values = {}
     for half, worst in enumerate(ablate.worst_head(results, whole), start=1):
         values[f"worst head by half {half} ({worst.part}), nats"] = worst.harm
         values[f"its lead by half {half} (over {worst.runner_up}), nats"] = worst.lead
-    last = len(it.finetuned.blocks)
+    last = len(finetuned.blocks)
     for part in (f"block {last} MLP", "block 2 attention"):
         right = {kind: by_part[part][kind].right.double() for kind in ablate.KINDS}
         values[f"{part}: right with its mean minus with zero"] = mean(right["mean"] - right["zero"])
@@ -147,7 +176,7 @@ def measure_ablate(it: Trained) -> dict[str, Estimate]:
     return values
 
 
-def measure_induction(it: Trained) -> dict[str, Estimate]:
+def measure_induction(it: Training) -> dict[str, Estimate]:
     """Return accuracies and scores; each is of one training."""
 
     def build(heads: int) -> torch.nn.Module:
@@ -158,17 +187,17 @@ def measure_induction(it: Trained) -> dict[str, Estimate]:
 
     values = {}
     for digits in induction.DIGITS:
-        for one in induction.grow_all(build, induction_scores, digits, it.seed):
+        for one in induction.grow_all(build, induction_scores, digits, it.own_seed):
             name = f"{digits}, {one.layers} layers, {one.heads} heads"
             for what in ("held_out", "cut", "previous", "induction"):
                 values[f"{name}: {what}"] = Estimate(getattr(one, what), 0.0)
     return values
 
 
-def measure_reverse(it: Trained) -> dict[str, Estimate]:
+def measure_reverse(it: Training) -> dict[str, Estimate]:
     """Return the shares in both directions, and what a line with the city first adds."""
     groups = reverse.groups_of([*it.dev, *it.test], it.seed)
-    choices = reverse.choose(it.pretrained, it.dataset, groups)
+    choices = reverse.choose(it.models[0], it.dataset, groups)
     values = {}
     for direction in reverse.DIRECTIONS:
         values[direction] = reverse.share(choices, direction)
@@ -178,11 +207,11 @@ def measure_reverse(it: Trained) -> dict[str, Estimate]:
     return values
 
 
-def measure_overwrite(it: Trained) -> dict[str, Estimate]:
+def measure_overwrite(it: Training) -> dict[str, Estimate]:
     """Return what is kept after true, unknown and false facts, person by person."""
-    strangers = it.unseen
+    strangers = it.names_in("birth_unseen_inputs.tsv")
     runs = overwrite.overwrite(
-        it.finetuned, it.dataset, [it.dev, it.test], strangers, [0, 1], lambda _: None
+        it.models[1], it.dataset, [it.dev, it.test], strangers, [0, 1], lambda _: None
     )
     values = {}
     for each in overwrite.compare(runs):
@@ -191,21 +220,56 @@ def measure_overwrite(it: Trained) -> dict[str, Estimate]:
     return values
 
 
+def measure_wordings(it: Training) -> dict[str, Estimate]:
+    """Return what one wording and four teach, and the difference, sentence by sentence."""
+    recipe, asked = load_recipe(RECIPE), [*it.dev, *it.test]
+    corpus = it.root / "src" / "data" / commands.TRAIN
+    names = [*it.names_in(commands.TRAIN), *(person.name for person in asked)]
+
+    def pretraining(dataset: CharCorruptionDataset, model: GPT) -> Trainer:
+        trainer = laboratory.pretraining(recipe, dataset, model)
+        trainer.config.threads = 1
+        return trainer
+
+    def ask(model: GPT) -> list[bool]:
+        return laboratory.finetuned_answers(recipe, it.dataset, corpus, asked, model)
+
+    one, four = (
+        wordings.learn(count, factor, names, asked, it.dataset, seeded_model(it), pretraining, ask)
+        for count, factor in wordings.WORDINGS_AND_STEPS
+    )
+    values = {}
+    for what in ("own", "own_nats", "unseen", "unseen_nats", "questions"):
+        values |= {f"{what}, {each.wordings}": mean(getattr(each, what)) for each in (one, four)}
+        pairs = zip(getattr(four, what), getattr(one, what), strict=True)
+        values[f"{what}, four minus one"] = mean([a - b for a, b in pairs])
+    for each in (one, four):
+        values[f"training loss, {each.wordings}"] = Estimate(each.training_loss, 0.0)
+    return values
+
+
+def seeded_model(it: Training) -> GPT:
+    """Return a new model after setting the training's seed."""
+    utils.set_seed(it.seed)
+    return new_model(it.dataset)
+
+
 EXPERIMENTS = {
     "trace": measure_trace,
     "ablate": measure_ablate,
     "induction": measure_induction,
     "reverse": measure_reverse,
     "overwrite": measure_overwrite,
+    "wordings": measure_wordings,
 }
 
 
-def all_trained(folder: Path) -> Iterator[Trained]:
-    """Train what is missing, and return each model."""
+def all_trainings(folder: Path) -> Iterator[Training]:
+    """Return each training; what is missing is trained when it is needed."""
     for number in WORLDS:
         root = lay_out(folder, number)
         for seed in SEEDS:
-            yield trained(root, train(root, seed), seed)
+            yield training(root, seed)
 
 
 def read(path: Path) -> dict[tuple[str, str], dict]:
@@ -249,7 +313,7 @@ def main() -> int:
     torch.set_num_threads(1)
     path = options.folder / "measured.jsonl"
     if not options.table:
-        for it in all_trained(options.folder):
+        for it in all_trainings(options.folder):
             for name in options.only:
                 if (name, it.name) in read(path):
                     continue

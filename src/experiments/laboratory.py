@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import argparse
 import tempfile
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 from typing import Any, cast
 
@@ -152,6 +153,27 @@ def run_overwrite(setting: Setting) -> tuple[list[str], str]:
     return overwrite.lines(runs), overwrite.draw(runs)
 
 
+def pretraining(recipe: Recipe, dataset: CharCorruptionDataset, model: GPT) -> Trainer:
+    """Return the Trainer with which the student's code would pretrain a model."""
+    prepared = helper.pretrain(dataset, dataset.block_size, model, recipe=recipe.name)
+    return returned.trainer(helper.pretrain, prepared)
+
+
+def finetuned_answers(
+    recipe: Recipe, dataset: CharCorruptionDataset, corpus: Path, people: list[Person], model: GPT
+) -> list[bool]:
+    """Finetune a pretrained model on a table; return which answers about people are right."""
+    with tempfile.TemporaryDirectory() as folder:
+        params = str(Path(folder) / "pretrained.params")
+        save_tensors(model.state_dict(), params)
+        prepared = helper.finetune(
+            params, str(corpus), dataset, dataset.block_size, model, recipe=recipe.name
+        )
+    returned.trainer(helper.finetune, prepared).train()
+    answers = predict(model, dataset, corpus, [person.question for person in people])
+    return [each.place == person.place for each, person in zip(answers, people, strict=True)]
+
+
 def run_wordings(setting: Setting) -> tuple[list[str], str]:
     """Pretrain on one wording and on four, finetune both, and ask about the dev people."""
     args, recipe, dataset = setting.args, setting.recipe, setting.dataset
@@ -159,27 +181,15 @@ def run_wordings(setting: Setting) -> tuple[list[str], str]:
     known = people_in(args.eval_corpus_path)
     names = [*names_in(TRAIN), *names_in(DEV), *names_in(TEST)]
 
-    def pretrain(part: CharCorruptionDataset, model: GPT) -> Trainer:
-        return returned.trainer(
-            helper.pretrain, helper.pretrain(part, part.block_size, model, recipe=recipe.name)
-        )
-
-    def ask(model: GPT) -> Sequence[bool]:
-        with tempfile.TemporaryDirectory() as folder:
-            params = str(Path(folder) / "pretrained.params")
-            save_tensors(model.state_dict(), params)
-            prepared = helper.finetune(
-                params, str(corpus), dataset, dataset.block_size, model, recipe=recipe.name
-            )
-        returned.trainer(helper.finetune, prepared).train()
-        found = predict(model, dataset, corpus, [person.question for person in known])
-        return [each.place == person.place for each, person in zip(found, known, strict=True)]
+    def ask(model: GPT) -> list[bool]:
+        return finetuned_answers(recipe, dataset, corpus, known, model)
 
     results = []
     for count, factor in wordings.WORDINGS_AND_STEPS:
         utils.set_seed(args.seed)
         model = build_model(args.variant, setting.model.config, setting.device)
-        results.append(wordings.learn(count, factor, names, known, dataset, model, pretrain, ask))
+        prepare = partial(pretraining, recipe)
+        results.append(wordings.learn(count, factor, names, known, dataset, model, prepare, ask))
     return wordings.lines(results), wordings.draw(results)
 
 

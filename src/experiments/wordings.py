@@ -23,7 +23,7 @@ import torch
 from pretraining.given import GPT, CharCorruptionDataset, Trainer
 
 from . import figures
-from .estimates import Estimate, mean, table
+from .estimates import mean, table
 from .inspection import continuations
 from .people import Person, encode
 
@@ -40,20 +40,20 @@ class Learnt:
     Attributes:
         wordings, steps: of each person, and of pretraining.
         training_loss: the last one that pretraining printed, in nats per character.
-        own, unseen: the share of right places, one of CANDIDATES, in sentences of the corpus and
-            in other words.
+        own, unseen: for each sentence of the corpus, and in other words, whether the right place
+            was chosen among CANDIDATES: 1 or 0.
         own_nats, unseen_nats: the loss on the letters of these places, in nats per letter.
-        questions: the share of right answers to questions, after finetuning.
+        questions: for each person, whether the answer is right after finetuning: 1 or 0.
     """
 
     wordings: int
     steps: int
     training_loss: float
-    own: Estimate
-    own_nats: Estimate
-    unseen: Estimate
-    unseen_nats: Estimate
-    questions: Estimate
+    own: list[float]
+    own_nats: list[float]
+    unseen: list[float]
+    unseen_nats: list[float]
+    questions: list[float]
 
 
 def lines_of(dataset: CharCorruptionDataset, names: Sequence[str]) -> dict[str, list[str]]:
@@ -67,7 +67,7 @@ def fill(
     dataset: CharCorruptionDataset,
     sentences: Sequence[tuple[str, Person]],
     places: set[str],
-) -> tuple[Estimate, Estimate]:
+) -> tuple[list[float], list[float]]:
     """Let a pretrained model fill the gap in sentences with a place.
 
     Args:
@@ -75,7 +75,8 @@ def fill(
         places: from which the others are drawn.
 
     Returns:
-        the share of right choices among CANDIDATES, and the loss in nats per letter.
+        for each sentence whether the choice among CANDIDATES is right, 1 or 0, and the loss in
+        nats per letter.
     """
     model.eval()
     rng = random.Random(0)
@@ -93,7 +94,7 @@ def fill(
         first, *rest = (next(scores) for _ in range(size))
         right.append(float(all(first > other for other in rest)))
         nats.append(-first / len(person.place))
-    return mean(right), mean(nats)
+    return right, nats
 
 
 def learn(
@@ -139,7 +140,7 @@ def learn(
         float(history[-1]),
         *fill(model, dataset, seen, places),
         *fill(model, dataset, unseen, places),
-        mean([float(right) for right in ask(model)]),
+        [float(right) for right in ask(model)],
     )
 
 
@@ -148,8 +149,8 @@ def lines(results: Sequence[Learnt]) -> list[str]:
     header = ["wordings", "steps", "training loss", "own sentence", "nats"]
     header += ["other words", "nats", "questions"]
     rows = [
-        [r.wordings, r.steps, f"{r.training_loss:.2f}", r.own, r.own_nats]
-        + [r.unseen, r.unseen_nats, r.questions]
+        [r.wordings, r.steps, f"{r.training_loss:.2f}"]
+        + list(map(mean, (r.own, r.own_nats, r.unseen, r.unseen_nats, r.questions)))
         for r in results
     ]
     return [
@@ -163,7 +164,7 @@ def draw(results: Sequence[Learnt]) -> str:
     kinds = {"own": "own sentence", "unseen": "other words", "questions": "questions"}
     groups = {
         f"{each.wordings} wording{'s' * (each.wordings > 1)}, {each.steps} steps": [
-            getattr(each, kind) for kind in kinds
+            mean(getattr(each, kind)) for kind in kinds
         ]
         for each in results
     }
