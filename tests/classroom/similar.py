@@ -88,12 +88,14 @@ def make(source: Path) -> None:
         file = saved(parameters(seed))
         write(source / name, {"vanilla.finetune.params": file})
         write(source / name, {"vanilla.pretrain.dev.predictions": lines(predicted(seed))})
-    same = {f"module.{name}": tensor.double() for name, tensor in parameters(3).items()}
+    # As pages and the staff's model store parameters: in float16.
+    same = {f"module.{name}": t.half().double() for name, t in parameters(3).items()}
     write(source / "06", {"vanilla.finetune.params": saved({"state_dict": same})})
     write(source / "07", {"vanilla.finetune.params": saved(hidden(parameters(4), "everything", 7))})
     write(source / "08", {"vanilla.finetune.params": b"no zip"})
-    for name in ("01", "02"):  # the reference's own
-        write(source / name, results())
+    write(source / "01", results())  # the reference's own
+    rounded = {name: tensor.half() for name, tensor in parameters(99).items()}
+    write(source / "02", results() | {"synthesizer.finetune.params": saved(rounded)})
     copied = [*predicted(5)[:50], *predicted(8)[50:]]
     write(source / "08", {"vanilla.pretrain.dev.predictions": lines(copied)})
     for name in ("06", "07"):
