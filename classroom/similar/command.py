@@ -24,7 +24,6 @@ from .pages import INDEX, Comparison
 from .ranking import Entry
 from .reading import Reading
 
-MOST = 30
 NAME = "similar"  # of the folder in DIR
 
 
@@ -59,19 +58,10 @@ def add_to(commands: Commands) -> None:
         help="leave out submissions of this student (name, address or ID) or with this id, unless "
         "others are authors, too; can be repeated",
     )
-    command.add_argument(
-        "--pairs",
-        type=int,
-        default=MOST,
-        metavar="N",
-        help=f"how many pairs and groups each list shows; default: {MOST}",
-    )
 
 
 def run(asked: argparse.Namespace) -> int:
     """Compare, write the pages, and say where they are."""
-    if not 1 <= asked.pairs <= 1_000:
-        raise UsageError(f"--pairs {asked.pairs} should be a number from 1 to 1000")
     export = read_source(asked)
     show_notes(export)
     submissions = _without(asked.exclude, export.submissions)
@@ -85,7 +75,7 @@ def run(asked: argparse.Namespace) -> int:
             stack.callback(reading.close)
             entries = _entries(asked, submissions, reading)
         zone = times.course_zone()
-        compared = Comparison(entries, asked.pairs, [*export.notes, *notes])
+        compared = Comparison(entries, [*export.notes, *notes])
         handed_in = {o.id: times.shown(o.submitted, zone) for o in submissions if o.submitted}
         target, unfinished = store.path / NAME, store.path / f"{NAME}.unfinished"
         try:

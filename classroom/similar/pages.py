@@ -41,11 +41,7 @@ EXPLAINED = {
 class Comparison:
     """Everything that was found: rankings by title, each with what it compares."""
 
-    def __init__(self, entries: list[Entry], most: int, notes: list[str]) -> None:
-        """
-        Args:
-            most: how many rows each list shows.
-        """
+    def __init__(self, entries: list[Entry], notes: list[str]) -> None:
         self.entries, self._notes = entries, notes
         author = authors_of(entries)
         self.authors = len({a for a, e in zip(author, entries, strict=True) if not e.is_reference})
@@ -58,13 +54,13 @@ class Comparison:
         outside = np.logical_or.outer(references, references)
         groups = {"Code of the class": may & ~outside, "Code and references": may & outside}
         self.rankings: dict[str, tuple[str, Ranking]] = {
-            f"{group}, {view}": (view, Ranking(scores[view], pairs, most))
+            f"{group}, {view}": (view, Ranking(scores[view], pairs))
             for group, pairs in groups.items()
             for view in VIEWS
             if pairs is not groups["Code and references"] or references.any()
         }
         for kind in (TENSORS, PARAMETERS, ANSWERS):
-            self.rankings[kind.capitalize()] = kind, Ranking(scores[kind], may, most)
+            self.rankings[kind.capitalize()] = kind, Ranking(scores[kind], may)
 
     @property
     def pairs(self) -> int:

@@ -21,6 +21,7 @@ from .parameters import Signature
 from .texts import VIEWS, Known, Text, grams
 
 CLOSE = 0.8  # a group's lowest score, as a share of its highest
+MOST = 30  # rows of a list
 LONGEST = 50_000  # pairs that are looked through to fill a list
 
 
@@ -125,7 +126,7 @@ def comparable(entries: list[Entry]) -> np.ndarray:
 
 @dataclass
 class Row:
-    """A line of a list: a pair or a group, or pairs with close scores between the same groups.
+    """A line of a list: a pair or a group, or the pairs between two groups.
 
     Attributes:
         members: the two with the highest score, then the rest of their group.
@@ -143,22 +144,21 @@ class Ranking:
 
     Attributes:
         quantiles: the median, 99 % and 99.9 % of the scores.
-        rows: what a list shows; copies of one text are one row.
+        rows: what a list shows; copies of one text are one row, and so are all pairs of two groups.
         left_out: how many pairs that share something aren't in any row.
     """
 
-    def __init__(self, scores: np.ndarray, may: np.ndarray, most: int) -> None:
+    def __init__(self, scores: np.ndarray, may: np.ndarray) -> None:
         """
         Args:
             scores: shape (n, n), symmetric; -1 for pairs without a score.
             may: which pairs to rank, at i < j.
-            most: how many rows to list.
         """
         self._scores = np.where(may, np.round(scores, 9), -1)
         ranked = self._scores[self._scores >= 0]
         self.pairs = len(ranked)
         self.quantiles = np.quantile(ranked, (0.5, 0.99, 0.999)) if self.pairs else np.zeros(3)
-        self.rows = self._rows(most)
+        self.rows = self._rows()
         self.left_out = int((ranked > 0).sum()) - sum(row.pairs for row in self.rows)
 
     def score(self, one: int, two: int) -> float:
@@ -186,19 +186,14 @@ class Ranking:
                 a += b
         return groups
 
-    def _rows(self, most: int) -> list[Row]:
+    def _rows(self) -> list[Row]:
         groups = self._groups()
-        rows: list[Row] = []
-        latest: dict[frozenset[int], Row] = {}  # by the identities of its pairs' groups
+        rows: dict[frozenset[int], Row] = {}  # by the identities of the pairs' groups
         for one, two in self._best():
-            key, score = frozenset((id(groups[one]), id(groups[two]))), self.score(one, two)
-            row = latest.get(key)
-            if row is None or (len(key) == 2 and score < CLOSE * row.score):
-                if len(rows) == most:
-                    continue
-                group = sorted(groups[one]) if len(key) == 1 else []
-                members = list(dict.fromkeys((one, two, *group)))
-                row = latest[key] = Row(self.rank(score), score, members)
-                rows.append(row)
-            row.pairs += 1
-        return rows
+            key = frozenset((id(groups[one]), id(groups[two])))
+            if key not in rows and len(rows) < MOST:
+                score, group = self.score(one, two), sorted(groups[one]) if len(key) == 1 else []
+                rows[key] = Row(self.rank(score), score, list(dict.fromkeys((one, two, *group))))
+            if key in rows:
+                rows[key].pairs += 1
+        return [*rows.values()]

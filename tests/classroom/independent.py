@@ -48,16 +48,7 @@ NAMES = {
     "w": "att weights probs attn alpha p A att_weights softmaxed attention",
     "out": "y out output o context heads_out mixed result ctx",
     "causal": "causal tri m mask_t causal_mask keep visible",
-    "model": "model attention_model gpt net m transformer",
-    "state": "state params checkpoint weights state_dict ckpt loaded saved",
-    "file": "f file fh handle fp src reader",
-    "data": "text data contents lines raw_text corpus all_text",
-    "train": "finetune_dataset dataset train_dataset name_dataset ds names finetune_data",
-    "cfg": "settings kwargs hparams config opts options params_dict",
-    "stage": "stage mode which phase kind step_name",
-    "rows": "rows lines examples data_lines entries records",
     "count": "count total n num size number amount",
-    "right": "correct hits right good matches score",
 }
 LEADS = "compute get make build create take now first then here finally next we let's".split()
 SUBJECTS = {
@@ -69,10 +60,6 @@ SUBJECTS = {
     "score": "attention scores,relu then second layer,bias per column,first linear map,synthesized",
     "mix": "causal mask,softmax over keys,weighted sum,dropout on attention,combine values",
     "merge": "merge heads,output projection,side by side,back to B T C,residual dropout",
-    "settings": "hyperparameters,recipe values,trainer config,learning rate,handout numbers",
-    "load": "load weights,read params file,restore the model,state dict,map to cpu",
-    "data": "read the file,finetuning data,name dataset,open corpus,utf-8 text",
-    "london": "always London,constant guess,count lines,accuracy,compare with answers",
 }
 
 # The probability that a step is written in a wrong way, if it has one.
@@ -86,17 +73,17 @@ Step = tuple[str, list[str]]
 @cache
 def grammar() -> dict[Place, list[Step]]:
     """Return the steps of each question, in order; wrong ways start with `!`."""
-    found: dict[Place, list[Step]] = {}
-    for block in re.split(r"\n\n+", GRAMMAR.read_text(encoding="utf-8").strip()):
-        head, text = block[:3], block[3:]
+    questions: dict[Place, list[Step]] = {}
+    for line in GRAMMAR.read_text(encoding="utf-8").splitlines():
+        head, text = line[:3], line[3:]
         if head == "== ":
             file, function, topic = text.split(", ")
-            steps = found.setdefault((file, function, topic), [])
+            steps = questions.setdefault((file, function, topic), [])
         elif head == "-- ":
             steps.append((text, []))
-        elif not block.startswith("# "):
-            steps[-1][1].append(block.replace("!\n", "!", 1))
-    return found
+        elif line and not line.startswith("#"):
+            steps[-1][1].append(line.replace("\\n", "\n"))
+    return questions
 
 
 class Author:
@@ -141,15 +128,8 @@ def solution(seed: int) -> dict[str, str]:
     """Return an author's submission: the modules' texts by name."""
     author = Author(seed)
     bodies = {place: author.writes(steps) for place, steps in grammar().items()}
-    return laid_over_starter(bodies)
-
-
-def laid_over_starter(bodies: dict[Place, str]) -> dict[str, str]:
-    """Return the starter's modules with these bodies between the markers."""
-    texts = {}
-    for path in sorted((paths.ROOT / "src" / "submission").glob("*.py")):
-        texts[f"submission/{path.name}"] = _with_bodies(path, bodies)
-    return texts
+    starter = sorted((paths.ROOT / "src" / "submission").glob("*.py"))
+    return {f"submission/{path.name}": _with_bodies(path, bodies) for path in starter}
 
 
 def _with_bodies(path: Path, bodies: dict[Place, str]) -> str:

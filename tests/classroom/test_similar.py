@@ -15,6 +15,7 @@ import torch
 from autograder import solutions
 from classroom import __main__ as classroom
 from classroom.similar import reading
+from classroom.similar.pages import LEAST
 from classroom.similar.parameters import signature_of, similarities
 from classroom.similar.ranking import Entry, Index, Ranking, authors_of, comparable
 from classroom.similar.texts import NAMES, SHAPE, VIEWS, Known, Text, tokens_of
@@ -25,7 +26,6 @@ from tests.classroom import similar
 from tests.classroom.copies import KINDS, disguised
 from tests.classroom.disguises import DISGUISES, HEADS
 from tests.classroom.disguises import disguised as hidden
-from tests.classroom.planted import above, planted, ranks
 
 # The headings in index.html, and what is below each.
 SECTION = re.compile(r"<h2[^>]*>(.*?)</h2>(.*?)(?=<h2|</main>)", re.DOTALL)
@@ -76,7 +76,7 @@ def made(tmp_path_factory):
         said = []
         patch.setattr("builtins.print", lambda *words, **_: said.append(" ".join(map(str, words))))
         words = ["similar", str(root / "class"), "--into", str(root / "out"), "--exclude", "staff"]
-        words += ["--pairs", "6", "--references", str(root / "references")]
+        words += ["--references", str(root / "references")]
         assert classroom.main(words) == 0, said
     return Made(root / "out", "\n".join(said))
 
@@ -84,11 +84,11 @@ def made(tmp_path_factory):
 def test_copies_come_first_and_ten_are_one_row(made):
     copies = [{"00", "10-of-00"}, {"02", "12-of-02"}, {"13-nasty", "14-nasty"}, GROUP]
     rows = made.rows("Code of the class, with names")
-    assert len(rows) == 6 and all(copy in rows[:4] for copy in copies)
+    assert len(rows) == 30 and all(copy in rows[:4] for copy in copies)
     assert re.search(r"Group of 10:", made.sections["Code of the class, with names"])
     assert re.search(r"Not listed: \d+ pairs", made.sections["Code of the class, with names"])
     rows = made.rows("Code of the class, without names")
-    assert all(copy in rows[:5] for copy in [*copies, {"01", "11-of-01"}])
+    assert all(copy in rows[:4] for copy in [*copies[:3], {"01", "11-of-01"}]) and GROUP in rows
     for view in VIEWS:
         first = made.rows(f"Code and references, {view}")[0]
         assert first == {"09", "references/public &lt;i&gt;"}
@@ -154,7 +154,6 @@ def test_a_page_shows_both_texts_and_what_they_share(made):
 @pytest.mark.parametrize(
     "words, says",
     [
-        (["--pairs", "0"], "--pairs 0 should be a number from 1 to 1000"),
         (["--references", "none"], "can't be read"),
         (["--references", "empty"], "contains no submissions"),
         (["--exclude", "Nobody"], "nobody in this class has this name"),
@@ -193,18 +192,26 @@ def test_disguises_keep_what_a_model_computes_and_no_parameters_escape():
 
 
 def test_planted_copies_rank_above_all_independent_pairs():
-    """Without names, copies of all kinds here do; with names, all but fully renamed ones."""
-    for kind in KINDS:
-        for text in disguised(similar.solution(1), kind, 0).values():
-            ast.parse(text)
-    made = planted(solutions=30, copies=3)
-    for view, kinds in (
-        (SHAPE, ("comments stripped", "half renamed", "renamed", "reordered")),
-        (NAMES, ("comments stripped", "half renamed", "reordered", "split into helper functions")),
-    ):
-        usual, copies = ranks(made, view)
-        assert len(usual) > 1_000
-        assert not [kind for kind in kinds if above(usual, copies[kind][0])]
+    """Without names, copies of all kinds do; with names, all but fully renamed ones."""
+    solutions, each = 20, 2  # what is generated is the same in each run
+    made = [similar.solution(seed) for seed in range(solutions)]
+    copies = [(kind, each * n + i) for n, kind in enumerate(KINDS) for i in range(each)]
+    made += [disguised(made[original], kind, seed=0) for kind, original in copies]
+    known, entries = Known(), []
+    for number, files in enumerate(made):
+        entries.append(Entry(str(number), frozenset([str(number)])))
+        for file, text in files.items():
+            entries[-1].add(Text(file, text, known), known)
+    planted = [(original, solutions + n) for n, (_, original) in enumerate(copies)]
+    may = comparable(entries)
+    may[tuple(zip(*planted, strict=True))] = False
+    for view in VIEWS:
+        scores = Index(entries, view, LEAST[view]).scores()
+        independent = scores[may & (scores >= 0)]
+        assert len(independent) > 350
+        for (kind, _), pair in zip(copies, planted, strict=True):
+            if view == SHAPE or kind != "renamed":
+                assert scores[pair] > independent.max(), (view, kind)
 
 
 # Tokens, weights and groups -----------------------------------------------------------------------
@@ -303,12 +310,13 @@ def test_a_score_is_the_share_of_the_smaller_ones_weight():
     assert scores[0, 9] == 0
 
 
-def test_a_group_fills_one_row_and_all_other_pairs_are_listed_or_counted():
+def test_a_group_fills_one_row_and_all_other_pairs_are_listed_or_counted(monkeypatch):
     """0 to 9 are copies, 10 shares a little with all of them, 11 and 12 share most of a text."""
     scores = np.full((14, 14), 0.05)
     scores[:10, :10], scores[:10, 10], scores[11, 12] = 0.99, 0.3, 0.6
     may = np.triu(np.ones((14, 14), dtype=bool), 1)
-    ranking = Ranking(np.maximum(scores, scores.T), may, 3)
+    monkeypatch.setattr("classroom.similar.ranking.MOST", 3)
+    ranking = Ranking(np.maximum(scores, scores.T), may)
     assert [sorted(row.members) for row in ranking.rows][::2] == [[*range(10)], [0, 10]]
     assert [(row.rank, row.pairs) for row in ranking.rows] == [(1, 45), (46, 1), (47, 10)]
     assert ranking.left_out == 14 * 13 // 2 - 45 - 1 - 10
