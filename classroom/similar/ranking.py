@@ -126,7 +126,7 @@ def comparable(entries: list[Entry]) -> np.ndarray:
 
 @dataclass
 class Row:
-    """A line of a list: a pair or a group, or the pairs between two groups.
+    """A line of a list: a pair or a group, or pairs with close scores between the same groups.
 
     Attributes:
         members: the two with the highest score, then the rest of their group.
@@ -144,7 +144,7 @@ class Ranking:
 
     Attributes:
         quantiles: the median, 99 % and 99.9 % of the scores.
-        rows: what a list shows; copies of one text are one row, and so are all pairs of two groups.
+        rows: what a list shows; copies of one text are one row.
         left_out: how many pairs that share something aren't in any row.
     """
 
@@ -188,12 +188,17 @@ class Ranking:
 
     def _rows(self) -> list[Row]:
         groups = self._groups()
-        rows: dict[frozenset[int], Row] = {}  # by the identities of the pairs' groups
+        rows: list[Row] = []
+        latest: dict[frozenset[int], Row] = {}  # by the identities of its pairs' groups
         for one, two in self._best():
-            key = frozenset((id(groups[one]), id(groups[two])))
-            if key not in rows and len(rows) < MOST:
-                score, group = self.score(one, two), sorted(groups[one]) if len(key) == 1 else []
-                rows[key] = Row(self.rank(score), score, list(dict.fromkeys((one, two, *group))))
-            if key in rows:
-                rows[key].pairs += 1
-        return [*rows.values()]
+            key, score = frozenset((id(groups[one]), id(groups[two]))), self.score(one, two)
+            row = latest.get(key)
+            if row is None or (len(key) == 2 and score < CLOSE * row.score):
+                if len(rows) == MOST:
+                    continue
+                group = sorted(groups[one]) if len(key) == 1 else []
+                members = list(dict.fromkeys((one, two, *group)))
+                row = latest[key] = Row(self.rank(score), score, members)
+                rows.append(row)
+            row.pairs += 1
+        return rows
