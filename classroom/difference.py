@@ -21,8 +21,10 @@ from .store import Store
 
 Test = dict[str, Any]
 OPEN = "regrade"  # the setting that describes the regrade that hasn't been decided yet
+GONE = "its files are no longer there"
 CHANGED = "its files have changed since; --new-files grades them"
 NO_TEST = "(no such test)"
+COUNTED = "SELECT records.* FROM records JOIN counted ON record = id ORDER BY counted.submission"
 FULL = (Outcome.PASSED.value, Outcome.DROPPED.value)  # outcomes with all points
 # The lists of changes, in their order on a page.
 GROUPS = TO_ZERO, DOWN, UP, NEW, SIDEWAYS, KEPT, MISSING = (
@@ -121,17 +123,17 @@ class Regrade:
     Attributes:
         baseline: the release whose results it would replace.
         tests: the words that name the tests to run; empty for all.
-        is_whole: whether it is about all submissions with a result.
         new_files: whether it grades files that have changed since the class was graded.
+        gone: the submissions whose files are no longer there.
     """
 
     release: str
     edition: str
     baseline: str
     tests: tuple[str, ...]
-    is_whole: bool
     new_files: bool
     number: int = 0
+    gone: tuple[str, ...] = ()
 
     @property
     def name(self) -> str:
@@ -151,20 +153,13 @@ class Regrade:
         if text is None:
             return None
         fields = json.loads(text)
-        return cls(**fields | {"tests": tuple(fields["tests"])})
+        return cls(**{key: tuple(v) if isinstance(v, list) else v for key, v in fields.items()})
 
     def pairs(self, store: Store) -> Iterator[tuple[Row, Row | None, str]]:
         """Yield each submission's record that counts, the new one, and why it keeps the former."""
-        where = "" if self.is_whole else "WHERE regraded.submission IS NOT NULL"
-        rows = store.rows(
-            "SELECT counted.submission, kept FROM counted LEFT JOIN regraded "
-            f"ON regraded.submission = counted.submission {where} ORDER BY counted.submission"
-        )
-        for row in rows:
-            base = store.counted(row["submission"])
-            assert base is not None
-            new = store.record(row["submission"], self.release, self.name)
-            kept = row["kept"] or ""
+        for base in store.rows(COUNTED):
+            new = store.record(base["submission"], self.release, self.name)
+            kept = GONE if base["submission"] in self.gone else ""
             if new is not None and not self.new_files and base["upload"] not in ("", new["upload"]):
                 kept = CHANGED
             yield base, new, kept

@@ -21,7 +21,6 @@ import zipfile
 from collections import Counter, defaultdict
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Literal
 
 from grading import paths, printable
 from grading import upload as reading
@@ -33,7 +32,6 @@ from . import gradescope
 from .store import DATABASE
 from .submissions import Student, Submission, Upload, children, id_of
 
-Attempts = Literal["latest", "best", "all"]
 MARKERS = {DATABASE, "classroom.json"}  # in the folder of a class's results, also of older ones
 WRAPPINGS = 2  # folders around a class, as there are if a zip was unpacked twice
 # If Canvas hides names, it uses five letters and digits in place of name and ID.
@@ -65,12 +63,12 @@ class Export:
     notes: tuple[str, ...] = ()
 
 
-def read_export(source: Path, attempts: Attempts = "latest") -> Export:
+def read_export(source: Path, all_attempts: bool = False) -> Export:
     """Read what a class handed in.
 
     Args:
         source: a folder or a zip.
-        attempts: which attempts of each student are wanted.
+        all_attempts: whether to return each student's earlier attempts, too.
 
     Raises:
         UsageError: it can't be read, or is something else.
@@ -82,7 +80,7 @@ def read_export(source: Path, attempts: Attempts = "latest") -> Export:
     metadata = gradescope.metadata_of(root)
     if metadata is not None:
         kind = "Gradescope export"
-        submissions, more = gradescope.read(metadata, root, attempts)
+        submissions, more = gradescope.read(metadata, root)
     else:
         _refuse_one_submission(root, source)
         kind = "download" if any(_is_download(e.name) for e in children(root)) else "folder"
@@ -91,9 +89,11 @@ def read_export(source: Path, attempts: Attempts = "latest") -> Export:
         if count > 1:
             raise UsageError(f"{count} submissions have the same id {submission_id}: rename one")
     more += _compare_names(submissions)
-    submissions, chosen = choose(submissions, attempts)
+    if not all_attempts:
+        submissions, earlier = _latest(submissions)
+        more += earlier
     submissions = [replace(one, note=one.upload.fault()) for one in submissions]
-    notes += more + chosen + [f"{one.id}: {one.note}" for one in submissions if one.note]
+    notes += more + [f"{one.id}: {one.note}" for one in submissions if one.note]
     if not submissions:
         raise UsageError(
             f"{source} contains no submissions; expected a Gradescope export, a download from "
@@ -323,51 +323,24 @@ def _loose(pieces: list[_Piece], notes: list[str]) -> Submission:
 # Several attempts ---------------------------------------------------------------------------------
 
 
-def choose(submissions: list[Submission], attempts: Attempts) -> tuple[list[Submission], list[str]]:
+def _latest(submissions: list[Submission]) -> tuple[list[Submission], list[str]]:
     """Return the submissions that count, and a line about each that doesn't.
 
     A member of a group may hand in again alone. Each submission then counts for those students for
-    whom it was chosen. The best attempt is the one with the most points on the platform; if some of
-    a student's points are unknown, all of the student's attempts are kept.
+    whom it is the latest.
     """
-    if attempts == "all":
-        return submissions, []
-    theirs: dict[str, list[Submission]] = defaultdict(list)
-    for submission in submissions:
-        for student in submission.students:
-            theirs[student.key].append(submission)
-    chosen: dict[str, set[str]] = defaultdict(set)
-    notes = []
-    for key, several in theirs.items():
-        several.sort(key=_order)
-        kept = several[-1:]
-        if attempts == "best":
-            kept = _best(several)
-            if len(kept) > 1:
-                ids = ", ".join(one.id for one in kept)
-                notes.append(f"{ids}: all are graded, as their points are not all recorded")
-        for one in kept:
-            chosen[one.id].add(key)
-    why = "a later one" if attempts == "latest" else "a better one"
-    counting = []
-    for submission in submissions:
-        students = tuple(s for s in submission.students if s.key in chosen[submission.id])
-        others = len(submission.students) - len(students)
+    newest: dict[str, Submission] = {}
+    for one in sorted(submissions, key=lambda one: (one.moment, one.number, one.attempt, one.id)):
+        newest |= {student.key: one for student in one.students}
+    counting, notes = [], []
+    for one in submissions:
+        students = tuple(student for student in one.students if newest[student.key] is one)
+        others = len(one.students) - len(students)
         if students:
-            counting.append(replace(submission, students=students))
+            counting.append(replace(one, students=students))
         if not students:
-            notes.append(f"{submission.id} is left out: its students have {why}")
+            notes.append(f"{one.id} is left out: its students have a later one")
         elif others:
             has = "has" if others == 1 else "have"
-            notes.append(f"{submission.id}: {others} of the group {has} {why}")
+            notes.append(f"{one.id}: {others} of the group {has} a later one")
     return counting, notes
-
-
-def _best(several: list[Submission]) -> list[Submission]:
-    if len(several) > 1 and any(one.points is None for one in several):
-        return several
-    return [max(several, key=lambda one: (one.points or 0.0, _order(one)))]
-
-
-def _order(submission: Submission) -> tuple[float, int, int, str]:
-    return submission.moment, submission.number, submission.attempt, submission.id

@@ -394,7 +394,7 @@ def run(asked: argparse.Namespace) -> int:
         if not asked.preview:
             refuse_other(store, release)
         show_notes(export)
-        store.add_submissions(asked.source, export.kind, asked.attempts, export.submissions)
+        store.add_submissions(asked.source, export.kind, export.submissions)
         if asked.same_inputs:
             print(f"note: {SAME_INPUTS}")
         kind = PREVIEW if asked.preview else GRADE

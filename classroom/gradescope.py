@@ -18,7 +18,6 @@ each of which contains at most one text. Tags are ignored: all values are texts.
 
 from __future__ import annotations
 
-import math
 import re
 import zlib
 from collections.abc import Iterator
@@ -163,38 +162,32 @@ def metadata_of(folder: Entry) -> Entry | None:
     return next((entry for entry in files if entry.name == METADATA), None)
 
 
-def read(metadata: Entry, export: Entry, attempts: str) -> tuple[list[Submission], list[str]]:
-    """Read an export; return all attempts whose files it contains, and notes.
+def read(metadata: Entry, export: Entry) -> tuple[list[Submission], list[str]]:
+    """Read an export; return its submissions, and notes.
 
     Raises:
         UsageError: the metadata can't be read.
     """
     folders = {entry.name: entry for entry in children(export) if entry.name != METADATA}
-    reader = _Export(folders, attempts)
+    reader = _Export(folders)
     with metadata.open() as stream:
         for key, entry, line in entries(stream, METADATA):
             reader.take(key, entry, f"{METADATA}:{line}")
     reader.take_strangers()
-    if attempts != "latest" and reader.without_files:
-        reader.notes.append(
-            f"{reader.without_files} earlier attempts are left out: Gradescope only exports the "
-            "files of active attempts"
-        )
     return reader.submissions, reader.notes
 
 
 class _Export:
     """Collects submissions from the entries of the metadata."""
 
-    def __init__(self, folders: dict[str, Entry], attempts: str) -> None:
-        self._folders, self._attempts = folders, attempts
+    def __init__(self, folders: dict[str, Entry]) -> None:
+        self._folders = folders
         self._taken: set[str] = set()
         self.submissions: list[Submission] = []
         self.notes: list[str] = []
-        self.without_files = 0
 
     def take(self, key: str, entry: Node, where: str) -> None:
-        """Take a submission with its earlier attempts."""
+        """Take a submission; of earlier attempts, only the times are known."""
         if _id(key) in self._taken:
             self.notes.append(f"{where}: there are two entries {key}: the second is left out")
             return
@@ -202,34 +195,20 @@ class _Export:
             self.notes.append(f"{where}: {key} has no table, so it is unknown whose it is")
             entry = {}
         students = self._students(key, entry, where)
-        active = self._attempt(key, entry, students, where)
-        earlier = [
-            self._attempt(f"submission_{old.get(':id')}", old, students, where)
+        active = self._submission(key, students, self._time(key, entry, where))
+        others = {
+            name: replace(active, submitted=self._time(name, old, where)).moment
             for old in _tables(entry.get(":history"))
-            if old.get(":id")
-        ]
-        known = [*(old for old in earlier if old.id != active.id), active]
-        known.sort(key=lambda attempt: attempt.moment)
-        for number, attempt in enumerate(known, 1):
-            if attempt is active or (attempt.upload.parts and attempt.id not in self._taken):
-                self._taken.add(attempt.id)
-                self.submissions.append(replace(attempt, attempt=number))
-            self.without_files += attempt is not active and not attempt.upload.parts
-        self._compare(active, known)
-
-    def _compare(self, active: Submission, known: list[Submission]) -> None:
-        """Add notes if another attempt is newer, or better and its files are missing."""
-        lost = [old for old in known if not old.upload.parts and old is not active]
-        best = max(lost, key=lambda attempt: attempt.points or 0.0, default=active)
-        if self._attempts == "best" and (best.points or 0.0) > (active.points or 0.0):
+            if old.get(":id") and (name := f"submission_{old[':id']}") != key
+        }
+        attempt = 1 + sum(moment <= active.moment for moment in others.values())
+        self._taken.add(active.id)
+        self.submissions.append(replace(active, attempt=attempt))
+        newest = max(others, key=lambda name: others[name], default=key)
+        if active.submitted and others.get(newest, active.moment) > active.moment:
             self.notes.append(
-                f"{best.id} has more points than {active.id}, but its files are missing"
-            )
-        newest = max(known, key=lambda attempt: (attempt.moment, attempt is active))
-        if newest is not active and active.submitted is not None:
-            self.notes.append(
-                f"{active.id} is active on Gradescope, although {newest.id} is newer"
-                + ("" if newest.upload.parts else "; the newer one's files are missing")
+                f"{active.id} is active on Gradescope, although {newest} is newer; the newer one's "
+                "files are missing"
             )
 
     def take_strangers(self) -> None:
@@ -239,7 +218,7 @@ class _Export:
                 self.notes.append(
                     f"{printable.line(name)} is not in {METADATA}, so it is unknown whose it is"
                 )
-                self.submissions.append(self._attempt(name, {}, (Student(_id(name), ""),), ""))
+                self.submissions.append(self._submission(name, (Student(_id(name), ""),), None))
 
     def _students(self, key: str, entry: dict[str, Node], where: str) -> tuple[Student, ...]:
         students: dict[str, Student] = {}
@@ -258,26 +237,22 @@ class _Export:
             students[""] = Student(_id(key), "")
         return tuple(students.values())
 
-    def _attempt(
-        self, folder: str, entry: dict[str, Node], students: tuple[Student, ...], where: str
-    ) -> Submission:
-        """Return an attempt in the metadata; `folder` is the name that its folder would have."""
-        created, score = _text(entry.get(":created_at")), _text(entry.get(":score"))
-        time = points = None
+    def _time(self, name: str, entry: dict[str, Node], where: str) -> datetime | None:
+        created = _text(entry.get(":created_at"))
         try:
-            time = moment(created) if created else None
+            return moment(created) if created else None
         except (ValueError, OverflowError):
-            self.notes.append(f"{where}: {folder}: :created_at is not a time: {created!r:.60}")
-        try:
-            points = float(score) if score else None
-        except ValueError:
-            self.notes.append(f"{where}: {folder}: :score is not a number: {score!r:.60}")
-        if points is not None and not math.isfinite(points):
-            points = None
-        upload, place = Upload(), self._folders.get(folder)
+            self.notes.append(f"{where}: {name}: :created_at is not a time: {created!r:.60}")
+            return None
+
+    def _submission(
+        self, name: str, students: tuple[Student, ...], time: datetime | None
+    ) -> Submission:
+        """Return a submission; `name` is also the name that its folder has."""
+        upload, place = Upload(), self._folders.get(name)
         if place is not None:
             upload = Upload((("" if place.kind == "folder" else place.name, place),))
-        return Submission(_id(folder), students, time, points=points, upload=upload)
+        return Submission(_id(name), students, time, upload=upload)
 
 
 def _id(folder: str) -> str:

@@ -5,7 +5,6 @@ from __future__ import annotations
 import argparse
 from collections.abc import Callable
 from pathlib import Path
-from typing import get_args
 
 from grading import printable
 from grading.errors import UsageError
@@ -13,7 +12,7 @@ from grading.verdicts import ExitCode
 
 from . import times
 from .arguments import Commands, add_command, count
-from .exports import Attempts, Export, read_export
+from .exports import Export, read_export
 from .moodle import with_worksheet
 from .store import Store
 from .submissions import Student, Submission
@@ -41,12 +40,6 @@ def add_source(command: argparse.ArgumentParser) -> None:
         help="a Gradescope export, a Canvas or Moodle download, or a folder of zips and folders",
     )
     command.add_argument(
-        "--attempts",
-        choices=get_args(Attempts),
-        default="latest",
-        help="which attempts of each student to use; default: latest",
-    )
-    command.add_argument(
         "--worksheet",
         type=Path,
         metavar="FILE",
@@ -69,7 +62,7 @@ def read_source(asked: argparse.Namespace) -> Export:
     Raises:
         UsageError: it can't be read.
     """
-    export = read_export(asked.source, asked.attempts)
+    export = read_export(asked.source)
     if asked.worksheet is None:
         return export
     return with_worksheet(export, asked.worksheet, times.course_zone())
@@ -121,7 +114,7 @@ def submissions_of(store: Store, say: Callable[[str], None] = print) -> dict[str
     problems = []
     for (path,) in store.rows("SELECT path FROM sources ORDER BY read_at DESC, id DESC"):
         try:
-            export = read_export(Path(path), "all")
+            export = read_export(Path(path), all_attempts=True)
         except UsageError as error:
             problems.append(str(error))
             continue

@@ -65,9 +65,8 @@ def _fill(store: Any, folder: Path) -> list[str]:
     records = [_record(path, regrades) for path in files]
     submissions = [_submission(key, fields) for key, fields in roll.items()]
     submissions += [Submission(key, ()) for key in {r.submission for r in records} - roll.keys()]
-    attempts = sources[0]["attempts"] if sources else "latest"
     for source in reversed([Path(source["path"]) for source in sources] or [folder]):
-        store.add_submissions(source, "unknown", attempts, submissions)
+        store.add_submissions(source, "unknown", submissions)
     since = {name: r["applied_ns"] for name, r in regrades.items() if r["state"] == "applied"}
     counting, number = _counting(files, records, since), 0
     for path, record in zip(files, records, strict=True):
@@ -107,7 +106,6 @@ def _submission(submission_id: str, fields: dict[str, Any]) -> Submission:
         fields["late"],
         fields["attempt"],
         int(number.rpartition("_")[2]) if platform == "canvas" and "_" in number else 0,
-        fields["score"],
     )
 
 

@@ -22,13 +22,8 @@ from .store import Store
 MOST_LINES = 20  # of each list, in a terminal
 
 
-def lines(store: Store, regrade: Regrade, changes: Difference, names: bool) -> list[str]:
-    """Return the lines of the preview in a terminal."""
-
-    def called(change: Change) -> str:
-        key = change.submission
-        return f"{key}  {store.names(key)}" if names else key
-
+def lines(store: Store, regrade: Regrade, changes: Difference) -> list[str]:
+    """Return the lines of the preview in a terminal, where nobody is named."""
     shown = [f"{regrade.name}: {regrade.summary}", changes.counts]
     changed = [test for test in changes.tests if test.moves or test.gained]
     for test in changed:
@@ -39,9 +34,9 @@ def lines(store: Store, regrade: Regrade, changes: Difference, names: bool) -> l
         shown.append(f"{count(same, 'other test' if changed else 'test')}: no verdict changed")
     for group in (difference.UP, difference.TO_ZERO, difference.DOWN, difference.NEW):
         moved = changes.of(group)
-        shown += _cut([f"{group.lower()}: {called(c)}  {' -> '.join(_moved(c))}" for c in moved])
+        shown += _cut([f"{group.lower()}: {c.submission}  {' -> '.join(_moved(c))}" for c in moved])
     for group in (difference.KEPT, difference.MISSING):
-        shown += _cut([f"{group.lower()}: {called(c)}  {_why(c)}" for c in changes.of(group)])
+        shown += _cut([f"{group.lower()}: {c.submission}  {_why(c)}" for c in changes.of(group)])
     if missing := changes.of(difference.MISSING):
         left = count(len(missing), "submission")
         shown.append(f"{left} without a new result: run the same command again")

@@ -15,8 +15,8 @@ import argparse
 import getpass
 import json
 import sys
+from collections.abc import Collection
 from dataclasses import asdict, replace
-from pathlib import Path
 from sqlite3 import Row
 
 from autograder.isolation.leftovers import remove_tree
@@ -27,15 +27,11 @@ from grading.verdicts import ExitCode
 
 from . import difference, preview, times
 from .arguments import Commands, add_cluster, add_command, add_folder, count, where_of
-from .choosing import chosen
 from .difference import MISSING, OPEN, Regrade
 from .grade import GRADING, Job, Release, add_release, grade_all, progress_bar, release_of, teller
 from .listing import submissions_of
 from .records import Record
 from .store import Store
-from .submissions import Submission
-
-GONE = "its files are no longer there"
 
 
 def add_to(commands: Commands) -> None:
@@ -59,29 +55,15 @@ def add_to(commands: Commands) -> None:
         help="only these tests, questions or parts, such as 1e-8-hidden 1g",
     )
     command.add_argument(
-        "--students",
-        type=Path,
-        metavar="FILE",
-        help="only these students: a CSV file with a column submission, sid or email, or a list "
-        "with one of these on each line",
-    )
-    command.add_argument(
         "--new-files", action="store_true", help="also grade files that have changed since"
     )
-    command.add_argument("--names", action="store_true", help="show the students' names")
     add_cluster(command)
-    for name, run, words in (
-        ("apply", run_apply, "let the results of a regrade count"),
-        ("discard", run_discard, "drop the results of a regrade"),
-    ):
-        decision = add_command(commands, name, run, words)
-        add_folder(decision)
-        decision.add_argument(
-            "--reason", required=name == "apply", default="", help="recorded in the history"
-        )
-        decision.add_argument("--author", help="recorded in the history; default: your user name")
+    apply = add_command(commands, "apply", run_apply, "let the results of a regrade count")
+    apply.add_argument("--reason", required=True, help="recorded in the history")
+    discard = add_command(commands, "discard", run_discard, "drop the results of a regrade")
     history = add_command(commands, "history", run_history, "show what counts since when, and why")
-    add_folder(history)
+    for each in (apply, discard, history):
+        add_folder(each)
 
 
 # regrade ------------------------------------------------------------------------------------------
@@ -95,15 +77,28 @@ def run_regrade(asked: argparse.Namespace) -> int:
     with Store.existing(asked.folder, writes=True) as store:
         release = release_of(asked, store)
         files = submissions_of(store, lambda line: print(line, file=sys.stderr))
-        regrade = _begin(store, asked, release)
-        jobs = _jobs(store, regrade, release, files)
+        regrade = _begin(store, asked, release, files)
+        jobs = [
+            Job(
+                files[base["submission"]],
+                base["seed"] or release.seed(base["submission"]),
+                () if base["results"] is None else regrade.tests,
+            )
+            for base, _, _ in regrade.pairs(store)
+            if base["submission"] not in regrade.gone
+        ]
         with progress_bar(len(jobs)) as bar:
             grade_all(store, jobs, release, regrade.name, where, teller(bar), bar.update)
-        return _show(store, regrade, asked.names)
+        return _show(store, regrade)
 
 
-def _begin(store: Store, asked: argparse.Namespace, release: Release) -> Regrade:
+def _begin(
+    store: Store, asked: argparse.Namespace, release: Release, files: Collection[str]
+) -> Regrade:
     """Return the open regrade if it is the one that is asked for; begin that one if none is open.
+
+    Args:
+        files: the submissions whose files are there.
 
     Raises:
         UsageError: there is nothing to regrade, or another one is open.
@@ -113,29 +108,18 @@ def _begin(store: Store, asked: argparse.Namespace, release: Release) -> Regrade
         raise UsageError(f"{store.path} has no results that count: run `grade` first")
     if asked.tests:
         _check_tests(asked.tests, release, edition)
-    is_whole = asked.students is None
-    regrade = Regrade(
-        *(release.id, release.edition, baseline, tuple(asked.tests), is_whole, asked.new_files)
-    )
-    counted = {row["submission"] for row in store.rows("SELECT submission FROM counted")}
-    ids = counted if is_whole else chosen(store, asked.students)
-    if without := sorted(ids - counted):
-        raise UsageError(f"{', '.join(without)} has no result that counts: run `grade` first")
+    regrade = Regrade(release.id, release.edition, baseline, tuple(asked.tests), asked.new_files)
     before = Regrade.of(store)
-    known = {row["submission"] for row in store.rows("SELECT submission FROM regraded")}
-    if before is not None and (
-        replace(before, number=0) != regrade or (not is_whole and known != ids)
-    ):
+    if before is not None and replace(before, number=0, gone=()) != regrade:
         raise UsageError(
             f"{before.name} is still open, with another release or other options: `apply` or "
             "`discard` it first"
         )
-    regrade = before or replace(regrade, number=_next_number(store))
+    counted = {row["submission"] for row in store.rows("SELECT submission FROM counted")}
+    number = before.number if before else _next_number(store)
+    regrade = replace(regrade, number=number, gone=tuple(sorted(counted.difference(files))))
     with store.transaction():
         store.set(OPEN, json.dumps(asdict(regrade)))
-        store.db.executemany(
-            "INSERT OR IGNORE INTO regraded VALUES (?, '')", [(key,) for key in sorted(ids)]
-        )
         if before is None:
             store.note(f"{regrade.name} begun", release.id)
     return regrade
@@ -160,28 +144,11 @@ def _next_number(store: Store) -> int:
     return 1 + max((int(number) for number in numbers if number.isdecimal()), default=0)
 
 
-def _jobs(
-    store: Store, regrade: Regrade, release: Release, files: dict[str, Submission]
-) -> list[Job]:
-    """Return what has to be graded; note which submissions can't be."""
-    jobs, gone = [], []
-    for base, _, _ in regrade.pairs(store):
-        submission = files.get(base["submission"])
-        gone.append((GONE if submission is None else "", base["submission"]))
-        if submission is not None:
-            seed = base["seed"] or release.seed(submission.id)
-            tests = () if base["results"] is None else regrade.tests
-            jobs.append(Job(submission, seed, tests))
-    with store.transaction():
-        store.db.executemany("UPDATE regraded SET kept = ? WHERE submission = ?", gone)
-    return jobs
-
-
-def _show(store: Store, regrade: Regrade, names: bool) -> int:
+def _show(store: Store, regrade: Regrade) -> int:
     """Print and write the preview."""
     changes = regrade.difference(store)
     page = preview.write_pages(store, regrade, changes)
-    for line in preview.lines(store, regrade, changes, names):
+    for line in preview.lines(store, regrade, changes):
         print(line)
     print(f"Open {page} in a browser: it links to both results of each submission that changes")
     return ExitCode.FAILED if changes.of(MISSING) else ExitCode.OK
@@ -209,10 +176,9 @@ def run_apply(asked: argparse.Namespace) -> int:
                 if not kept:
                     assert new is not None  # otherwise, it isn't complete
                     store.count(_complete(store, base, new, regrade.tests))
-            if regrade.is_whole:
-                store.set("release", regrade.release)
-                store.set("edition", regrade.edition)
-            _close(store, regrade, f"applied: {changes.counts}", reason, asked.author)
+            store.set("release", regrade.release)
+            store.set("edition", regrade.edition)
+            _close(store, regrade, f"applied: {changes.counts}", reason)
     print(f"{regrade.name} counts now: {changes.counts}")
     return ExitCode.OK
 
@@ -233,10 +199,9 @@ def run_discard(asked: argparse.Namespace) -> int:
     """Drop the open regrade."""
     with Store.existing(asked.folder, writes=True) as store:
         regrade = _the_open_one(store)
-        reason = printable.line(asked.reason.strip())
         with store.transaction():
             store.db.execute("DELETE FROM records WHERE kind = ?", (regrade.name,))
-            _close(store, regrade, "discarded", reason, asked.author)
+            _close(store, regrade, "discarded")
         remove_tree(preview.folder_of(store, regrade.name))
     print(f"{regrade.name} is dropped; the results of {regrade.baseline} still count")
     return ExitCode.OK
@@ -249,10 +214,9 @@ def _the_open_one(store: Store) -> Regrade:
     return regrade
 
 
-def _close(store: Store, regrade: Regrade, what: str, reason: str, author: str | None) -> None:
-    author = printable.line(author or getpass.getuser(), 200)
+def _close(store: Store, regrade: Regrade, what: str, reason: str = "") -> None:
     store.db.execute("DELETE FROM class WHERE key = ?", (OPEN,))
-    store.db.execute("DELETE FROM regraded")
+    author = printable.line(getpass.getuser(), 200)
     store.note(f"{regrade.name} {what}", regrade.release, reason, author)
 
 

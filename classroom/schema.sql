@@ -1,5 +1,5 @@
 -- Times are ISO 8601 in UTC, points exact decimals. `sqlite3 DIR/class.db` answers questions by hand.
-CREATE TABLE class (  -- edition, release (the one that counts), attempts
+CREATE TABLE class (  -- edition, release (the one that counts)
   key TEXT PRIMARY KEY, value TEXT NOT NULL);
 CREATE TABLE sources (  -- where submissions were read
   id INTEGER PRIMARY KEY, path TEXT NOT NULL UNIQUE, kind TEXT NOT NULL, read_at TEXT NOT NULL);
@@ -11,7 +11,6 @@ CREATE TABLE submissions (
   late INTEGER NOT NULL,  -- whether the platform marked it as late
   attempt INTEGER NOT NULL,
   number INTEGER NOT NULL,  -- the platform's number of the upload, which grows; 0: unknown
-  points TEXT,  -- those that the platform recorded
   note TEXT NOT NULL);  -- what is wrong with its files; '' if nothing is
 CREATE TABLE students (  -- the roll
   id INTEGER PRIMARY KEY, key TEXT NOT NULL UNIQUE, name TEXT NOT NULL,
@@ -49,9 +48,6 @@ CREATE TABLE tests (  -- derived from `results`
 CREATE TABLE counted (  -- the record that counts for a submission
   submission TEXT PRIMARY KEY REFERENCES submissions ON DELETE CASCADE,
   record INTEGER NOT NULL UNIQUE REFERENCES records ON DELETE CASCADE);
-CREATE TABLE regraded (  -- the submissions of the open regrade
-  submission TEXT PRIMARY KEY REFERENCES submissions ON DELETE CASCADE,
-  kept TEXT NOT NULL);  -- why it keeps its earlier result; '' if it is run
 CREATE TABLE decisions (  -- what staff decided about students, from `decide FILE.csv`
   id INTEGER PRIMARY KEY,
   kind TEXT NOT NULL,  -- 'override', 'extension', 'excuse', 'withheld', 'late_days' or 'same_as'

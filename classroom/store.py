@@ -35,9 +35,6 @@ DATABASE, LOCK = "class.db", "lock"
 FORMAT = 1  # PRAGMA user_version
 SCHEMA = Path(__file__).with_name("schema.sql")
 BUSY_S = 5.0
-# Which of a student's submissions counts. NULL, an unknown time, comes last.
-LATEST = "s.submitted DESC, s.number DESC, s.attempt DESC, s.id DESC"
-BEST = f"CAST(coalesce(r.score, s.points) AS REAL) DESC, {LATEST}"  # ours, else the platform's
 
 
 class Store:
@@ -152,7 +149,7 @@ class Store:
                 raise
 
     def setting(self, key: str) -> str | None:
-        """Return what is known about the class: `edition`, `release`, `attempts`."""
+        """Return what is known about the class: `edition`, `release`."""
         found = self.rows("SELECT value FROM class WHERE key = ?", key)
         return found[0]["value"] if found else None
 
@@ -161,26 +158,13 @@ class Store:
         with self.transaction():
             self.db.execute("INSERT OR REPLACE INTO class VALUES (?, ?)", (key, value))
 
-    def add_submissions(
-        self, source: Path, kind: str, attempts: str, submissions: Iterable[Submission]
-    ) -> None:
+    def add_submissions(self, source: Path, kind: str, submissions: Iterable[Submission]) -> None:
         """Add what was read from a source to the roll; what is known already is brought up to date.
 
         Args:
             kind: the kind of source, in words.
-            attempts: which attempts were chosen: "latest", "best" or "all".
-
-        Raises:
-            UsageError: other attempts were chosen before.
         """
         with self.transaction():
-            before = self.setting("attempts")
-            if before not in (None, attempts):
-                raise UsageError(
-                    f"{self.path} was made with --attempts {before}, not {attempts}: a class needs "
-                    "one rule; choose a new folder"
-                )
-            self.set("attempts", attempts)
             ((number,),) = self.db.execute(
                 "INSERT INTO sources (path, kind, read_at) VALUES (?, ?, ?) ON CONFLICT (path) "
                 "DO UPDATE SET kind = excluded.kind, read_at = excluded.read_at RETURNING id",
@@ -191,26 +175,23 @@ class Store:
             self.choose()
 
     def choose(self) -> None:
-        """Mark the submission that counts for each student."""
-        order = BEST if self.setting("attempts") == "best" else LATEST
+        """Mark each student's latest submission, the one that counts; unknown times are early."""
         self.db.execute(
             "UPDATE authors SET latest = submission = (SELECT s.id FROM authors a "
-            "JOIN submissions s ON s.id = a.submission "
-            "LEFT JOIN counted c ON c.submission = s.id LEFT JOIN records r ON r.id = c.record "
-            f"WHERE a.student = authors.student ORDER BY {order} LIMIT 1)"
+            "JOIN submissions s ON s.id = a.submission WHERE a.student = authors.student "
+            "ORDER BY s.submitted DESC, s.number DESC, s.attempt DESC, s.id DESC LIMIT 1)"
         )
 
     def _add_submission(self, submission: Submission, source: int) -> None:
         submitted = times.stored(submission.submitted) if submission.submitted else None
-        points = None if submission.points is None else str(submission.points)
         self.db.execute(
-            "INSERT INTO submissions VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?) ON CONFLICT DO UPDATE SET "
+            "INSERT INTO submissions VALUES (?, ?, ?, ?, ?, ?, ?, ?) ON CONFLICT DO UPDATE SET "
             "source = excluded.source, location = excluded.location, late = excluded.late, "
             "submitted = coalesce(excluded.submitted, submitted), attempt = excluded.attempt, "
-            "points = excluded.points, note = excluded.note",
+            "note = excluded.note",
             (
                 *(submission.id, source, _text(submission.upload.location), submitted),
-                *(submission.late, submission.attempt, submission.number, points, submission.note),
+                *(submission.late, submission.attempt, submission.number, submission.note),
             ),
         )
         self.db.execute("DELETE FROM authors WHERE submission = ?", (submission.id,))
@@ -268,8 +249,6 @@ class Store:
                 (record, PREVIEW),
             )
             assert changed.rowcount == 1, f"record {record} is a preview, or doesn't exist"
-            if self.setting("attempts") == "best":
-                self.choose()
 
     def record(self, submission: str, release: str, kind: str) -> sqlite3.Row | None:
         """Return a row of the table `records`, or None."""

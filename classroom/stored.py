@@ -58,7 +58,7 @@ def run(asked: argparse.Namespace) -> int:
     listing.show_notes(export)
     with Store.create(asked.folder) as store, store.transaction():
         _refuse_other_results(store)
-        store.add_submissions(asked.source, export.kind, "latest", export.submissions)
+        store.add_submissions(asked.source, export.kind, export.submissions)
         faults, editions = 0, set()
         for record in _records(metadata, {one.id for one in export.submissions}):
             store.count(store.add_record(record))

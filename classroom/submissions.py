@@ -198,7 +198,6 @@ class Submission:
         late: whether the platform marks it as late. Gradescope's exports have no such mark.
         attempt: 1 for the student's first known attempt.
         number: the platform's number of the upload, which grows; 0 if there is none.
-        points: those that the platform recorded, if any.
         note: what is obviously wrong with the upload; "" if nothing is.
     """
 
@@ -208,7 +207,6 @@ class Submission:
     late: bool = False
     attempt: int = 1
     number: int = 0
-    points: float | None = None
     upload: Upload = Upload()
     note: str = ""
 

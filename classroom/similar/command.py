@@ -69,7 +69,7 @@ def run(asked: argparse.Namespace) -> int:
     if len(submissions) < len(export.submissions):
         notes = [f"left out with --exclude: {len(export.submissions) - len(submissions)}"]
     with Store.create(asked.folder) as store:
-        store.add_submissions(asked.source, export.kind, asked.attempts, export.submissions)
+        store.add_submissions(asked.source, export.kind, export.submissions)
         with contextlib.ExitStack() as stack:
             reading = Reading(Path(stack.enter_context(TemporaryDirectory())), notes.append)
             stack.callback(reading.close)
@@ -115,7 +115,9 @@ def _entries(
 ) -> list[Entry]:
     """Read the class, then the references."""
     # Whoever was in a group at any time may know everything that the group handed in.
-    authors = {one.id: one.students for one in read_export(asked.source, "all").submissions}
+    authors = {
+        one.id: one.students for one in read_export(asked.source, all_attempts=True).submissions
+    }
     entries = []
     for one in tqdm(submissions, unit="submission", disable=not sys.stderr.isatty()):
         keys = {student.key for student in (*authors.get(one.id, ()), *one.students)}

@@ -118,7 +118,7 @@ def nasty_class(path: Path, count: int = 40, seed: int = 1) -> Path:
             key = f"submission_{number:02}"
             at = FIRST + timedelta(hours=5 * number)
             made = Submission(key, tuple(students), at, attempt=1 + number % 3)
-            store.add_submissions(path.parent / "source", "folder", "latest", [made])
+            store.add_submissions(path.parent / "source", "folder", [made])
             skill = rng.random()
             passes = [index == 4 or rng.random() < skill for index in range(len(TESTS))]
             record = record_of(key, [test_of(i, p, rng) for i, p in enumerate(passes)])

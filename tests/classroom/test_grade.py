@@ -187,7 +187,7 @@ def three(tmp_path):
     export = read_export(source)
     release = Release("0123456789abcdef" * 4, "tiny", "T", DESCRIPTION, b"secret", b"zip")
     with Store.create(tmp_path / "class") as store:
-        store.add_submissions(source, export.kind, "latest", export.submissions)
+        store.add_submissions(source, export.kind, export.submissions)
 
         def run(kind="grade", seed="7", tests=()):
             submissions = read_export(source).submissions

@@ -23,14 +23,11 @@ def person(name, **fields):
     return "\n".join(lines) + "\n"
 
 
-def entry(number, *people, at="2026-11-02 09:00:00 -08:00", score="20.0", history=()):
-    old = "".join(
-        f"  - :id: {n}\n    :created_at: {time}\n    :score: {points}\n"
-        for n, time, points in history
-    )
+def entry(number, *people, at="2026-11-02 09:00:00 -08:00", history=()):
+    old = "".join(f"  - :id: {n}\n    :created_at: {time}\n" for n, time in history)
     return (
         f"submission_{number}:\n  :submitters:\n{''.join(people)}  :created_at: {at}\n"
-        f"  :score: {score}\n  :status: processed\n  :history:{' []' * (not old)}\n{old}"
+        f"  :score: 20.0\n  :status: processed\n  :history:{' []' * (not old)}\n{old}"
     )
 
 
@@ -49,7 +46,6 @@ def test_plain_yaml_says_the_same(made):
         people = metadata[":submitters"]
         assert known == [(s[":name"], s[":email"], s.get(":sid")) for s in people]
         assert roll[key].submitted == metadata[":created_at"]
-        assert roll[key].points == metadata[":score"]
         assert roll[key].attempt == len(metadata[":history"]) + 1
 
 
@@ -89,19 +85,11 @@ def test_times_are_read_with_and_without_a_zone(text, expected):
     assert str(moment(text)) == expected
 
 
-@pytest.mark.parametrize(
-    "at, score, note",
-    [
-        ("yesterday", "1", "submission_metadata.yml:1: submission_1: :created_at is not a time"),
-        ("2026-11-02", "much", "submission_metadata.yml:1: submission_1: :score is not a number"),
-        *(("2026-11-02", score, "") for score in (".nan", ".inf", "nan", "-inf", "~")),
-    ],
-)
-def test_what_is_odd_is_unknown_and_noted(export, at, score, note):
-    roll = read_export(export(entry(1, ADA, at=at, score=score), "submission_1"))
-    one, said = roll.submissions[0], " ".join(roll.notes)
-    assert (one.submitted, one.points).count(None) == 1
-    assert said.startswith(note)
+def test_what_is_no_time_is_unknown_and_noted(export):
+    roll = read_export(export(entry(1, ADA, at="yesterday"), "submission_1"))
+    assert roll.submissions[0].submitted is None
+    note = "submission_metadata.yml:1: submission_1: :created_at is not a time: 'yesterday'"
+    assert roll.notes == (note,)
 
 
 def test_ruby_refers_to_what_it_wrote_before():
@@ -144,21 +132,17 @@ def test_what_nests_deeply_is_refused_and_what_contains_itself_is_cut():
 
 # -- a class ---------------------------------------------------------------------------------------
 
-OLD = [
-    (11, "2026-11-01 09:00:00 -08:00", "50.0"),
-    (12, "2026-11-01 10:00:00 -08:00", "40.0"),
-]
+OLD = [(11, "2026-11-01 09:00:00 -08:00"), (12, "2026-11-01 10:00:00 -08:00")]
 THIRD = entry(13, ADA, history=OLD)
 OTHER = person("Ada", sid="'9'", email="other@example.edu")
 RENAMED = person("Ada Byron", sid="'007'", email="ada@example.edu")
-LEFT_OUT = "submission_{} is left out: its students have a {} one"
-FILES_OF_ACTIVE = "2 earlier attempts are left out: Gradescope only exports the files of active"
-# The metadata; the folders that the export has; --attempts; the submissions, each with its
-# authors and its number among their attempts; what each of the notes contains.
+LEFT_OUT = "submission_{} is left out: its students have a later one"
+# The metadata; the folders that the export has; whether earlier attempts are asked for, too; the
+# submissions, each with its authors and its number among their attempts; what each note contains.
 CLASSES = [
     (
         entry(1, ADA) + entry(2, BOB) + "submission_3: ~\nsubmission_4:\n  :submitters: []\n",
-        *((1, 3, 4, 5), "latest", {1: "Ada 1", 2: "Bob 1", 3: " 1", 4: " 1", 5: " 1"}),
+        *((1, 3, 4, 5), False, {1: "Ada 1", 2: "Bob 1", 3: " 1", 4: " 1", 5: " 1"}),
         (
             "submission_3 has no table",
             *(f"submission_{n} has no :submitters" for n in (3, 4)),
@@ -167,54 +151,36 @@ CLASSES = [
         ),
     ),
     (
-        *(entry(1, ADA) + entry(1, BOB), (1,), "latest", {1: "Ada 1"}),
+        *(entry(1, ADA) + entry(1, BOB), (1,), False, {1: "Ada 1"}),
         ("there are two entries submission_1: the second is left out",),
     ),
     (
-        *(entry(1, ADA) + entry(2, OTHER) + entry(3, RENAMED), (1, 2, 3), "all"),
+        *(entry(1, ADA) + entry(2, OTHER) + entry(3, RENAMED), (1, 2, 3), True),
         {1: "Ada 1", 2: "Ada 1", 3: "Ada Byron 1"},
         ("submission_1, submission_3: ada@example.edu has more", "2 students are called Ada:"),
     ),
+    (THIRD, (13,), False, {13: "Ada 3"}, ()),
     (
-        *(THIRD, (11, 12, 13), "latest", {13: "Ada 3"}),
-        (LEFT_OUT.format(11, "later"), LEFT_OUT.format(12, "later")),
-    ),
-    (
-        *(THIRD, (11, 12, 13), "best", {11: "Ada 1"}),
-        (LEFT_OUT.format(12, "better"), LEFT_OUT.format(13, "better")),
-    ),
-    (THIRD, (11, 12, 13), "all", {11: "Ada 1", 12: "Ada 2", 13: "Ada 3"}, ()),
-    (THIRD, (13,), "latest", {13: "Ada 3"}, ()),
-    (THIRD, (13,), "all", {13: "Ada 3"}, (FILES_OF_ACTIVE,)),
-    (
-        *(THIRD, (13,), "best", {13: "Ada 3"}),
-        ("submission_11 has more points than submission_13, but its", FILES_OF_ACTIVE),
-    ),
-    (
-        entry(13, ADA, history=[(14, "2026-11-03 09:00:00 -08:00", "1.0")]),
-        *((13,), "latest", {13: "Ada 1"}),
+        entry(13, ADA, history=[(14, "2026-11-03 09:00:00 -08:00")]),
+        *((13,), False, {13: "Ada 1"}),
         ("submission_13 is active on Gradescope, although submission_14 is newer; the",),
     ),
-    (entry(13, ADA, at="~", history=OLD), (13,), "latest", {13: "Ada 1"}, ()),  # unknown: not older
+    (entry(13, ADA, at="~", history=OLD), (13,), False, {13: "Ada 1"}, ()),  # unknown: not older
     (  # the second was an hour later
         entry(2, ADA, at="2026-11-03 08:00:00 Z") + entry(1, ADA, at="2026-11-02 23:00:00 -08:00"),
-        *((1, 2), "latest", {2: "Ada 1"}, (LEFT_OUT.format(1, "later"),)),
+        *((1, 2), False, {2: "Ada 1"}, (LEFT_OUT.format(1),)),
     ),
     (  # who leaves a group counts alone
         entry(1, ADA, BOB) + entry(2, ADA, at="2026-11-02 10:00:00 -08:00"),
-        *((1, 2), "latest", {1: "Bob 1", 2: "Ada 1"}),
+        *((1, 2), False, {1: "Bob 1", 2: "Ada 1"}),
         ("submission_1: 1 of the group has a later one",),
-    ),
-    (
-        *(entry(1, ADA, score="~") + entry(2, ADA), (1, 2), "best", {1: "Ada 1", 2: "Ada 1"}),
-        ("all are graded, as their points are not all recorded",),
     ),
 ]
 
 
-@pytest.mark.parametrize("text, folders, attempts, kept, notes", CLASSES)
-def test_nobody_is_lost_without_a_note(export, text, folders, attempts, kept, notes):
-    roll = read_export(export(text, *map("submission_{}".format, folders)), attempts)
+@pytest.mark.parametrize("text, folders, all_attempts, kept, notes", CLASSES)
+def test_nobody_is_lost_without_a_note(export, text, folders, all_attempts, kept, notes):
+    roll = read_export(export(text, *map("submission_{}".format, folders)), all_attempts)
     assert kept == {
         int(one.id.removeprefix("submission_")): f"{one.students[0].name} {one.attempt}"
         for one in roll.submissions

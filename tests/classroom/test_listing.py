@@ -33,7 +33,7 @@ def test_ids_are_shown_and_names_on_request(made, capsys):
 
 
 def test_late_ones_and_attempts_are_marked(made, capsys):
-    assert main(["list", str(made("canvas").source), "--attempts", "all"]) == 0
+    assert main(["list", str(made("canvas").source)]) == 0
     lines = capsys.readouterr().out.splitlines()
     assert any("  late" in line for line in lines) and any("  attempt 3" in line for line in lines)
 

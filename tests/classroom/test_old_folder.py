@@ -69,7 +69,7 @@ def old(tmp_path):
     files = {
         "classroom.json": {"format": 1},
         "roll.json": {"format": 1, "submissions": roll},
-        "sources.json": {"sources": [{"path": "/b", "attempts": "all"}, {"path": "/a"}]},
+        "sources.json": {"sources": [{"path": "/b", "attempts": "latest"}, {"path": "/a"}]},
         "history.json": {"regrades": HISTORY},
         **{f"records/{name}.json": kept for name, kept in RECORDS.items()},
     }
@@ -100,7 +100,7 @@ def test_everything_comes_over_and_the_old_files_are_moved(old, capsys):
         assert (one["submitted"], one["number"]) == ("2026-11-02T17:00:00+00:00", 208)
         assert len(store.rows("SELECT * FROM records")) == len(RECORDS)
         assert [row["path"] for row in store.rows("SELECT path FROM sources")] == ["/a", "/b"]
-        assert (store.setting("edition"), store.setting("attempts")) == ("tiny", "all")
+        assert store.setting("edition") == "tiny"
         rows = store.rows("SELECT what, at, reason, author FROM history ORDER BY id")
         assert [*map(tuple, rows)] == [
             ("regrade-1 applied", "2027-01-31T08:00:00+00:00", "a bug", "Kim"),

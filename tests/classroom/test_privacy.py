@@ -32,7 +32,7 @@ NAMES = ("Byron", "Silva", "example", "0070", "0080")
 def add(folder, *submissions):
     """Make a class in which each of these has two records."""
     with Store.create(folder) as store:
-        store.add_submissions(Path("export"), "Gradescope export", "all", submissions)
+        store.add_submissions(Path("export"), "Gradescope export", submissions)
         for submission in submissions:
             for release in ("one", "two"):
                 record = Record(submission.id, release, "grade", "graded", "7", "", RESULTS)

@@ -82,7 +82,7 @@ class Made:
         names = {one.students[0].name: one.id for one in export.submissions}
         self.ids = [names[name] for name in NAMES]
         with Store.create(path) as store:
-            store.add_submissions(source, "folder", "latest", export.submissions)
+            store.add_submissions(source, "folder", export.submissions)
             for made in self._records():
                 store.count(store.add_record(made))
             store.set("release", BASELINE)
@@ -176,20 +176,20 @@ def test_all_tests_run_with_the_seeds_of_before_and_nothing_counts(made):
 
 def test_what_is_previewed_counts_once_it_is_applied_and_all_of_it(made):
     made("regrade")
-    code, said, _ = made("apply", "--reason", "too strict", "--author", "Ada")
+    code, said, _ = made("apply", "--reason", "too strict")
     assert code == 0 and "regrade-1 counts now: up 3" in said
     assert made.scores() == [5.5] * 5
     ((release,),) = made.rows("SELECT value FROM class WHERE key = 'release'")
     assert release == "b" * 16  # so that later submissions are graded with it
     code, said, _ = made("history")
-    assert re.search(r"regrade-1 applied: up 3.*\(release b{16}\) by Ada: too strict\n", said)
+    assert re.search(r"regrade-1 applied: up 3.*\(release b{16}\) by \S+: too strict\n", said)
     assert said.endswith(f"What counts: release {'b' * 16} of tiny\n")
     assert made("apply", "--reason", "x")[0] == 2
 
 
 def test_what_is_discarded_is_gone_and_remembered(made):
     made("regrade")
-    code, said, _ = made("discard", "--reason", "no")
+    code, said, _ = made("discard")
     assert code == 0 and f"the results of {BASELINE} still count" in said
     assert made.scores() == BEFORE
     assert not made.rows("SELECT * FROM records WHERE kind = 'regrade-1'")
@@ -221,20 +221,16 @@ def test_a_dropped_test_moves_those_alone_who_had_lost_points_by_it(made):
     assert "passed -> dropped" not in said and made.ids[0] not in said + page
 
 
-def test_some_tests_of_some_students_leave_everything_else(made, tmp_path):
-    (tmp_path / "some.csv").write_text(f"submission\n{made.ids[2]}\n", encoding="utf-8")
-    words = ("--tests", HIDDEN, "--students", str(tmp_path / "some.csv"))
-    _, said, _ = made("regrade", *words)
-    assert made.asked == [(made.ids[2], (HIDDEN,), "7")]
-    assert "up 1, down 0 (to zero 0), same 0; 1 verdict changed" in said
+def test_some_tests_leave_all_others_as_they_are(made):
+    _, said, _ = made("regrade", "--tests", HIDDEN)
+    assert (made.ids[2], (HIDDEN,), "7") in made.asked
+    assert "up 3, down 0 (to zero 0), same 1, without a result before 1; 3 verdicts" in said
     assert made("apply", "--reason", "x")[0] == 0
-    assert made.scores() == [5.5, 2.5, 3.0, None, 0.0]
+    assert made.scores() == [5.5, 5.5, 3.0, 5.5, 3.0]
     outcomes = [row["outcome"] for row in made.rows(
         "SELECT tests.outcome FROM tests JOIN counted USING (record) WHERE submission = ?",
         made.ids[2])]  # fmt: skip
     assert outcomes == ["failed", "passed", "failed"]
-    ((release,),) = made.rows("SELECT value FROM class WHERE key = 'release'")
-    assert release == BASELINE  # for the others
 
 
 def test_with_some_tests_a_submission_without_a_result_gets_a_whole_one(made):
@@ -273,11 +269,9 @@ def test_other_points_are_shown_with_the_maximum(made):
     assert "1a-1-hidden: 3 verdicts changed, +17 points in total" in said  # not of the first
 
 
-def test_one_regrade_at_a_time(made, tmp_path):
+def test_one_regrade_at_a_time(made):
     made("regrade")
     assert made("regrade", "--tests", "1a")[0] == 2
-    (tmp_path / "some.csv").write_text(f"{made.ids[2]}\n", encoding="utf-8")
-    assert made("regrade", "--students", str(tmp_path / "some.csv"))[0] == 2
     made.release = "c" * 64
     code, _, complaint = made("regrade")
     assert code == 2 and "regrade-1 is still open, with another release" in complaint
@@ -332,7 +326,7 @@ def test_what_was_handed_in_since_the_preview_has_to_be_run_first(made):
     export = exports.read_export(made.source)
     (later,) = {one.id for one in export.submissions} - {*made.ids}
     with Store.existing(made.path, writes=True) as store:
-        store.add_submissions(made.source, "folder", "latest", export.submissions)
+        store.add_submissions(made.source, "folder", export.submissions)
         store.count(store.add_record(record(later, "failed", "failed", "failed")))
     assert made("apply", "--reason", "x")[0] == 2
     assert made("regrade")[0] == 0 and made.asked == [(later, (), "7")]
@@ -388,7 +382,7 @@ def test_the_page_and_its_links_are_there_and_private(made):
 
 
 def test_history_contains_no_names(made):
-    made("regrade", "--names")
+    made("regrade")
     made("apply", "--reason", "evil\u202e\nreason")
     said = made("history")[1]
     assert "evil\\u202e\\nreason" in said and not any(name in said for name in NAMES)
@@ -425,10 +419,10 @@ def test_an_archived_release_with_another_judge_counts_when_it_is_applied(
     with zipfile.ZipFile(archive, "w") as writer:
         writer.write(lax, "autograder.zip")
         writer.writestr("manifest.json", "{}")
-    words = ("regrade", into, "--release", archive, "--tests", "1a", "--slots", "2", "--names")
+    words = ("regrade", into, "--release", archive, "--tests", "1a", "--slots", "2")
     code, said = run(*words)
     assert code == 0 and "up 1, down 0 (to zero 0), same 1;" in said, said
-    assert re.search(r"up: \w+  001-wrong  0 -> 4\n", said) and scores() == before
+    assert re.search(r"up: \w+  0 -> 4\n", said) and scores() == before
     assert run("report", into)[0] == 0
     assert run("apply", into, "--reason", "too strict")[0] == 0
     assert sorted(before.values()) == ["0.00", "4.00"] and {*scores().values()} == {"4.00"}

@@ -29,7 +29,7 @@ def gather(tmp_path):
                 entries = [entry_of(i, bool(p), rng, cpu_s=1.0 + number) for i, p in enumerate(row)]
                 student = Student(f"k{number}", f"N{number}")
                 one = Submission(f"s{number}", (student,))
-                store.add_submissions(tmp_path, "folder", "latest", [one])
+                store.add_submissions(tmp_path, "folder", [one])
                 record = replace(record_of(one.id, entries), **changed)
                 number = store.add_record(record)
                 if record.results is not None:

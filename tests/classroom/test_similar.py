@@ -1,6 +1,5 @@
 """`similar` ranks pairs by what few others have, and nothing on its pages can run."""
 
-import ast
 import re
 import resource
 import shutil

@@ -21,7 +21,7 @@ from tests.project import ROOT
 ADA = Student("a@x", 'Ada \u202e "B" \udc80\n', "A@x", "007")
 BOB = Student("b@x", "Bob", "b@x")
 AT = datetime(2026, 11, 2, 9, 0, 0, 365935, timezone(timedelta(hours=-8)))
-GROUP = Submission("submission_1", (ADA, BOB), AT, True, 3, points=20.5)
+GROUP = Submission("submission_1", (ADA, BOB), AT, True, 3)
 TESTS = [
     ("1e-0-basic", "passed", 4.0, 4.0),
     ("1e-1-basic", "failed", 0.0, 0.0),
@@ -50,8 +50,8 @@ def store(tmp_path):
         yield made
 
 
-def add(store, *submissions, attempts="latest"):
-    store.add_submissions(Path("export"), "Gradescope export", attempts, submissions)
+def add(store, *submissions):
+    store.add_submissions(Path("export"), "Gradescope export", submissions)
 
 
 def latest(store):
@@ -160,7 +160,7 @@ def test_the_roll_is_what_was_read(store):
     add(store, GROUP)
     add(store, replace(GROUP, students=(replace(ADA, name="", sid=None), BOB), submitted=None))
     (row,) = store.rows("SELECT * FROM submissions")
-    assert row["submitted"] == "2026-11-02T17:00:00.365935+00:00" and row["points"] == "20.5"
+    assert row["submitted"] == "2026-11-02T17:00:00.365935+00:00" and row["attempt"] == 3
     names = [tuple(row) for row in store.rows("SELECT key, name, sid FROM students ORDER BY key")]
     assert names == [("a@x", 'Ada \u202e "B" \\udc80\n', "007"), ("b@x", "Bob", None)]
     assert len(store.rows("SELECT * FROM authors")) == 2
@@ -179,24 +179,6 @@ def test_a_students_latest_submission_counts_also_in_a_second_download(store):
 def test_who_leaves_a_group_counts_alone(store):
     add(store, GROUP, Submission("submission_2", (ADA,), AT + timedelta(seconds=1)))
     assert latest(store) == {"A@x": "submission_2", "b@x": "submission_1"}
-
-
-def test_the_best_counts_if_the_class_was_made_so(store):
-    late = Submission("submission_2", (ADA,), AT + timedelta(days=1), points=9.0)
-    add(store, GROUP, late, attempts="best")
-    assert latest(store)["A@x"] == "submission_1"
-    with pytest.raises(UsageError, match="was made with --attempts best, not latest"):
-        add(store, GROUP)
-
-
-def test_the_best_is_decided_by_our_points_where_the_platform_has_none(store):
-    add(store, *(Submission(f"canvas_1_{n}", (ADA,), number=n) for n in (1, 2)), attempts="best")
-    for number, score in ((1, 10.0), (2, 9.5)):
-        kept = record(f"canvas_1_{number}", results=results(score))
-        store.count(store.add_record(kept))
-    assert latest(store) == {"A@x": "canvas_1_1"}
-    store.count(store.add_record(record("canvas_1_2", "regrade-1", results=results(10.5))))
-    assert latest(store) == {"A@x": "canvas_1_2"}
 
 
 def test_a_record_keeps_its_tests_and_exact_points(store):

@@ -134,7 +134,7 @@ def test_a_part_of_which_no_source_knows_is_blank_or_zero(made):
 def test_what_doesnt_count_is_never_a_zero(made):
     folder = made.add(1, [ADA], at(-60))
     with Store.existing(folder, writes=True) as store:
-        store.add_submissions(made.folder, "folder", "latest", [Submission("x", (BO.of_roll,))])
+        store.add_submissions(made.folder, "folder", [Submission("x", (BO.of_roll,))])
     found = [(each.total, each.why) for each in book(folder, missing="zero").grades()]
     assert found == [(None, "submission_1: staff fault"), (None, "x: not graded")]
     with Store.existing(folder, writes=True) as store:
