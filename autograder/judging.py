@@ -14,7 +14,6 @@ from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field
 from pathlib import Path
 from types import ModuleType
-from typing import Any
 
 from grading import paths
 from grading.cases import QuestionSet, place_of
@@ -35,7 +34,6 @@ class Judging:
     hidden: ModuleType
     judges: dict[str, Judge] = field(default_factory=dict)
     answers: Path = field(default_factory=lambda: solutions.ANSWERS)
-    remember: Callable[..., Any] | None = None  # of what is asked for by `finding`
     _judged_by: str = ""
 
     def judge(self, name: str) -> Judge:
@@ -48,9 +46,6 @@ class Judging:
 
     def stage_reference(self, target: Path, provided: Provided) -> list[Path]:
         return stage_reference(target, provided)
-
-    def finding(self, about: Any, code: tuple[str, ...], find: Callable[[], Any]) -> Any:
-        return find() if self.remember is None else self.remember(about, code, find)
 
 
 def course_runner(assignment: Assignment, questions: QuestionSet) -> Runner:

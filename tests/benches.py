@@ -75,7 +75,6 @@ class Bench:
         assert isinstance(judging, Judging)
         if remembered is not None:
             pool = RememberingPool(pool, remembered, SEEDED_PROBES)
-            judging.remember = pool.finding
         self.pool: Pool = pool
         self.hidden, self.judges = judging.hidden, judging.judges
         self.tests = bind(self._every_test(), Course().cases())

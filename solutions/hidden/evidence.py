@@ -23,7 +23,7 @@ first; the second requires the pretraining that the assignment is about.
 
 from __future__ import annotations
 
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -62,7 +62,6 @@ IGNORANT = (
 )
 COMPLETE = ("", "")  # no evidence is missing
 
-CODE = (__name__, "questions.shared.probe")  # the code that finds evidence
 NOTE = "evidence of pretraining (not of whose, nor of the questions used for finetuning): "
 
 
@@ -108,7 +107,7 @@ def expect_own_answers(case: OutputsCase, variant: str, split: str) -> None:
     """Expect that the parameters give these answers and were pretrained."""
     expect_match(case, f"{variant}.finetune.params", f"{variant}.pretrain", (split,))
     if f"{variant}.pretrain.params" in case.run.edition.required_files:
-        found = case.once(f"evidence {variant}", lambda apart: _remembered(apart, variant))
+        found = case.once(f"evidence {variant}", lambda apart: _evidence(apart, variant))
         for name, value in found.numbers.items():
             case.measure(name, value)
         if found.sentence:
@@ -149,17 +148,12 @@ def _differing(case: OutputsCase, params: str, split: str, predicted: list[str],
     """Return the lines of a file that the parameters do not give in any of their readings."""
     variant = params.split(".")[0]
     weights, config = _fitting(case, params, variant)
-    readings = case.readings(weights, config)
     asked = {"questions": case.run.data.questions(split), "predicted": predicted, "most": most}
-
-    def look() -> dict[str, Any]:
-        found = [
-            _ask(case, "shared.differing", DIFFERING, variant, config, each, **asked)
-            for each in readings
-        ]
-        return min(found, key=lambda answer: len(answer["lines"]))
-
-    return case.finding([variant, config, readings, asked], CODE, look)
+    found = [
+        _ask(case, "shared.differing", DIFFERING, variant, config, each, **asked)
+        for each in case.readings(weights, config)
+    ]
+    return min(found, key=lambda answer: len(answer["lines"]))
 
 
 def _fitting(case: OutputsCase, params: str, variant: str) -> tuple[dict[str, np.ndarray], dict]:
@@ -180,28 +174,12 @@ def _ask(
     return case.reference(probe, answer, **shared, **asked)
 
 
-def _asked(case: OutputsCase) -> Evidence:
-    asks = case.run.data.dataset.evidence
-    assert asks is not None  # only a student's copy lacks it
-    return asks
-
-
-def _remembered(case: OutputsCase, variant: str) -> Finding:
-    """Return the evidence; in the run of a class, reuse it for the same parameters."""
-    files = [f"{variant}.{stage}.params" for stage in ("pretrain", "finetune")]
-    fitting = [_fitting(case, name, variant) for name in files]
-    read = [[case.readings(weights, config), config] for weights, config in fitting]
-    limits = asdict(_asked(case))
-    about = {"variant": variant, "files": read, "limits": limits}
-    found = case.finding(about, CODE, lambda: asdict(_evidence(case, variant)))
-    return Finding(**found)
-
-
 def _evidence(case: OutputsCase, variant: str) -> Finding:
     """Check (c), (a) and (b), the cheapest first, up to the first that is missing."""
     old, config = _fitting(case, f"{variant}.pretrain.params", variant)
     new, other = _fitting(case, f"{variant}.finetune.params", variant)
-    asks = _asked(case)
+    asks = case.run.data.dataset.evidence
+    assert asks is not None  # only a student's copy lacks it
     measured: dict[str, Any] = {}
     numbers: dict[str, float] = {}
 

@@ -106,9 +106,6 @@ class Judging(Protocol):
     def stage_reference(self, target: Path, provided: Provided) -> list[Path]:
         """Copy the reference to a new folder; return what student code must not read of it."""
 
-    def finding(self, about: Any, code: tuple[str, ...], find: Callable[[], Any]) -> Any:
-        """Return what `find` returns, now or earlier; see `GradedTestCase.finding`."""
-
 
 @dataclass
 class Run:
@@ -243,17 +240,6 @@ class GradedTestCase:
             return shared.result()
         finally:
             self.used = self.used or maker.used
-
-    def finding(self, about: Any, code: tuple[str, ...], find: Callable[[], Any]) -> Any:
-        """Return what `find` returns, plain data, now or for an equal earlier submission.
-
-        Args:
-            about: everything on which it depends besides `code`, the data set and the machine.
-            code: names of the modules that find it, which also stand for what they import.
-        """
-        if self.run.judging is None or self._stands_in:
-            return find()
-        return self.run.judging.finding(about, code, find)
 
     def note(self, text: str) -> None:
         """Add a note that staff read if the test passes."""
