@@ -15,9 +15,7 @@ export GOALS := $(or $(MAKECMDGOALS),help)
 export GIVEN := $(MAKEOVERRIDES)
 MAKEOVERRIDES =
 RUN = .venv/bin/python -m tools.make $@
-# Files opened without their encoding are warned of; pyproject.toml makes the warning an error.
-STRICT := -X warn_default_encoding
-PYTEST = $(RUN) $(STRICT) -m pytest
+PYTEST = $(RUN) -m pytest
 GENERATED = $(RUN) -m tools.starter --check && $(RUN) -m tools.requirements --check && \
   $(RUN) src/grader.py --list > /dev/null
 
@@ -109,7 +107,7 @@ test-quick: $(STAMP) ## run the tests that edits break most often: two minutes
 	@$(PYTEST) -n 2 $(QUICK)
 
 seeds: $(STAMP) ## run every random test with 200 seeds on every right solution: hours [ARGS="--seeds 20"]
-	@$(RUN) $(STRICT) -W error::EncodingWarning -m tests.golden_seeds $(ARGS)
+	@$(RUN) -m tests.golden_seeds $(ARGS)
 
 redteam: $(STAMP) ## run every known attack on the grader, in every mode: minutes [ARGS="-k NAME"]
 	@$(PYTEST) tests/redteam -m "long or not long" $(ARGS)

@@ -1,14 +1,9 @@
-"""How tests start Python: as strictly as the suite itself."""
+"""How tests start Python."""
 
 import os
 import subprocess
 import sys
 from pathlib import Path
-
-# The flags of every interpreter that tests start: a file opened without its encoding is an error,
-# except in matplotlib, which opens its list of fonts so.
-ALLOWED = "ignore::EncodingWarning:matplotlib.font_manager"
-STRICT = ("-X", "warn_default_encoding", "-W", "error::EncodingWarning", "-W", ALLOWED)
 
 # What this suite's own process has in its environment, and what it starts shall not.
 OUTER = ("PYTHONPATH", "PYTEST_XDIST_WORKER")
@@ -28,4 +23,4 @@ def python(folder: Path, *arguments: str | Path, **keywords) -> subprocess.Compl
         "check": False,
         **keywords,
     }
-    return subprocess.run([sys.executable, *STRICT, *arguments], **keywords)
+    return subprocess.run([sys.executable, *arguments], **keywords)

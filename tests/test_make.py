@@ -8,7 +8,6 @@ from pathlib import Path
 
 import pytest
 
-from tests import strict
 from tests.interpreter import python
 from tests.project import OUTER_MAKE, ROOT, copy_of_the_project, make
 from tools.make import OF_SETUP, fault, given, options, variables
@@ -213,11 +212,6 @@ def test_check_finds_a_test_that_is_only_written_or_only_described(project, name
     finally:
         path.write_bytes(before)
     assert ran.returncode == 2 and words in ran.stderr and "Traceback" not in ran.stderr
-
-
-@pytest.mark.parametrize("target", ["test", "test-long", "test-quick", "redteam"])
-def test_pytest_warns_of_files_opened_without_their_encoding(target):
-    assert f" {' '.join(strict.FLAGS)} -m pytest " in dry(target)
 
 
 @pytest.mark.parametrize("words, selects", [("test", ""), ("test-long", " -m long")])

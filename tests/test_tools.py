@@ -10,7 +10,7 @@ import sys
 
 import pytest
 
-from tests.interpreter import STRICT, python
+from tests.interpreter import python
 from tests.project import ROOT, copy_of_the_project
 from tests.snapshots import check
 
@@ -103,7 +103,7 @@ def bare_python(folder, *words: str, code: str = ""):
     """Run this Python without any installed package; `code` runs first."""
     start = ["-c", code] if code else []
     return subprocess.run(
-        [sys.executable, *STRICT, "-S", "-E", "-s", *start, *words],
+        [sys.executable, "-S", "-E", "-s", *start, *words],
         cwd=folder,
         env={key: value for key, value in os.environ.items() if key in ("PATH", "SYSTEMROOT")},
         capture_output=True,
@@ -142,7 +142,7 @@ def test_a_reader_who_has_left_makes_no_traceback(bare):
     os.close(reading)
     with os.fdopen(writing, "wb") as output:
         ran = subprocess.run(
-            [sys.executable, *STRICT, "-m", "tools.starter", "--check"],
+            [sys.executable, "-m", "tools.starter", "--check"],
             cwd=bare,
             stdin=subprocess.DEVNULL,
             stdout=output,

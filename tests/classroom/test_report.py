@@ -191,7 +191,6 @@ def test_without_results_there_is_no_report(tmp_path, capsys):
     assert "has no results that count" in capsys.readouterr().err
 
 
-@pytest.mark.filterwarnings("ignore::EncodingWarning")  # axe's package reads its own file
 @pytest.mark.requires_tool("chromium")
 def test_axe_finds_no_fault_with_the_pages_and_nothing_in_them_acts(folder):
     """Check in light mode on a large screen, in dark mode on a phone, with everything open."""

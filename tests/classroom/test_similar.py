@@ -322,7 +322,6 @@ def test_a_group_fills_one_row_and_all_other_pairs_are_listed_or_counted(monkeyp
 
 
 @pytest.mark.requires_tool("chromium")
-@pytest.mark.filterwarnings("ignore::EncodingWarning")  # axe's package reads its own file
 def test_pages_are_for_everybody(made):
     """Axe finds no fault in light and dark mode, on desktop and phone; nothing runs or loads."""
     from axe_playwright_python.sync_playwright import Axe

@@ -98,7 +98,6 @@ def test_each_map_has_the_characters_on_both_sides(source):
 
 
 @pytest.mark.long
-@pytest.mark.filterwarnings("ignore::EncodingWarning")  # axe's package reads its own file
 @pytest.mark.requires_tool("chromium")
 def test_axe_finds_no_fault_with_the_page(page, tmp_path):
     """In light and dark, on a phone and on a large screen, with every map open and closed."""

@@ -251,7 +251,6 @@ def axe():
 
 
 @in_a_browser
-@pytest.mark.filterwarnings("ignore::EncodingWarning")  # axe's package reads its own file
 @pytest.mark.parametrize(
     ("edition", "scheme", "width"),
     [pytest.param(*one, marks=() if one in KEPT else pytest.mark.long) for one in OPENED],
@@ -279,7 +278,6 @@ def test_axe_finds_no_fault_with_the_page(opened, axe, edition, scheme, width):
 
 
 @in_a_browser
-@pytest.mark.filterwarnings("ignore::EncodingWarning")
 def test_axe_finds_pale_text(opened, axe):
     """Or else finding nothing would prove nothing."""
     bad = opened(EDITIONS[0])

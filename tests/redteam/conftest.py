@@ -18,7 +18,6 @@ from autograder import isolation
 from autograder.isolation import leftovers
 from grading import paths
 from tests import pinned
-from tests.interpreter import STRICT
 
 from . import arena
 
@@ -117,8 +116,7 @@ def run_arena(
     secret = plant(tree)
     report = tree.parent / "tmp" / "report.jsonl"
     ran = subprocess.run(
-        [sys.executable, "-B", *STRICT, tree / "tests/redteam/arena.py", tree, mode, report]
-        + names,
+        [sys.executable, "-B", tree / "tests/redteam/arena.py", tree, mode, report] + names,
         env={
             "PATH": os.defpath,
             "GRADER_SECRET": secret,
@@ -165,7 +163,7 @@ def upload(tmp_path) -> Path:
 
 def command(tree: Path, upload: Path, *more: str | Path) -> list:
     """The grader's command line in a tree."""
-    return [sys.executable, *STRICT, tree / "src" / "grader.py", "--submission", upload, *more]
+    return [sys.executable, tree / "src" / "grader.py", "--submission", upload, *more]
 
 
 @pytest.fixture
@@ -197,7 +195,7 @@ def whole(path: Path, tree: Path) -> dict:
 
 @functools.cache
 def _listed(tree: Path) -> list[str]:
-    command = [sys.executable, *STRICT, tree / "src" / "grader.py", "--list"]
+    command = [sys.executable, tree / "src" / "grader.py", "--list"]
     printed = subprocess.run(command, capture_output=True, encoding="utf-8", check=True).stdout
     return [line.split()[0] for line in printed.splitlines()[1:]]
 

@@ -16,7 +16,6 @@ import pytest
 
 from autograder.isolation import authority, sandbox
 from grading import paths
-from tests.interpreter import STRICT
 from tools import world
 
 from .conftest import ASKED, FILE
@@ -139,7 +138,7 @@ def test_a_bind_mount_among_libraries_ends_the_run(
         f'mount --bind "{mounted}" {THERE}; exec setpriv --reuid={ordinary_user.pw_uid} '
         f'--regid={ordinary_user.pw_gid} --clear-groups "$@"'
     )
-    grader = [sys.executable, *STRICT, "-B", start / "src" / "grader.py", ASKED]
+    grader = [sys.executable, "-B", start / "src" / "grader.py", ASKED]
     options = ["--submission", tree.parent / "upload", *["--authoritative"] * authoritative]
     ran = subprocess.run(
         ["unshare", "--mount", "sh", "-ec", script, "sh", *grader, *options],
@@ -184,7 +183,7 @@ def test_the_small_seed_of_an_authoritative_run_cannot_be_recognized(make_tree, 
 
     def run(*options):
         ran = subprocess.run(
-            [sys.executable, *STRICT, tree / "src" / "grader.py", ASKED, "--submission", upload]
+            [sys.executable, tree / "src" / "grader.py", ASKED, "--submission", upload]
             + [*options],
             env={"PATH": os.environ["PATH"], "TMPDIR": str(tree.parent / "tmp")},
             stdin=subprocess.DEVNULL,

@@ -6,7 +6,6 @@ import sys
 
 import torch
 
-from tests.interpreter import STRICT
 from tests.running.commands import PRE
 from tests.snapshots import check
 
@@ -119,7 +118,7 @@ def test_restarting_leaves_nothing_of_the_older_training(run, modules, monkeypat
 
 def test_a_file_is_written_by_one_training_at_a_time(root, run, tmp_path):
     """A killed training's lock doesn't stop the next one, although its file is still there."""
-    command = [sys.executable, *STRICT, root / "src" / "run.py", *PRE.split(), "--recipe", "long"]
+    command = [sys.executable, root / "src" / "run.py", *PRE.split(), "--recipe", "long"]
     first = subprocess.Popen(
         [*map(str, command), "--threads", "1"],
         cwd=tmp_path,

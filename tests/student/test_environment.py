@@ -11,7 +11,6 @@ import pytest
 
 import environment
 from tests import interpreter
-from tests.interpreter import STRICT
 from tests.project import ROOT
 from tests.snapshots import check
 
@@ -39,7 +38,7 @@ def python(*words):
     """Run this Python as if no environment were activated: without any installed package."""
     keep = {key: value for key, value in os.environ.items() if key in ("PATH", "SYSTEMROOT")}
     return subprocess.run(
-        [sys.executable, *STRICT, *words],
+        [sys.executable, *words],
         cwd=ROOT,
         env=keep,
         capture_output=True,
@@ -107,7 +106,7 @@ def test_a_reader_who_has_left_makes_no_traceback(words):
     reading, writing = os.pipe()
     os.close(reading)
     name, option = words
-    arguments = [sys.executable, *STRICT, f"src/{name}", option]
+    arguments = [sys.executable, f"src/{name}", option]
     with os.fdopen(writing, "wb") as output:
         ran = subprocess.run(
             arguments, cwd=ROOT, stdin=subprocess.DEVNULL, stdout=output, stderr=subprocess.PIPE

@@ -23,7 +23,6 @@ from grading.findings import LINES
 from grading.markers import END, START, fingerprints
 from grading.release import GIVEN, manifest
 from tests import pinned
-from tests.interpreter import STRICT
 from tests.project import ROOT
 from tests.snapshots import check, printed
 from tests.student.collecting import NOBODY
@@ -205,7 +204,7 @@ def test_copies_from_before_releases_had_names_are_updated(copy, first, second):
 def test_an_unpacked_zip_and_a_link_to_the_folder_will_do(copy, second, tmp_path):
     lay_out(tmp_path / "Downloads" / "assignment5", second)
     (tmp_path / "link").symlink_to(copy.root)
-    command = [sys.executable, *STRICT, tmp_path / "link" / "src" / "update.py"]
+    command = [sys.executable, tmp_path / "link" / "src" / "update.py"]
     ran = subprocess.run(
         [*command, tmp_path / "Downloads" / "assignment5"], capture_output=True, check=False
     )
@@ -425,7 +424,6 @@ def test_a_read_only_folder_or_file_is_one_line(copy, monkeypatch, where):
         command = [
             sys.executable,
             "-B",
-            *STRICT,
             root / "src" / "update.py",
             root.parent / "NEW.zip",
         ]
@@ -502,7 +500,7 @@ def everything(copy, second) -> Files:
 
 
 def killed(copy: Copy, moment: int) -> subprocess.CompletedProcess:
-    command = [sys.executable, "-B", *STRICT, "-c", KILLER, str(moment)]
+    command = [sys.executable, "-B", "-c", KILLER, str(moment)]
     words = [copy.root / "src" / "update.py", copy.zip]
     return subprocess.run([*command, *words], capture_output=True, encoding="utf-8", check=False)
 
@@ -553,7 +551,7 @@ def test_any_command_completes_an_update_before_it_begins(copy, first, everythin
     copy.lay_out(half_done(first))
     killed(copy, total * 5 // 6)
     (copy.root / HELPER).write_bytes(b"edited since")
-    command = [sys.executable, "-B", *STRICT, "src/collect_submission.py", "--help"]
+    command = [sys.executable, "-B", "src/collect_submission.py", "--help"]
     ran = subprocess.run(command, capture_output=True, encoding="utf-8", cwd=copy.root, check=False)
     assert (ran.returncode, ran.stdout[:15]) == (0, "usage: collect_")
     assert ran.stderr == "collect_submission.py: completed the update that was interrupted\n"

@@ -16,7 +16,6 @@ import pytest
 
 from grading.cli import TICK_S, Command
 from questions.course import Course
-from tests.interpreter import STRICT
 from tests.project import ROOT
 from tests.student.collecting import runnable
 
@@ -33,7 +32,7 @@ class Watch:
     def __init__(self, root: Path) -> None:
         self.file = root / "src" / "submission" / "attention_exploration.py"
         self.process = subprocess.Popen(
-            [sys.executable, *STRICT, "src/grader.py", "--watch", "3a-0-basic"],
+            [sys.executable, "src/grader.py", "--watch", "3a-0-basic"],
             cwd=root,
             stdout=subprocess.PIPE,
             stderr=subprocess.STDOUT,

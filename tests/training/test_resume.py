@@ -14,8 +14,6 @@ import numpy as np
 import pytest
 import torch
 
-from tests.interpreter import STRICT
-
 KILLED = Path(__file__).with_name("killed.py")
 KILLS = 10
 
@@ -188,7 +186,7 @@ def limit_file_size():
 
 def run_py(root, *arguments, **keywords):
     # -B: under a limit on the size of files, Python would leave half a file of bytecode.
-    command = [sys.executable, "-B", *STRICT, "src/run.py", *arguments]
+    command = [sys.executable, "-B", "src/run.py", *arguments]
     return subprocess.Popen(
         command,
         cwd=root,
@@ -249,7 +247,7 @@ def wait_for(condition, seconds=60.0):
 @pytest.mark.long
 def test_killed_ten_times_a_training_loses_little_and_ends_with_the_same_bits(root, tmp_path):
     def start(params, trace):
-        command = [sys.executable, *STRICT, str(KILLED), str(root / "src"), str(params), str(trace)]
+        command = [sys.executable, str(KILLED), str(root / "src"), str(params), str(trace)]
         return subprocess.Popen(command, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
 
     whole, cut, trace = tmp_path / "whole", tmp_path / "cut", tmp_path / "trace"
