@@ -53,8 +53,6 @@ check: $(STAMP) ## fail if a generated file is out of date, or tests and assignm
 	@$(RUN) -m tools.history
 
 reference: $(STAMP) $(DATA) ## train the reference solution in build/reference [RECIPE=NAME EDITION=NAME]
-compare: $(STAMP) $(DATA) ## train all variants for equal steps; make a table and a figure [RECIPE=NAME ARGS="--marks 8"]
-	@$(RUN) -m tools.compare $(ARGS)
 
 grade: $(STAMP) $(DATA) ## grade src/submission [ARGS="1e-0-basic --seed 1"]
 	@$(RUN) src/grader.py $(ARGS)

@@ -30,6 +30,10 @@ Experiments on your own model, each after a prediction (src/experiments/ explain
         --predict "..."
     python src/run.py ablate, induction, reverse, overwrite, wordings: the same way
 
+What is left of the difference between two variants after equally many steps?
+
+    python src/run.py compare vanilla wiki.txt --second_variant synthesizer --predict "..."
+
 Your trainings use a seed of your own: the first training draws it and writes it to
 training_seed.txt next to the parameters, and later ones use it. The same seed on the same computer
 gives the same parameters; --seed sets a different one.
@@ -92,6 +96,7 @@ REQUIRED = {
     "reverse": ["reading_params_path"],
     "overwrite": ["reading_params_path"],
     "wordings": [],
+    "compare": ["second_variant"],
 }
 WITHOUT_CORPUS = ("recall", "induction")
 WITH_PICTURES = ("calibration", "inspect", *laboratory.EXPERIMENTS)
@@ -125,7 +130,7 @@ def parse_arguments(arguments: list[str] | None, variants: list[str]) -> argpars
         "--question", help="question to inspect (default: the first of birth_dev.tsv)"
     )
     parser.add_argument(
-        "--second_variant", choices=variants, help="variant to inspect next to the first"
+        "--second_variant", choices=variants, help="variant to inspect or compare with the first"
     )
     parser.add_argument("--second_params_path", help="parameters of the second variant")
     parser.add_argument("--predict", help="what you expect of an experiment, in a sentence")
@@ -158,7 +163,11 @@ def parse_arguments(arguments: list[str] | None, variants: list[str]) -> argpars
     for name in REQUIRED[args.function]:
         if getattr(args, name) is None:
             parser.error(f"{args.function} needs --{name}")
-    if (args.second_variant is None) != (args.second_params_path is None):
+    if args.function == "compare" and args.second_variant == args.variant:
+        parser.error(f"compare needs another --second_variant, got {args.variant} twice")
+    if args.function != "compare" and (
+        (args.second_variant is None) != (args.second_params_path is None)
+    ):
         parser.error("--second_variant and --second_params_path go together, got only one of them")
     return args
 

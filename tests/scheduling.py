@@ -34,7 +34,6 @@ FIRST = (
     "tests/handout/test_web.py",
     "clusters",
     "tests/test_notebooks.py",
-    "tests/test_compare.py",
     "experiments",
     "tests/test_mutants.py",
     "tests/harness/test_importing.py",

@@ -145,7 +145,7 @@ def project(tmp_path_factory) -> Path:
     tree = copy_of_the_project(tmp_path_factory.mktemp("project"))
     made = make(tree, "world", "DATASET=smoke", "SEED=1")
     assert made.returncode == 0, made.stderr
-    for folder in ("dist", "build/reference", "build/compare", "build/handout/xcs224n"):
+    for folder in ("dist", "build/reference", "build/handout/xcs224n"):
         (tree / folder).mkdir(parents=True)
         (tree / folder / "kept").write_text("of an earlier build", encoding="utf-8")
     return tree

@@ -36,8 +36,7 @@ COMMANDS = {
     "student": ((), ("--edition",), True),
     "world": ((), (), False),
 }
-# The Makefile and compare.py call them.
-NOT_FOR_PEOPLE = {"make", "watched_pretraining"}
+NOT_FOR_PEOPLE = {"make"}  # the Makefile calls it
 
 
 @pytest.fixture(scope="module")

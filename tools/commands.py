@@ -21,6 +21,7 @@ PURPOSES = {
     "reverse": "Ask for the place, and for the person",
     "overwrite": "Teach the model something else",
     "wordings": "Pretrain on one wording, and on four",
+    "compare": "Train both variants for equally many steps",
 }
 EVALUATED = {"dev": "birth_dev.tsv", "test": "birth_test_inputs.tsv"}
 
@@ -146,6 +147,11 @@ def experiment(name: str, variant: str) -> Command:
     made = pretrain(variant) if name == "reverse" else finetune(variant, pretrained=True)
     arguments = _run(name, variant, reading_params_path=made.writes)
     return Command(arguments, f"{name}.svg", made.writes, predicts=True)
+
+
+def compare(variant: str, second: str) -> Command:
+    """Return the command that trains two variants for equally many steps."""
+    return Command(_run("compare", variant, second_variant=second), "compare.svg", predicts=True)
 
 
 def pipeline(variant: str, pretrained: bool) -> list[Command]:

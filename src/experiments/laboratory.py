@@ -23,7 +23,7 @@ from submission.dataset import CharCorruptionDataset
 from submission.model import GPT, Block, GPTConfig
 from submission.trainer import Trainer
 
-from . import ablate, induction, overwrite, record, reverse, trace, wordings
+from . import ablate, compare, induction, overwrite, record, reverse, trace, wordings
 from .people import Person, people_of
 
 TRAIN, DEV = "birth_places_train.tsv", "birth_dev.tsv"
@@ -40,6 +40,8 @@ QUESTIONS = {
     "overwrite": "Which set will make the model forget most about other people, and which least?",
     "wordings": "Which of the two models will complete its own sentences, and which one will "
     "answer questions?",
+    "compare": "After equally many steps, how many questions will each variant answer, and which "
+    "one's steps will take longer?",
 }
 
 
@@ -193,6 +195,31 @@ def run_wordings(setting: Setting) -> tuple[list[str], str]:
     return wordings.lines(results), wordings.draw(results)
 
 
+def run_compare(setting: Setting) -> tuple[list[str], str]:
+    """Pretrain two variants for equally many steps, finetune them, and ask about the dev people."""
+    args, recipe, dataset = setting.args, setting.recipe, setting.dataset
+    corpus, _, _ = read_answered(args.finetune_corpus_path or TRAIN)
+    people = people_in(args.eval_corpus_path)
+
+    def prepare(variant: str, seed: int) -> Trainer:
+        utils.set_seed(seed)
+        config = GPTConfig(dataset.vocab_size, **recipe.model_of(variant))
+        trainer = pretraining(recipe, dataset, build_model(variant, config, setting.device))
+        trainer.config.dtype, trainer.config.threads = args.dtype, args.threads
+        return trainer
+
+    def ask(model: GPT) -> list[bool]:
+        return finetuned_answers(recipe, dataset, corpus, people, model)
+
+    results = []
+    variants, seeds = (args.variant, args.second_variant), (args.seed, args.seed + 1)
+    for each in compare.train_all(variants, seeds, prepare, ask):
+        results.append(each)
+        right = int(sum(each.right))
+        print(f"{each.variant}, seed {each.seed}: {right} of {len(people)} right", flush=True)
+    return compare.lines(results), compare.draw(results)
+
+
 EXPERIMENTS: dict[str, Callable[[Setting], tuple[list[str], str]]] = {
     "trace": run_trace,
     "ablate": run_ablate,
@@ -200,4 +227,5 @@ EXPERIMENTS: dict[str, Callable[[Setting], tuple[list[str], str]]] = {
     "reverse": run_reverse,
     "overwrite": run_overwrite,
     "wordings": run_wordings,
+    "compare": run_compare,
 }

@@ -40,10 +40,14 @@ def test_a_command_prints_draws_and_keeps(run, root, trained, tmp_path, name):
 
 
 @pytest.mark.long
-def test_induction_and_wordings_train_models_of_their_own(run, tmp_path):
-    for name in ("induction vanilla", "wordings vanilla wiki.txt --recipe brief"):
+def test_induction_wordings_and_compare_train_models_of_their_own(run, tmp_path):
+    for name in (
+        "induction vanilla",
+        "wordings vanilla wiki.txt --recipe brief",
+        "compare vanilla wiki.txt --recipe brief --second_variant synthesizer",
+    ):
         code, output, errors = run(f"{name} --device cpu {PREDICTION}")
         assert code == 0, errors
-    assert {"induction", "wordings"} == set(
+    assert {"induction", "wordings", "compare"} == set(
         json.loads((tmp_path / "experiments.json").read_text(encoding="utf-8"))
     )

@@ -21,6 +21,7 @@ FOLDERS = ("handout", "solutions/written")
 COMMANDS = {  # by topic; the variants' are added to them
     "no_pretraining": commands.PIPELINES["vanilla without pretraining"],
     "unseen": [commands.predict_unseen("vanilla")],
+    "compare": [commands.compare("vanilla", "synthesizer")],
 }
 STARTER = Path("src/submission")
 NO_POINTS = "no points"  # of a space for an answer; src/check_written.py reads it

@@ -1,0 +1,97 @@
+"""Pretrain two variants for equally many steps, with two seeds each, and compare what they learn.
+
+    python src/run.py compare vanilla wiki.txt --second_variant synthesizer
+
+Each recipe trains a variant until it answers well, so that the accuracies of the problem sheet
+compare unequal trainings. Here, both take the steps that the recipe has for the first variant, at
+the same pace, and are then finetuned and asked about the same people. A difference is that of the
+same people and seeds, so its standard error is smaller than those of the two accuracies suggest. It
+doesn't include how much another seed would change: for this, compare the rows.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
+
+from pretraining.given import GPT, Trainer
+
+from . import figures
+from .estimates import mean, table
+
+
+@dataclass(frozen=True)
+class Trained:
+    """A variant after its training with a seed.
+
+    Attributes:
+        steps, step_s: of pretraining; the seconds that a step took.
+        right: for each person, whether the answer is right after finetuning: 1 or 0.
+    """
+
+    variant: str
+    seed: int
+    parameters: int
+    steps: int
+    step_s: float
+    right: list[float]
+
+
+def train_all(
+    variants: Sequence[str],
+    seeds: Sequence[int],
+    prepare: Callable[[str, int], Trainer],
+    ask: Callable[[GPT], list[bool]],
+) -> Iterator[Trained]:
+    """Train each variant with each seed, for the steps and at the pace of the very first training.
+
+    Args:
+        prepare: returns the Trainer of a new model of a variant, with a seed.
+        ask: finetunes a model, and returns which of its answers are right.
+    """
+    epochs = pace = None
+    for seed in seeds:
+        for variant in variants:
+            trainer = prepare(variant, seed)
+            config = trainer.config
+            config.max_epochs = epochs = epochs or config.max_epochs
+            if pace is not None:
+                config.dtype, config.threads = pace.dtype, pace.threads
+            started = time.perf_counter()
+            trainer.train()
+            step_s = (time.perf_counter() - started) / len(trainer.history)
+            pace = trainer.pace
+            parameters = sum(p.numel() for p in trainer.model.parameters())
+            right = [float(each) for each in ask(trainer.model)]
+            yield Trained(variant, seed, parameters, len(trainer.history), step_s, right)
+
+
+def lines(results: Sequence[Trained]) -> list[str]:
+    """Return a table of all trainings, and the difference between the variants."""
+    header = ["variant", "seed", "parameters", "steps", "seconds a step", "right on dev"]
+    rows = [
+        [r.variant, r.seed, f"{r.parameters:,}", r.steps, f"{r.step_s:.3f}", mean(r.right)]
+        for r in results
+    ]
+    first, second = dict.fromkeys(each.variant for each in results)
+    per_person = [
+        [sum(person) / len(person) for person in zip(*rights, strict=True)]
+        for rights in ([r.right for r in results if r.variant == name] for name in (first, second))
+    ]
+    difference = mean([b - a for a, b in zip(*per_person, strict=True)])
+    return [
+        table(header, rows),
+        f"{second} minus {first}, person by person, mean of the seeds: {difference}",
+    ]
+
+
+def draw(results: Sequence[Trained]) -> str:
+    """Return a picture of the accuracies."""
+    seeds = sorted({each.seed for each in results})
+    groups = {
+        variant: [mean(each.right) for each in results if each.variant == variant]
+        for variant in dict.fromkeys(each.variant for each in results)
+    }
+    title = f"After {results[0].steps} steps of pretraining each, and finetuning"
+    return figures.bars(title, [f"seed {seed}" for seed in seeds], groups, "right on dev")
