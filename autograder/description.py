@@ -322,11 +322,27 @@ class Stage(Table):
     final_epochs: Count | None = None
 
 
+class Usual(Table):
+    """The accuracies on dev that a variant reached in a number of trainings."""
+
+    lowest: Share
+    median: Share
+    highest: Share
+    runs: Count
+
+    @model_validator(mode="after")
+    def _check_order(self) -> Usual:
+        if not self.lowest <= self.median <= self.highest:
+            raise _mistake("misfit", "lowest, median and highest should be in this order")
+        return self
+
+
 class Recipe(Table):
     """One table [recipes.NAME].
 
     Attributes:
         expected_loss: the reference's pretraining loss after each tenth of the training.
+        usual: the accuracies of variants, if they were measured.
         also_for: data sets that it also suits, although they have a different default.
     """
 
@@ -336,6 +352,7 @@ class Recipe(Table):
     finetune_scratch: Stage
     finetune_pretrained: Stage
     expected_loss: Losses | None = None
+    usual: dict[OfVariant, Usual] = {}
     also_for: Set[OfDataSet] = ()
 
 

@@ -108,6 +108,7 @@ INPUTS = (
     "finetune_corpus_path",
     "eval_corpus_path",
 )
+FAR_BELOW = 0.8  # times the lowest usual accuracy
 SHOWN = 5  # predictions of each kind that evaluate shows
 
 
@@ -307,7 +308,23 @@ def run_evaluate(
     total, correct = utils.evaluate_places(corpus, predicted)
     if total > 0:
         print(f"Correct: {correct} of {total}, {100 * correct / total:.1f} percent")
+        if hint := hint_if_low(args, recipe, correct / total):
+            print(hint)
     print(f"Wrote {len(predicted)} predictions to {args.outputs_path}.")
+
+
+def hint_if_low(args: argparse.Namespace, recipe: recipes.Recipe, accuracy: float) -> str:
+    """Return a hint if a pretrained and finetuned model answers far less than is usual, or ""."""
+    usual = recipe.usual.get(args.variant)
+    is_pretrained = Path(args.reading_params_path).name == f"{args.variant}.finetune.params"
+    if usual is None or not is_pretrained or accuracy >= FAR_BELOW * usual["lowest"]:
+        return ""
+    return (
+        f"Hint: with the recipe {recipe.name}, {args.variant} usually gets {usual['lowest']:.0%} "
+        f"to {usual['highest']:.0%} of dev right ({usual['runs']} trainings). Far less is most "
+        "often due to documents that are corrupted wrongly, to pretraining that was cut short or "
+        "used older code, or to finetuning that didn't start from the pretrained parameters."
+    )
 
 
 def show_predictions(

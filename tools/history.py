@@ -42,7 +42,7 @@ from .handout.templates import plain
 OWNED = (ASSIGNMENT, COURSE, ERRATA)  # the files that a course changes
 SECRETS = (TEST_ANSWERS, SEED, GRADING_SECRET)
 MANIFEST = "manifest.json"
-DESCRIBED = ("title", "expected_loss", "also_for")  # of a recipe: these change no training
+DESCRIBED = ("title", "expected_loss", "usual", "also_for")  # of a recipe: these change no training
 
 
 @dataclass(frozen=True)

@@ -175,9 +175,9 @@ class Assignment:
 
     Attributes:
         gradescope_python: "3.12": the Python that grades on Gradescope.
-        recipes: title, expected_loss and also_for of each, if it has them, and the tables of its
-            settings: "model" and the stages of training. In such a table, one named after a variant
-            replaces the others' settings for that variant.
+        recipes: title, expected_loss, usual and also_for of each, if it has them, and the tables of
+            its settings: "model" and the stages of training. In such a table, one named after a
+            variant replaces the others' settings for that variant.
     """
 
     title: str

@@ -9,7 +9,7 @@ import importlib
 import json
 import os
 import sys
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 
 from .errors import InputError
@@ -30,6 +30,8 @@ class Recipe:
             model.
         expected_loss: the reference's pretraining loss after each tenth of the training, in nats;
             None if it wasn't measured.
+        usual: for a variant, the "lowest", "median" and "highest" accuracy on dev in a number of
+            "runs", if they were measured.
         also_for: data sets that it also suits, although they have a different default.
 
     In `model` and in a stage, a table named after a variant replaces the settings for that variant.
@@ -42,6 +44,7 @@ class Recipe:
     finetune_scratch: dict
     finetune_pretrained: dict
     expected_loss: list[float] | None = None
+    usual: dict[str, dict[str, float]] = field(default_factory=dict)
     also_for: tuple[str, ...] = ()
 
     def model_of(self, variant: str) -> dict:

@@ -318,6 +318,11 @@ SLIPS = {
     "an optimizer": ('"muon"', '"moun"', ["should be one of adamw, muon", "mean 'muon'?"]),
     "a schedule": ('"linear"', '"liner"', ["should be one of cosine, linear", "'linear'?"]),
     "betas": ("betas = [0.9, 0.95]", "betas = [0.9]", ["betas = [0.9] should be a list of 2"]),
+    "usual accuracies": (
+        "also_for",
+        "usual = { plain = { lowest = 0.5, median = 0.4, highest = 0.6, runs = 3 } }\nalso_for",
+        ["[recipes.quick.usual.plain]", "in this order"],
+    ),
     "expected losses": ("0.2, 0.1]", "0.2]", ["[recipes.quick]: expected_loss", "ten numbers"]),
     "a data set that suits": ('also_for = ["tiny"]', 'also_for = ["tin"]', ["also_for", "'tiny'?"]),
     # variants and times

@@ -3,6 +3,7 @@
 import importlib
 import re
 import shlex
+import shutil
 import subprocess
 import sys
 
@@ -31,6 +32,30 @@ def test_evaluate_prints_correct_total_and_percent(run, trained, variant):
     assert "of 20, " in output and " percent" in output
     assert "seed" not in output  # nothing is drawn
     assert "Wrong (5 of " in output  # after one tiny epoch, hardly any answer is right
+
+
+def test_evaluate_hints_when_a_pretrained_model_is_far_below_what_is_usual(run, trained):
+    def printed(variant: str, name: str) -> str:
+        command = f"evaluate {variant} wiki.txt --eval_corpus_path birth_dev.tsv --outputs_path out"
+        code, output, _ = run(f"{command} --reading_params_path {name}")
+        assert code == 0
+        return output
+
+    shutil.copy(trained / "vanilla.finetune.params", "vanilla.model.params")
+    expected = "Hint: with the recipe tiny, vanilla usually gets 70% to 90% of dev right (12 train"
+    assert expected in printed("vanilla", f"{trained}/vanilla.finetune.params")
+    assert "Hint" not in printed("vanilla", "vanilla.model.params")  # without pretraining
+    assert "Hint" not in printed("rope", f"{trained}/rope.finetune.params")  # never measured
+
+
+def test_a_usual_accuracy_brings_no_hint(run, trained, modules, monkeypatch):
+    """Of 20 answers, 12 are right: more than .8 of the lowest usual share, .7."""
+    monkeypatch.setattr(modules[0].utils, "evaluate_places", lambda *arguments: (20, 12))
+    _, output, _ = run(
+        f"evaluate vanilla wiki.txt --reading_params_path {trained}/vanilla.finetune.params "
+        "--eval_corpus_path birth_dev.tsv --outputs_path out"
+    )
+    assert "Correct: 12 of 20, 60.0 percent" in output and "Hint" not in output
 
 
 def test_evaluate_shows_the_models_probability(run, trained, modules, monkeypatch):

@@ -12,7 +12,7 @@ from autograder.description import Edition, UsageError
 from grading.edition import TestSpec
 
 from .description import Description, Part, Question, points, shown_number
-from .templates import plain, tex
+from .templates import percent, plain, tex
 
 SERVER, LAPTOP = r"\code{avx512\_bf16}", "AVX2 only"
 
@@ -174,6 +174,19 @@ def training_time(described: Description, topic: str) -> str:
     return (
         f"On two cores this takes about {_in_full(minutes)}; before it starts, each training run "
         "says how long it will take on your computer."
+    )
+
+
+def usual_accuracy(described: Description, variant: str) -> str:
+    """Return a sentence on the accuracies that the data set's recipe reaches; "" if unknown."""
+    recipe = described.assignment.recipes[described.data.recipe]
+    usual = recipe.get("usual", {}).get(variant)
+    if usual is None:
+        return ""
+    return (
+        f"It is usually about {percent(usual['median'])} ({percent(usual['lowest'])} to "
+        f"{percent(usual['highest'])} in {usual['runs']} trainings); "
+        f"{percent(described.data.thresholds[variant])} is enough for the points."
     )
 
 

@@ -110,7 +110,7 @@ class Sheet:
                 "answer", "begin_document", "cite", "cited", "collaborators", "figure", "graded",
                 "has", "hint", "interactive", "marker", "pads", "points", "points_of", "practice",
                 "practice_answers", "ref", "refs", "render_question", "shell", "subpart",
-                "training_time", "worked_answer",
+                "training_time", "usual_accuracy", "worked_answer",
             )
         }  # fmt: skip
         return functions | {
@@ -342,6 +342,10 @@ class Sheet:
     def training_time(self, kind: str) -> str:
         """Return a sentence on how long a question's commands take with the data set's recipe."""
         return first_page.training_time(self._described, kind)
+
+    def usual_accuracy(self, variant: str) -> str:
+        """Return a sentence on the accuracies of a variant with the data set's recipe."""
+        return first_page.usual_accuracy(self._described, variant)
 
     def cite(self, key: str) -> str:
         """Return a citation such as `[2]`, numbered in the order of the first citations."""
