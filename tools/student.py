@@ -53,7 +53,7 @@ TAKEN = (
     "src/questions/*/hints.toml",
     "src/data/*",
 )
-SOURCES = tuple(dict.fromkeys((*TAKEN, ASSIGNMENT, *build.SHEET, "mingpt-demo/*")))
+SOURCES = tuple(dict.fromkeys((*TAKEN, ASSIGNMENT, *build.SOURCES, "mingpt-demo/*")))
 DEMO = Path("mingpt-demo/play_char.ipynb")
 STUDENT = Path("handout/student")
 # The files with which a student's copy is compared when it is collected.
@@ -86,8 +86,9 @@ def contents(repo: Path, edition: str, made: build.Made, paper: str) -> dict[str
     lines = fingerprints({name: content.decode("utf-8") for name, content in code.items()})
     files[f"src/{LINES}"] = (json.dumps(lines, indent=1) + "\n").encode()
     files |= {f"mingpt-demo/{name}": content for name, content in demo(repo).items()}
-    for name in ("handout.pdf", "handout.html"):
-        files[name] = made.files[name].read_bytes()
+    for name in build.FOR_STUDENTS:
+        if name in made.files:
+            files[name] = made.files[name].read_bytes()
     for path in sorted(made.written.rglob("*")):
         if path.is_file():
             files[f"written/{path.relative_to(made.written).as_posix()}"] = path.read_bytes()

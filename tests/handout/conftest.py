@@ -53,12 +53,14 @@ def change(repo):
 
 @pytest.fixture
 def rendered(repo):
-    """rendered(edition, target, dataset): the LaTeX text, and the sheet that made it."""
+    """rendered(edition, target, dataset): a document's LaTeX text, and the sheet that made it."""
 
-    def rendered(edition="xcs224n", target="print", dataset="world", numbers=None):
+    def rendered(
+        edition="xcs224n", target="print", dataset="world", numbers=None, document="sheet"
+    ):
         described = description.describe(repo, edition, dataset)
         made = sheet.Sheet(repo, described, "letter", numbers)
-        return made.render(target), made
+        return made.render(target, document), made
 
     return rendered
 

@@ -119,6 +119,7 @@ def artefacts(repo, numbers):
     for edition in build.editions(repo):
         described = description.describe(repo, edition)
         sheet = Sheet(repo, described, "letter", numbers)
+        found[f"{edition}/practice.tex"] = sheet.render(document="practice")
         found[f"{edition}/sheet.tex"] = sheet.render()
         found[f"{edition}/submission.tex"] = sheet.submission()
         found[f"{edition}/outline.csv"] = outline(sheet.slots)

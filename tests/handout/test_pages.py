@@ -155,7 +155,7 @@ def test_no_command_is_broken_by_a_page(printed):
     lines = [line for page in pages for line in page]
     tested = [q.number for q in description.describe(ROOT, edition).edition.questions if q.tests]
     practice = [number for number in tested if any(f"grader.py {number}." in n for n in lines)]
-    assert len(practice) > 15  # those that say how they are tested, in running text
+    assert len(practice) > 4  # those that say how they are tested, in running text
     for number in practice:
         assert any(f"python src/grader.py {number}." in line for line in lines), number
     assert not any(line.endswith(" python") for line in lines)
@@ -171,13 +171,13 @@ def test_references_stay_together(printed):
 
 @needs_tex
 def test_no_heading_is_stranded_at_the_foot_of_a_page(printed):
-    edition, _, pages, _, _ = printed
+    edition, _, pages, _, one = printed
     described = description.describe(ROOT, edition)
-    titles = {f"{part.number} {part.title}" for part in described.parts}
+    titles = {f"{part.number} {part.title}" for part in one._parts()}
     lines = [line for page in pages for line in page]
     assert titles <= set(lines)
     asked = sum(bool(QUESTION.match(line)) for line in lines)
-    assert asked == len(described.edition.questions)
+    assert asked == sum(not description.is_unscored(q) for q in described.edition.questions)
     assert stranded(pages, titles) == []
 
 

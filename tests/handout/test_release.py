@@ -69,7 +69,7 @@ def test_the_summary_says_points_files_sizes_leaks_and_the_references_score(rele
 def test_the_archive_has_what_is_in_dist(tree, released):
     (kept,) = history.of_term(tree, EDITION)
     dist = tree / "dist"
-    for name in ("handout.pdf", "handout.html", "solutions.pdf", "outline.csv"):
+    for name in (*build.FOR_STUDENTS, "solutions.pdf", "outline.csv"):
         assert kept.read(f"{EDITION}-{name}") == (dist / f"{EDITION}-{name}").read_bytes()
     assert kept.read("student.zip") == (dist / f"{EDITION}-student.zip").read_bytes()
     assert kept.read("autograder.zip") == (dist / f"autograder-{EDITION}.zip").read_bytes()
@@ -91,8 +91,7 @@ def test_students_get_what_they_need_and_nothing_else(files):
         "src/environment.py",
         "LICENSE",
         "NOTICE",
-        "handout.pdf",
-        "handout.html",
+        *build.FOR_STUDENTS,
         "collect_submission.sh",
         "colab.ipynb",
         "overleaf.zip",

@@ -68,7 +68,7 @@ def repo(tmp_path_factory):
 def made(repo, edition):
     """Return the marked files as an edition's students get them, by name."""
     sheet = Sheet(repo, description.describe(repo, edition, "world"), "letter")
-    files = {"handout.tex": sheet.render()}
+    files = {"practice.tex": sheet.render(document="practice")}
     words = {"title": "", "due_plain": "", "python": "", "unseen": "", "release": ""}
     files["README.md"] = sheet.page("student/README.md.j2", pipelines={}, experiments=[], **words)
     package = starter.package_of(repo, edition)
@@ -103,8 +103,8 @@ def test_each_graded_fact_is_found_wherever_it_is_planted(places, edition):
     facts = leaks.facts_of(ROOT, edition)
     found = places(edition)
     files = [place.file for place in found]
-    # The title stands in the sheet twice: above the question, and above its answer.
-    assert files.count("handout.tex") >= 3 and len(set(files)) == 3
+    # The title stands in the practice twice: above the question, and above its answer.
+    assert files.count("practice.tex") >= 3 and len(set(files)) == 3
     planted = 0
     for place in found:
         assert leaks.find(place.file, place.holding(""), [], facts) == [], place.file

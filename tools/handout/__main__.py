@@ -1,11 +1,12 @@
-"""Build the problem set's sheet from the description and the templates.
+"""Build the problem set's sheet and its practice from the description and the templates.
 
     python -m tools.handout [--edition NAME] [--dataset NAME] [--paper a4|letter]
 
-For each edition, writes EDITION-handout.pdf and .html, EDITION-solutions.pdf (staff only) and
-EDITION-outline.csv (Gradescope's outline of the written assignment) to dist/, and the files with
-which students typeset their answers to build/handout/EDITION/written/. Files in dist/ are replaced
-only when those of all editions are built.
+For each edition, writes to dist/: EDITION-handout.pdf and .html, the sheet; EDITION-practice.pdf
+and .html, the questions without points; EDITION-solutions.pdf (staff only), on both; and
+EDITION-outline.csv (Gradescope's outline of the written assignment). The files with which students
+typeset their answers go to build/handout/EDITION/written/. Files in dist/ are replaced only when
+those of all editions are built.
 Exit codes: 0 built; 1 a template or a table of handout/ has a mistake, or a tool is missing;
 2 wrong usage, or a mistake in assignment.toml or course.toml.
 """

@@ -1,8 +1,8 @@
 """Answers to questions for which nothing is handed in; students get some of these answers.
 
 An answer in handout/answers/ is for students, too, unless an edition gives points for its question.
-On the web page, it is collapsed below the question; in print, it is at the end, and the question
-links to it. Answers in solutions/written/ are for staff only.
+On the practice's web page, it is collapsed below the question; in print, it is at the end, and the
+question links to it. Answers in solutions/written/ are for staff only.
 """
 
 from pathlib import Path
@@ -48,6 +48,6 @@ def link(question: Question) -> str:
 
 
 def at_the_end(question: Question, text: str) -> str:
-    """Return an answer for the end of the printed sheet, below its heading."""
+    """Return an answer for the end of the printed practice, below its heading."""
     number, shown, title = question.number, shown_number(question.number), tex(question.title)
     return f"\\practiceanswer{{{number}}}{{{shown}}}{{{title}}}\n{text}"

@@ -18,7 +18,7 @@ from ..exchange import rebuilding
 from ..telling import telling
 from . import characters, typeset, web
 from .description import Description, describe
-from .sheet import Sheet, Slot
+from .sheet import PRACTICE, SHEET, Sheet, Slot
 from .templates import HandoutError
 
 # Structure for screen readers, if this LaTeX supports it; a student's may be old.
@@ -28,9 +28,10 @@ PRINT = (
     "\\fi\n\\input{sheet.tex}\n"
 )
 WITH_SOLUTIONS = "\\def\\withanswers{}\n\\input{sheet.tex}\n"
+FOR_STUDENTS = ("handout.pdf", "handout.html", "practice.pdf", "practice.html")
 SCRIPT = "solutions/written/quoted_numbers.py"
 TRAINED = "build/reference"
-SHEET = (
+SOURCES = (
     "assignment.toml",
     "course.toml",
     "errata.toml",
@@ -46,7 +47,7 @@ class Made:
     """The files that were built for an edition."""
 
     edition: str
-    files: dict[str, Path]  # by kind: handout.pdf, handout.html, solutions.pdf, outline.csv
+    files: dict[str, Path]  # by kind: FOR_STUDENTS (if any is practice), solutions.pdf, outline.csv
     written: Path  # the folder in which students typeset
     slots: list[Slot]
 
@@ -66,7 +67,7 @@ def build(
     paper: str = "letter",
     dist: Path | None = None,
 ) -> Made:
-    """Build an edition's sheet, solutions and outline.
+    """Build an edition's sheet, practice, solutions and outline.
 
     Raises:
         HandoutError: a template or a table has a mistake, or a tool is missing.
@@ -95,24 +96,30 @@ def _made(
     shutil.copyfile(repo / "handout/student/written.mk", written / "Makefile")
     slots = list(sheet.slots)
     name = described.edition.name
+    made = {}
     with telling(f"{name}: typesetting the sheet"):
-        pdf = _pdf(repo, written, folder / "print").read_bytes()
+        made["handout.pdf"] = _pdf(repo, written, folder / "print").read_bytes()
     with telling(f"{name}: making the web page"):
-        html = _page(repo, described, sheet, folder / "web").encode()
+        page = _page(repo, described, sheet, folder / "web")
+        made["handout.html"] = page.encode()
+    if sheet.has_practice:
+        with telling(f"{name}: making the practice"):
+            source = folder / "practice"
+            _lay(repo, source, {"sheet.tex": sheet.render(document=PRACTICE)})
+            made["practice.pdf"] = _pdf(repo, source, folder / "practice_print").read_bytes()
+            page = _page(repo, described, sheet, folder / "practice_web", PRACTICE)
+            made["practice.html"] = page.encode()
     with telling(f"{name}: typesetting the solutions"):
-        solutions = _solutions(repo, described, paper, folder / "solutions").read_bytes()
+        made["solutions.pdf"] = _solutions(
+            repo, described, paper, folder / "solutions"
+        ).read_bytes()
     overleaf = {
         p.relative_to(written).as_posix(): p.read_bytes()
         for p in sorted(written.rglob("*"))
         if p.is_file() and p.name != "Makefile"
     }
     archive.write(folder / "overleaf.zip", overleaf)
-    return slots, {
-        "handout.pdf": pdf,
-        "handout.html": html,
-        "solutions.pdf": solutions,
-        "outline.csv": outline(slots).encode(),
-    }
+    return slots, made | {"outline.csv": outline(slots).encode()}
 
 
 def _lay(repo: Path, folder: Path, texts: dict[str, str]) -> None:
@@ -139,13 +146,16 @@ def _pdf(repo: Path, written: Path, folder: Path) -> Path:
     return _typeset(repo, folder, "sheet.tex")
 
 
-def _page(repo: Path, described: Description, sheet: Sheet, folder: Path) -> str:
+def _page(
+    repo: Path, described: Description, sheet: Sheet, folder: Path, document: str = SHEET
+) -> str:
     _lay(repo, folder, {})
-    source = sheet.render("web")
+    source = sheet.render("web", document)
+    title = described.title if document == SHEET else f"Practice for {described.title}"
     course = ", ".join(filter(None, [described.edition.course, described.course.term]))
     intro = f"{course}. Due {described.due_plain}. Release {described.edition.release}."
     given = repo / "handout/web"
-    return web.page(source, described.title, intro, described.figures, folder, given)
+    return web.page(source, title, intro, described.figures, folder, given)
 
 
 def _solutions(repo: Path, described: Description, paper: str, folder: Path) -> Path:

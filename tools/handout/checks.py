@@ -8,7 +8,7 @@ from autograder.description import Question
 
 from . import answers, characters, typeset
 from .description import describe
-from .sheet import Sheet, Slot
+from .sheet import PRACTICE, SHEET, Sheet, Slot
 from .templates import HandoutError, plain
 
 TOOLS = ("latexmk", "pdftocairo")
@@ -25,8 +25,9 @@ def check(repo: Path, edition: str, dataset: str | None = None) -> None:
     """
     described = describe(repo, edition, dataset)
     sheet = Sheet(repo, described, "letter")
-    sheet.render("web")
-    characters.check(repo, sheet.render())
+    for document in (PRACTICE, SHEET):
+        sheet.render("web", document)
+        characters.check(repo, sheet.render(document=document))
     for question in described.edition.questions:
         slots = [slot for slot in sheet.slots if slot.topic == question.topic]
         check_places(edition, question, slots)

@@ -182,10 +182,15 @@ def shown_number(number: str) -> str:
     return f"{part_of(number)}({letter_of(number)})"
 
 
+def is_unscored(question: Question) -> bool:
+    """Return whether a question is practice, and this edition gives no points for it."""
+    return question.is_practice and not question.coding and not question.written
+
+
 def worth(question: Question) -> str:
     """Return a question's points in words: `2 points (Written, Extra Credit)`."""
     coding, written = question.coding, question.written
-    if question.is_practice and not coding and not written:
+    if is_unscored(question):
         return "Practice"
     suffix = ", Extra Credit" if question.is_extra_credit else ""
     kinds = [(coding, "Coding")] if coding or not written else []

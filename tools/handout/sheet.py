@@ -1,8 +1,8 @@
-"""Render an edition's sheet as LaTeX: for print, for the web, or with the staff's solutions."""
+"""Render an edition's sheet and its practice as LaTeX: for print, for the web, or as solutions."""
 
 import re
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from decimal import Decimal
 from fractions import Fraction
 from pathlib import Path
@@ -24,6 +24,7 @@ COMMANDS = {  # by topic; the variants' are added to them
     "compare": [commands.compare("vanilla", "synthesizer")],
 }
 STARTER = Path("src/submission")
+SHEET, PRACTICE = "sheet", "practice"  # the two documents that students get
 NO_POINTS = "no points"  # of a space for an answer; src/check_written.py reads it
 NUMBERS = "numbers"  # the slot for the numbers that a coding question asks to report
 HEIGHT = "4cm"  # of the space to write by hand
@@ -66,7 +67,7 @@ class Sheet:
         self._repo, self._described, self._paper = repo, described, paper
         self._numbers = numbers
         self._templates = Templates(repo, FOLDERS)
-        self._target = "print"
+        self._target, self._document = "print", SHEET
         self.slots: list[Slot] = []
         self._cited: list[str] = []
         self._interactive: set[str] = set()
@@ -77,18 +78,24 @@ class Sheet:
         self._commands = COMMANDS | trained
         self._experiments = commands.EXPERIMENTS
 
-    def render(self, target: str = "print") -> str:
-        """Render the sheet as LaTeX.
+    def render(self, target: str = "print", document: str = SHEET) -> str:
+        """Render a document as LaTeX.
 
         Args:
             target: "print", with space for answers; "web", for web.py; or "solutions".
+            document: SHEET, or PRACTICE for what carries no points; the solutions have both in one.
 
         Raises:
             HandoutError: a template or a table has a mistake.
         """
         self.slots, self._answered, self._target = [], [], target
-        self._cited, self._interactive = [], set()
-        return self._templates.render("sheet.tex.j2", self._values())
+        self._cited, self._interactive, self._document = [], set(), document
+        return self._templates.render(f"{document}.tex.j2", self._values())
+
+    @property
+    def has_practice(self) -> bool:
+        """Whether the edition has questions for the second document."""
+        return any(map(description.is_unscored, self._described.edition.questions))
 
     def submission(self) -> str:
         """Render submission.tex, with a place for each answer of the sheet that was rendered."""
@@ -129,7 +136,7 @@ class Sheet:
                 "release": tex(d.edition.release),
             },
             "errata": list(map(_corrected, d.edition.errata)),
-            "parts": d.parts,
+            "parts": self._parts(),
             "target": self._target,
             "data": d.data,
             "numbers": self._numbers,
@@ -176,10 +183,12 @@ class Sheet:
         return topic in graded_topics(self._described.assignment)
 
     def ref(self, topic: str, part: int = 0) -> str:
-        """Return a link to a question or one of its parts, by its number in this edition."""
+        """Return a question's or a part's number in this edition, with a link if it is here."""
         question = self._find(topic)
         _refuse_part(part)
         shown = shown_number(question.number) + (f"-{ROMAN[part - 1]}" if part else "")
+        if not self._is_here(question):
+            return shown
         return rf"\hyperref[{_label(question.number, part)}]{{{shown}}}"
 
     def refs(self, questions: list) -> str:
@@ -278,7 +287,7 @@ class Sheet:
         return answers.link(question)
 
     def practice_answers(self) -> str:
-        """Return the answers at the end of the printed sheet, to which questions link.
+        """Return the answers at the end of the printed practice, to which questions link.
 
         Call it after the last question and before the references, since answers have citations.
         """
@@ -391,6 +400,19 @@ class Sheet:
         )
 
     # Helpers ------------------------------------------------------------------------------------
+    def _parts(self) -> list[description.Part]:
+        """Return the sections of the document, with those of their questions that are in it."""
+        parts = [
+            replace(part, questions=tuple(filter(self._is_here, part.questions)))
+            for part in self._described.parts
+        ]
+        return [part for part in parts if part.questions]
+
+    def _is_here(self, question: description.Question) -> bool:
+        """Return whether the question is in the document that is being rendered."""
+        is_in = PRACTICE if description.is_unscored(question) else SHEET
+        return self._target == "solutions" or is_in == self._document
+
     @property
     def _question(self) -> description.Question:
         """The question whose template is being rendered."""
