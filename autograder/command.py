@@ -17,7 +17,7 @@ from grading.runner import ResultsFile, Runner
 from grading.staging import Staged
 from grading.verdicts import exit_code
 
-from . import authoritative, console, isolation, judging, pages, provenance, replay
+from . import authoritative, console, isolation, judging, pages, replay
 
 
 class StaffCommand(Command):
@@ -68,7 +68,7 @@ class StaffCommand(Command):
             seed = authoritative.large_seed(seed)
         if record:
             seed, asked.edition = record.seed, record.edition
-            judged_by = provenance.judged_by(runner.assignment, runner.questions.provided)
+            judged_by = judging.judged_by(runner.assignment, runner.questions.provided)
             for warning in replay.warnings(record, judged_by):
                 print(f"Replay: {warning}")
         console.show_release(runner.assignment.edition(asked.edition))

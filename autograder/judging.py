@@ -6,25 +6,28 @@ when the assignment loads. Only staff have it: on a student's computer, hidden t
 
 from __future__ import annotations
 
+import hashlib
 import importlib
 import importlib.util
+import os
 import shutil
 import sys
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, field
 from pathlib import Path
 from types import ModuleType
 
 from grading import paths
 from grading.cases import QuestionSet, place_of
-from grading.edition import Assignment, TestSpec
+from grading.edition import Assignment, TestSpec, to_json
 from grading.errors import GradingError, UsageError
 from grading.runner import Runner
 from grading.staging import Provided, complete
 
-from . import provenance, solutions
+from . import solutions
 
 Judge = Callable[..., None]
+DESCRIPTION = paths.ROOT / "autograder" / "description.py"  # only in a checkout
 
 
 @dataclass
@@ -41,7 +44,7 @@ class Judging:
 
     def judged_by(self, assignment: Assignment, provided: Provided) -> str:
         if not self._judged_by:
-            self._judged_by = provenance.judged_by(assignment, provided)
+            self._judged_by = judged_by(assignment, provided)
         return self._judged_by
 
     def stage_reference(self, target: Path, provided: Provided) -> list[Path]:
@@ -152,3 +155,31 @@ def stage_reference(target: Path, provided: Provided) -> list[Path]:
         shutil.copyfile(path, package / path.name)
     complete(target, provided)
     return [target, *sorted(target.rglob("*"))]
+
+
+def judged_by(assignment: Assignment, provided: Provided) -> str:
+    """Hash all that decides a verdict: description, tests, harness, data, reference, answers.
+
+    The hash is the same in a checkout and in the release that was built from it.
+    """
+    digest = hashlib.sha256(to_json(assignment))
+    for path in sorted(_files(provided)):
+        digest.update(f"\0{Path(os.path.relpath(path, paths.ROOT)).as_posix()}\0".encode())
+        digest.update(hashlib.sha256(path.read_bytes()).digest())
+    return digest.hexdigest()
+
+
+def _files(provided: Provided) -> Iterator[Path]:
+    """Yield all files that decide a verdict."""
+    yield paths.SRC / "grader.py"
+    for folder in (paths.SRC / "grading", paths.QUESTIONS, paths.ROOT / "autograder"):
+        found = (p for p in folder.rglob("*") if p.suffix in (".py", ".json", ".toml"))
+        yield from (p for p in found if p != DESCRIPTION)
+    yield from (p for p in paths.DATA.glob("*") if p.is_file())
+    for name in provided.packages:
+        yield from (paths.SRC / name).glob("*.py")
+    given = (paths.SRC / "submission" / name for name in provided.given)
+    yield from (path for path in given if path.is_file())
+    yield from (paths.SOLUTIONS / "submission").glob("*.py")
+    yield from solutions.HIDDEN.glob("*.py")
+    yield from solutions.ANSWERS.glob("*.tsv")

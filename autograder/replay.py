@@ -122,7 +122,7 @@ def warnings(record: Record, judged_by: str) -> list[str]:
     """List the differences from where the record was made that may change a verdict.
 
     Args:
-        judged_by: the hash of what judges here; see `provenance`.
+        judged_by: the hash of what judges here; see `judging.judged_by`.
     """
     found = []
     if not record.in_full:

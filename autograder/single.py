@@ -14,8 +14,10 @@ Exit codes: 0 answered, 3 the grader failed, 130 interrupted.
 
 from __future__ import annotations
 
+import contextlib
 import json
 import os
+import platform
 import signal
 import sys
 import threading
@@ -34,9 +36,11 @@ from grading.verdicts import ExitCode, Outcome
 
 from . import authoritative, isolation, solutions
 from .judging import course_runner
-from .provenance import processor
 
 TIDY_UP_S = 30.0
+CPUINFO = Path("/proc/cpuinfo")
+INSTRUCTIONS = ("avx2", "avx512f", "avx512_bf16", "amx_bf16")  # which torch's kernels use
+KERNELS = ("ONEDNN_MAX_CPU_ISA", "ATEN_CPU_CAPABILITY")  # variables that choose among them
 
 
 def main(questions: QuestionSet) -> int:
@@ -121,3 +125,18 @@ def _grade(runner: Runner, request: dict[str, Any]) -> dict[str, Any]:
         "refused": refused,
         "processor": processor(),
     }
+
+
+def processor() -> str:
+    """Return the kind of processor, as far as it can change the last bits of a sum.
+
+    This is its name, its instruction sets, and which of them the environment lets libraries use.
+    """
+    found = {"model name": platform.processor() or platform.machine(), "flags": ""}
+    with contextlib.suppress(OSError):  # only Linux has it
+        for line in reversed(CPUINFO.read_text(encoding="utf-8", errors="replace").splitlines()):
+            name, _, value = line.partition(":")
+            found[name.strip()] = value.strip()
+    kinds = [kind for kind in INSTRUCTIONS if kind in found["flags"].split()]
+    chosen = [os.environ[name] for name in KERNELS if name in os.environ]
+    return " ".join([found["model name"], *kinds, *chosen])

@@ -65,9 +65,9 @@ def cost_of(*commands: list[str]) -> Cost:
 
 def processor() -> str:
     """Return the kind of processor, as in records."""
-    from autograder import provenance  # can be imported once `tools` has been
+    from autograder import single  # can be imported once `tools` has been
 
-    return provenance.processor()
+    return single.processor()
 
 
 def compare(count: int, slots: int, loop: bool, trained: Path | None, place: Path) -> None:

@@ -21,20 +21,6 @@ def read(tmp_path, content):
     return metadata.read(path)
 
 
-@pytest.mark.parametrize(
-    ("kind", "words"),
-    [
-        ("first", "on time"),
-        ("late", " 1 day and 2 h after "),
-        ("extension", "on time"),
-        ("group", " 2 h 0 min after "),
-    ],
-)
-def test_when_a_submission_came(tmp_path, kind, words):
-    sentence = metadata.arrival(read(tmp_path, emulate.about(kind)))
-    assert "2027-01-30 at 18:00 (UTC-0800)" in sentence and words in sentence
-
-
 def test_a_member_without_a_date_of_their_own_has_everybodys(tmp_path):
     content = emulate.about("late")
     for user in content["users"]:

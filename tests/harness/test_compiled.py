@@ -5,10 +5,7 @@ import subprocess
 import sys
 from pathlib import Path
 
-import torch
-
 from autograder.judging import stage_reference
-from grading import worker
 from grading.staging import stage
 from questions.course import Course
 
@@ -43,11 +40,3 @@ def test_it_is_not_used_for_other_source(tmp_path):
     assert bytecode(root / "pretraining" / "errors.py").exists()
     (root / "pretraining" / "errors.py").write_text("OTHER = 7\n", encoding="utf-8")
     assert run(root, "import pretraining.errors as m; print(m.OTHER)") == "7"
-
-
-def test_a_worker_is_seeded_as_by_torch_itself():
-    for seed in (0, 7, 2**63 - 1):
-        torch.manual_seed(seed)
-        wanted = torch.rand(4)
-        worker._seed(seed, with_torch=True)
-        assert torch.equal(torch.rand(4), wanted)

@@ -6,7 +6,7 @@ import zipfile
 import pytest
 
 from autograder.judging import course_runner
-from grading.edition import EDITION, load_assignment, to_json
+from grading.edition import EDITION
 from grading.pool import InProcessPool
 from grading.runner import Observer, Options, own_package
 from grading.staging import stage
@@ -28,7 +28,6 @@ def checkout(tree, tmp_path):
     copy = tmp_path / "Übung 5"
     away = shutil.ignore_patterns("autograder", "solutions", "build", "dist", ".venv", ".git")
     shutil.copytree(tree, copy, ignore=away)
-    (copy / EDITION).write_bytes(to_json(load_assignment(tree)))
     (copy / EDITION).write_bytes(edition_file(tree, "xcs224n"))
     return copy
 

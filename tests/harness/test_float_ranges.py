@@ -13,45 +13,6 @@ from tests.harness.conftest import POOLS
 OLD = sys.version_info < worker.SINCE
 
 
-def place_of(frame) -> str:
-    return f"mine:{frame.f_lineno}" if frame.f_code.co_name == "draw" else ""
-
-
-def draw(high) -> None:
-    import random
-
-    assert 4 <= random.randint(4, high) <= 112
-    random.randrange(4, high)
-
-
-@pytest.mark.skipif(not OLD, reason="this Python raises a TypeError")
-def test_the_first_place_is_noticed_once():
-    line = draw.__code__.co_firstlineno + 3
-    for _ in range(2):  # doesn't rely on Python's own record of warnings
-        with worker.noticing_float_ranges(place_of) as places:
-            for _ in range(3):
-                draw(128 * 7 / 8)
-        assert places == [f"mine:{line}"]
-
-
-def test_whole_numbers_are_not_noticed(recwarn):
-    with worker.noticing_float_ranges(place_of) as places:
-        draw(112)
-    assert places == [] and not recwarn.list
-
-
-@pytest.mark.skipif(not OLD, reason="nothing is watched by this Python")
-def test_other_warnings_pass():
-    import warnings
-
-    with (
-        pytest.warns(UserWarning, match="another"),
-        worker.noticing_float_ranges(place_of) as places,
-    ):
-        warnings.warn("another", UserWarning, stacklevel=1)
-    assert places == []
-
-
 @pytest.fixture
 def with_floats(submission):
     """The reference's corruption, whose longest length is a float."""

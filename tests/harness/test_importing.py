@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from grading import importing, paths
+from grading import paths
 from grading.cases import bind
 from grading.errors import UsageError
 from grading.importing import Notes, read_notes
@@ -317,10 +317,3 @@ def test_a_name_that_is_no_test_of_files_is_refused(runner):
     specs = runner.assignment.edition(None).tests
     with pytest.raises(UsageError, match="of_files names nothing"):
         bind(tuple(s for s in specs if s.topic == Wrong.topic), [Wrong])
-
-
-def test_the_order_of_hooks_is_the_students_own_affair():
-    """The finder handles nothing but the submission."""
-    finder = importing.Finder(print, frozenset(), print)
-    assert finder.find_spec("json") is None
-    assert finder.find_spec("submission_of_mine") is None

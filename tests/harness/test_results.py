@@ -1,4 +1,4 @@
-"""A result says whose it is and what was requested; questions without points take one line each."""
+"""A result says whose it is and what was requested."""
 
 import json
 import re
@@ -6,8 +6,7 @@ from dataclasses import replace
 
 import pytest
 
-from autograder import console, pages, replay
-from grading import report
+from autograder import replay
 from grading.cases import BoundTest, GradedTestCase
 from grading.results import Results, TestResult
 from grading.runner import Observer, Options
@@ -17,7 +16,6 @@ from tests.interpreter import python
 from tests.project import ROOT
 
 EDITION = pinned.load().edition("xcs224n")
-UNPAID = {q.number for q in EDITION.questions if q.tests and not q.coding}
 FACTS = {
     "submission": "upload.zip",
     "graded": "2027-01-30 18:02 UTC",
@@ -113,75 +111,6 @@ def test_a_replay_of_other_files_says_so(submission, tmp_path):
     assert words in python(ROOT, *grade, "--replay", recorded).stdout
 
 
-# ---------------------------------------------------------------- without points
-
-
-def shown(results: Results, capsys) -> str:
-    for test in results.tests:
-        console.show_next(results, test)
-    return capsys.readouterr().out
-
-
-def test_a_question_without_points_is_one_line(capsys):
-    results = results_of(outcome=Outcome.FAILED)
-    said = shown(results, capsys)
-    heads = [line.split()[0] for line in said.splitlines() if line[0] != " "]
-    assert UNPAID and set(heads) & UNPAID == UNPAID
-    paid = [t.spec.test_id for t in results.tests if t.spec.number not in UNPAID]
-    assert [head for head in heads if head not in UNPAID] == paid
-    assert len(heads) == len(paid) + len(UNPAID)
-
-
-def test_a_question_that_is_named_shows_its_tests(capsys):
-    results = results_of("4a")
-    said = shown(Results(EDITION, 5, results.selected_tests, selection=("4a",)), capsys)
-    assert [line.split()[0] for line in said.splitlines()] == [
-        t.test_id for t in EDITION.tests if t.number == "4a"
-    ]
-
-
-def test_a_grader_error_is_never_folded(capsys):
-    results = results_of()
-    place = next(i for i, t in enumerate(results.tests) if t.spec.number in UNPAID)
-    failed = replace(results.tests[place], outcome=Outcome.GRADER_ERROR, detail="OSError: why")
-    results.tests[place] = failed
-    said = shown(results, capsys)
-    assert f"{failed.spec.test_id:<13}grader error" in said and "OSError: why" in said
-
-
-def test_the_summary_counts_them_in_a_line(capsys):
-    console.show_summary(results_of())
-    said = capsys.readouterr().out
-    unpaid = [t for t in EDITION.tests if t.number in UNPAID]
-    first = unpaid[0].number
-    (line,) = [line for line in said.splitlines() if f" {len(unpaid)} of {len(unpaid)} " in line]
-    assert f" {first}," in line
-    assert not re.search(rf"^({'|'.join(UNPAID)}) ", said, re.MULTILINE)
-
-
-def page_of(results: Results, staff: bool) -> str:
-    if staff:
-        return pages.page(results)
-    return report.page(results, report.Report.of(results, staff=False))
-
-
-@pytest.mark.parametrize("staff", [False, True])
-def test_the_report_closes_them_and_counts_the_others(staff):
-    results = results_of()
-    page = page_of(results, staff)
-    unpaid = [t.test_id for t in EDITION.tests if t.number in UNPAID]
-    paid = len(EDITION.tests) - len(unpaid)
-    assert f"<p>{paid} of {paid} tests passed.</p>" in page
-    head = (
-        f"<details><summary>Questions without points: {len(unpaid)} of {len(unpaid)} tests passed"
-    )
-    before, _, folded = page.partition(head)
-    assert folded and all(f">{test_id}<" in folded for test_id in unpaid)
-    assert not any(f">{test_id}<" in before for test_id in unpaid)
-    named = page_of(results_of("4a"), staff)
-    assert "Questions without points" not in named and ">4a-0-basic<" in named
-
-
 # ---------------------------------------------------------------- what a test is called
 
 
@@ -195,8 +124,3 @@ def test_a_description_loses_its_full_stop_and_no_dots(first, shown):
 
     method.__doc__ = f"{first}\n\n    More.\n    "
     assert BoundTest(EDITION.tests[0], GradedTestCase, method).description == shown
-
-
-def test_no_description_ends_in_the_midst(runner):
-    for test in runner.tests(EDITION):
-        assert test.description[-1] not in ",;:" and not test.description.endswith(" and")

@@ -2,54 +2,15 @@
 
 import json
 from fractions import Fraction
-from pathlib import Path
-
-import pytest
 
 from autograder import replay
-from grading.pool import Ending, Finished
 from grading.results import Results, TestResult
 from grading.staging import Staged
-from grading.verdicts import REPORT, Outcome, Verdict, of_ending, of_report
-from grading.worker import Limits
+from grading.verdicts import REPORT, Outcome, of_report
 from tests import pinned
 
 EDITION = pinned.load().edition(None)
 STAFFS = {"detail", "cause", "where", "look_at", "credit", "measured", "cpu_s", "peak_bytes"}
-
-
-@pytest.mark.parametrize(
-    "verdict, cause",
-    [
-        (Verdict(Outcome.PASSED, "", credit=Fraction(1)), ""),
-        (Verdict(Outcome.RAN_NOT_GRADED, "later"), "ran-not-graded"),
-        (Verdict(Outcome.ERROR, "KeyError: 3", id="KeyError"), "error.KeyError"),
-        (Verdict(Outcome.FAILED, "worded anew", id="shape"), "failed.shape"),
-    ],
-)
-def test_a_cause_is_the_outcome_and_the_id(verdict, cause):
-    assert verdict.cause == cause
-
-
-def finished(**changed) -> Finished:
-    ending = {"code": 0, "signal": 0, "reason": "", "cpu_s": 1.0, "wall_s": 1.0, "memory_bytes": 1}
-    return Finished(Ending(**ending | changed), True, None, "")
-
-
-@pytest.mark.parametrize(
-    "ended, cause",
-    [
-        ({"reason": "cpu"}, "timed-out.cpu"),
-        ({"reason": "wall"}, "timed-out.wall"),
-        ({"reason": "import"}, "timed-out.import"),
-        ({"reason": "memory"}, "out-of-memory.memory"),
-        ({"signal": 11}, "killed.signal-11"),
-        ({"code": 3}, "exited"),
-    ],
-)
-def test_ends_of_a_process_have_causes(ended, cause):
-    verdict = of_ending(finished(**ended), Limits.for_test(2.0), EDITION.tests[0], Staged(Path()))
-    assert verdict is not None and verdict.cause == cause
 
 
 def test_a_crash_has_its_type_and_for_staff_its_line(tmp_path):

@@ -7,7 +7,6 @@ from grading.verdicts import Outcome
 ID = "3a-0-basic"
 HIDDEN = "3a-1-hidden"
 RIGHT = "return 100.0 * keys[j]\n"
-LINE = "submission/attention_exploration.py:4"
 
 
 def test_prints_are_shown_with_basic_tests_and_capped(write_query, grade):
@@ -94,20 +93,3 @@ def test_hidden_tests_take_no_name_for_a_pattern(name, submission, write_query, 
     own.write_text("def main():\n    raise ValueError\nmain()\n", encoding="utf-8")
     message = grade(submission, HIDDEN)[HIDDEN].message
     assert message.startswith("ValueError; ") and name not in message
-
-
-def test_without_solutions_hidden_tests_say_ran_not_graded(write_query, grade, monkeypatch, runner):
-    monkeypatch.setattr(runner, "judging", None)
-    results = grade(write_query("return keys[j]\n"), HIDDEN, ID)
-    assert results[HIDDEN].outcome is Outcome.RAN_NOT_GRADED
-    assert results[HIDDEN].score == 0
-    crashed = grade(write_query("raise ValueError\n"), HIDDEN)[HIDDEN]
-    assert crashed.outcome is Outcome.ERROR
-
-
-def test_a_fault_of_the_judge_is_a_grader_error(write_query, grade, monkeypatch):
-    monkeypatch.setattr("questions.attention_exploration.tests.weights_are_right", lambda *_: 1 / 0)
-    result = grade(write_query(RIGHT), ID)[ID]
-    assert result.outcome is Outcome.GRADER_ERROR
-    assert result.score == 0
-    assert "ZeroDivisionError" in result.detail

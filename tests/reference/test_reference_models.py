@@ -1,4 +1,4 @@
-"""The reference's models: attention, its variants, decoding, and the attention exploration."""
+"""The reference's models: attention, its variants, and decoding."""
 
 import cmath
 import math
@@ -222,37 +222,3 @@ def test_sampling_follows_temperature_and_top_k(s):
     assert torch.equal(s.utils.sample(model, x, 6, sample=True, top_k=1), greedy)
     # Scores a thousand times as far apart: only the likeliest has a chance.
     assert torch.equal(s.utils.sample(model, x, 6, temperature=1e-3, sample=True), greedy)
-
-
-# Attention exploration ----------------------------------------------------------------------
-
-
-def some_keys(n: int, d: int, seed: int, cosine: float) -> np.ndarray:
-    """n unit vectors of d dimensions, any two of which have a cosine of at most this, or -this."""
-    draws, keys = np.random.default_rng(seed), []
-    while len(keys) < n:
-        key = draws.normal(size=d)
-        key /= np.linalg.norm(key)
-        if all(abs(key @ other) <= cosine for other in keys):
-            keys.append(key)
-    return np.array(keys)
-
-
-@pytest.mark.parametrize("seed", range(5))
-def test_copying_query_puts_all_weight_on_one_value(s, seed):
-    keys = some_keys(6, 12, seed, 0.5)
-    for j in range(6):
-        query = s.attention_exploration.copying_query(keys, j)
-        _, alpha = s.attention_exploration.attention(query, keys, np.eye(6))
-        assert alpha[j] > 0.999
-
-
-@pytest.mark.parametrize("seed", range(5))
-def test_average_query_shares_the_weight_between_two_values(s, seed):
-    # Scores of a and b exceed 1 - .15, those of others are below .3: far enough apart.
-    keys = some_keys(6, 12, seed, 0.15)
-    for a, b in [(0, 1), (4, 2), (5, 0)]:
-        query = s.attention_exploration.average_query(keys, a, b)
-        c, alpha = s.attention_exploration.attention(query, keys, np.eye(6))
-        np.testing.assert_allclose(alpha[[a, b]], 0.5, rtol=0, atol=1e-3)
-        np.testing.assert_allclose(c, alpha)
