@@ -6,7 +6,6 @@ time; in `make emulate` and `make autograder`, it is half a CPU.
 
 import dataclasses
 import hashlib
-import io
 import json
 import os
 import re
@@ -275,25 +274,6 @@ def test_what_is_broken_or_hostile_costs_its_own_tests_only(short, upload, chang
         assert found[test_id] == "passed", test_id
     assert "grader error" not in found.values()
     assert "Traceback" not in "".join(t["output"] for t in seen.results["tests"])
-    assert "metadata: submission_metadata.json" in seen.stdout
-
-
-@pytest.mark.long
-def test_an_earlier_years_layout_and_a_wrapping_folder_with_litter(short, upload):
-    # Outputs inside submission/, everything in one folder, and the extra files of a Mac.
-    for path in list(upload.glob("*.p*")):
-        path.rename(upload / "submission" / path.name)
-    packed = io.BytesIO()
-    with zipfile.ZipFile(packed, "w") as writer:
-        for path in sorted((upload / "submission").iterdir()):
-            writer.write(path, f"my work/submission/{path.name}")
-        writer.writestr("my work/.DS_Store", b"\0")
-        writer.writestr("__MACOSX/my work/submission/._dataset.py", b"\0\5\x16\7")
-        writer.writestr("my work/submission/__pycache__/dataset.cpython-311.pyc", b"\0")
-    zipped = upload.parent / "assignment5.zip"
-    zipped.write_bytes(packed.getvalue())
-    seen = emulate.grade(short, zipped, "malformed", limits=LIMITS)
-    assert emulate.score_of(seen.results) == 53, seen.stdout
     assert "metadata: submission_metadata.json" in seen.stdout
 
 

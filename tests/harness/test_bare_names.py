@@ -1,16 +1,15 @@
 """Modules of `submission` import each other by bare names too, as public code does."""
 
 import re
-import shutil
 from pathlib import Path
 
 import pytest
 
 from grading import worker
-from grading.edition import EDITION, load_assignment, to_json
 from grading.verdicts import Outcome
 from tests.harness.conftest import POOLS
 from tests.interpreter import python
+from tests.student.folder import students_copy
 
 ID = "3a-0-basic"
 RELATIVE = re.compile(r"^( *)from \.(\w+) import", re.MULTILINE)
@@ -134,13 +133,7 @@ def copying_query(keys, j):
 @pytest.fixture
 def checkout(tree, tmp_path) -> Path:
     """A student's copy of the project."""
-    copy = tmp_path / "copy"
-    away = shutil.ignore_patterns(
-        "autograder", "solutions", "build", "dist", ".venv", ".git", "tests"
-    )
-    shutil.copytree(tree, copy, ignore=away)
-    (copy / EDITION).write_bytes(to_json(load_assignment(tree)))
-    return copy
+    return students_copy(tree, tmp_path / "copy")
 
 
 @pytest.mark.parametrize("command", COMMANDS)

@@ -1,12 +1,10 @@
 """`--in-process` imports a checkout's own files, so that breakpoints bind."""
 
-import shutil
 import zipfile
 
 import pytest
 
 from autograder.judging import course_runner
-from grading.edition import EDITION
 from grading.pool import InProcessPool
 from grading.runner import Observer, Options, own_package
 from grading.staging import stage
@@ -16,7 +14,7 @@ from questions.provided import PROVIDED
 from tests import pinned
 from tests.harness.conftest import POOLS
 from tests.interpreter import python
-from tools.starter import edition_file
+from tests.student.folder import students_copy
 
 ID, HIDDEN = "3a-0-basic", "3a-1-hidden"
 PLACE = "raise ValueError(__file__)\n"
@@ -25,11 +23,7 @@ PLACE = "raise ValueError(__file__)\n"
 @pytest.fixture
 def checkout(tree, tmp_path):
     """A student's copy of the project, whose copying_query tells where it stands."""
-    copy = tmp_path / "Übung 5"
-    away = shutil.ignore_patterns("autograder", "solutions", "build", "dist", ".venv", ".git")
-    shutil.copytree(tree, copy, ignore=away)
-    (copy / EDITION).write_bytes(edition_file(tree, "xcs224n"))
-    return copy
+    return students_copy(tree, tmp_path / "Übung 5")
 
 
 def write(checkout, body):

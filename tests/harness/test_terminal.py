@@ -4,20 +4,17 @@ import io
 import itertools
 import os
 import re
-import shutil
 import subprocess
 import sys
 
 import pytest
 
 from grading import terminal
-from grading.edition import EDITION as EDITION_FILE
-from grading.edition import load_assignment, to_json
 from grading.report import Report
 from grading.results import Results, TestResult
 from grading.verdicts import Outcome
 from tests import pinned
-from tools import starter
+from tests.student.folder import students_copy
 
 EDITION = pinned.load().edition(None)
 CODE = re.compile(r"\033\[[\d;]*m")
@@ -186,16 +183,8 @@ def test_who_gets_colours(is_terminal, environment, styles):
 
 @pytest.fixture
 def students(tree, tmp_path):
-    """The untouched starter of an edition, without the solutions."""
-    folder = tmp_path / "assignment5"
-    away = shutil.ignore_patterns(
-        "autograder", "solutions", "build", "dist", ".venv", ".git", "tests"
-    )
-    shutil.copytree(tree, folder, ignore=away)
-    (folder / EDITION_FILE).write_bytes(to_json(load_assignment(tree)))
-    for name, content in starter.package_of(tree, "xcs224n").items():
-        (folder / "src" / "submission" / name).write_bytes(content)
-    return folder
+    """The untouched starter, without the solutions."""
+    return students_copy(tree, tmp_path / "assignment5")
 
 
 def seen(folder, *words, environment=()):
