@@ -49,7 +49,6 @@ def run(folder: Path, *arguments: str, **keywords) -> subprocess.CompletedProces
         encoding="utf-8",
         stdin=subprocess.DEVNULL,
         env=os.environ | {"HOME": "/nonexistent"},
-        timeout=120,
         **keywords,
     )
 

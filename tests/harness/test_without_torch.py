@@ -51,7 +51,6 @@ def grade(bare: Path, tree: Path, *arguments: str) -> subprocess.CompletedProces
         stdin=subprocess.DEVNULL,
         capture_output=True,
         encoding="utf-8",
-        timeout=120,
         check=False,
     )
 

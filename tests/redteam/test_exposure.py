@@ -146,7 +146,6 @@ def test_a_bind_mount_among_libraries_ends_the_run(
         stdin=subprocess.DEVNULL,
         capture_output=True,
         encoding="utf-8",
-        timeout=120,
         check=False,
         cwd="/",
     )
@@ -189,7 +188,6 @@ def test_the_small_seed_of_an_authoritative_run_cannot_be_recognized(make_tree, 
             stdin=subprocess.DEVNULL,
             capture_output=True,
             encoding="utf-8",
-            timeout=120,
             check=False,
         )
         return ran.stdout + ran.stderr

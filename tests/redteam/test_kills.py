@@ -52,13 +52,15 @@ def start(tree: Path, upload: Path, open_folder: Path, *more) -> subprocess.Pope
     )
 
 
-def gone_within(seconds: float, open_folder: Path) -> bool:
-    deadline = time.monotonic() + seconds
+def wait_until_gone(open_folder: Path) -> None:
+    """Wait for the end of a run's processes, which by themselves would go on for longer than this.
+
+    They sleep for 600 s, or loop until the kernel's limit, 22 CPU seconds.
+    """
+    deadline = time.monotonic() + 20
     while ours(open_folder):
-        if time.monotonic() > deadline:
-            return False
+        assert time.monotonic() < deadline
         time.sleep(0.02)
-    return True
 
 
 MOMENTS = [
@@ -75,28 +77,26 @@ def test_a_killed_grader_leaves_whole_results_and_no_process(moment, tree, uploa
     time.sleep(random.Random(moment).uniform(0.0, 1.2))
     run.kill()
     run.wait()
-    assert gone_within(5, open_folder)
+    wait_until_gone(open_folder)
     if results.exists():
         whole(results, tree)
 
 
 @pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
-@pytest.mark.parametrize("after_s", [0.9, 1.3])
+@pytest.mark.parametrize("after_s", [0.1, 0.5])
 def test_an_interrupted_grader_tidies_up(number, after_s, tree, upload, open_folder):
     (upload / FILE).write_bytes(b"import time\ntime.sleep(600)\n")
     results = open_folder / "results.json"
     run = start(tree, upload, open_folder, "3a", "--json", results)
-    deadline = time.monotonic() + 20
-    while not results.exists() and time.monotonic() < deadline:
+    while not results.exists():
         time.sleep(0.01)
-    time.sleep(after_s - 0.8)
-    started = time.monotonic()
+    time.sleep(after_s)
     run.send_signal(number)
-    assert run.wait(20) == 130
-    assert time.monotonic() - started < 4  # it waits for no test's time limit
-    assert gone_within(5, open_folder)
+    assert run.wait() == 130
+    wait_until_gone(open_folder)
     assert [p.name for p in open_folder.iterdir()] == ["results.json"]
-    whole(results, tree)
+    ends = [test["outcome"] for test in whole(results, tree)["tests"]]
+    assert ends.count("timed out") < 2  # it waits for no test's time limit
 
 
 def spent_s(pid: int) -> float:
@@ -113,9 +113,8 @@ def test_a_worker_killed_from_outside_costs_its_test_only(tree, upload, open_fol
     (upload / FILE).write_bytes(RIGHT.replace(b"return 100.0 * keys[j]", b"while True: pass", 1))
     results = open_folder / "results.json"
     run = start(tree, upload, open_folder, ASKED, "3b-0-basic", "--json", results)
-    deadline = time.monotonic() + 20
     scratch = str(open_folder / "grading-")
-    while time.monotonic() < deadline:
+    while run.poll() is None:
         workers = [
             p for p in ours(open_folder) if os.readlink(f"/proc/{p}/cwd").startswith(scratch)
         ]
@@ -125,7 +124,7 @@ def test_a_worker_killed_from_outside_costs_its_test_only(tree, upload, open_fol
             os.kill(workers[0], signal.SIGKILL)
             break
         time.sleep(0.01)
-    assert run.wait(20) == 1
+    assert run.wait() == 1
     ends = {t["test_id"]: t["outcome"] for t in whole(results, tree)["tests"]}
     assert ends[ASKED] in ("killed", "timed out")
     assert ends["3b-0-basic"] == "passed"
