@@ -41,6 +41,7 @@ MODES = {
     "user-bare": (False, False),
 }
 MOST_S = 45.0  # of one attack on four tests; none may take longer, whatever it does
+SLOWEST = 20  # times as long as without an attack, which takes 1 s on an idle machine
 READS = "a test runs as the user whose files these are, and nothing tells it from them"
 WRITES = "a test runs as the owner of these files, who may change them"
 SIGNALS = "processes of one user may signal, stop, limit and slow each other"
@@ -144,8 +145,10 @@ class Arena:
         self._pool = isolation.confined_pool(self._hash_seed, self._layers)
         self._results = tree / "out" / "results.json"
         self._pool.warm(False)  # whatever is new after an attack was left by it
+        self._most_s, started = float("inf"), time.monotonic()
         faults = self.run("no attack")
         assert not faults, faults
+        self._most_s = max(MOST_S, SLOWEST * (time.monotonic() - started))
 
     def close(self) -> None:
         self._pool.close()
@@ -167,7 +170,7 @@ class Arena:
         faults += self._learnt(results, printed)
         faults += self._broke(results, printed)
         faults += self._left(files, processes)
-        return faults + ([f"took {took_s:.0f} s"] if took_s > MOST_S else [])
+        return faults + ([f"took {took_s:.0f} s"] if took_s > self._most_s else [])
 
     def _hand_in(self, body: str) -> list[str]:
         """Grade each upload that an attack builds; each must be refused in one line about it."""
