@@ -36,7 +36,8 @@ What is left of the difference between two variants after equally many steps?
 
 Your trainings use a seed of your own: the first training draws it and writes it to
 training_seed.txt next to the parameters, and later ones use it. The same seed on the same computer
-gives the same parameters; --seed sets a different one.
+gives the same parameters (in float32 on a GPU only nearly the same, because a GPU adds in no fixed
+order); --seed sets a different one.
 
 To run another variant, replace `vanilla` with its name. Data files are searched for in the current
 folder, then in src/data/. Exit codes: 0 done, 1 an error in your code, 2 usage or bad
