@@ -1,8 +1,7 @@
 """`stored EXPORT --into DIR`: start from the results that Gradescope stored, to regrade them.
 
 Each result keeps the seed with which it was graded; it is in the record at the end of the staff
-output, or in `extra_data`. Older releases kept an earlier submission's points if the daily limit on
-hidden feedback was reached; nothing is compared with these.
+output, or in `extra_data`.
 """
 
 from __future__ import annotations
@@ -24,10 +23,6 @@ from .records import Record, with_tests
 from .store import Store
 
 STORED = "gradescope"  # the release and the kind of these records
-EARLIER = (
-    "the points on Gradescope are those of an earlier submission, because the daily limit on "
-    "hidden feedback was reached"
-)
 KEPT = ("release", "copy", "graded", "judged_by", "versions")  # facts
 FAILED = "the autograder failed on Gradescope, so there are no results"
 UNKNOWN = "the results on Gradescope are not from this grader: {}"
@@ -109,8 +104,6 @@ def record_of(submission: str, stored: gradescope.Node) -> Record:
     if not seed.isdecimal() or not head.get("edition"):
         why = UNKNOWN.format("edition and seed are neither in their record nor in extra_data")
         return _without_result(submission, why)
-    if extra.get("hidden_feedback") == "false" or _is_partial(staff):
-        return _without_result(submission, EARLIER, seed)
     try:
         known = {test["test_id"]: test for test in _dicts(staff.get("tests"))}
         entries = [*_dicts(stored["tests"]), *_not_begun(extra)]
@@ -146,11 +139,6 @@ def _staff_record(stored: dict[str, gradescope.Node]) -> dict[str, Any]:
         return {}
 
 
-def _is_partial(staff: dict[str, Any]) -> bool:
-    """Return whether hidden tests were left out of the run that made a record."""
-    return any(t.get("outcome") == Outcome.NOT_RUN.value for t in _dicts(staff.get("tests")))
-
-
 def _not_begun(extra: dict[str, Any]) -> list[dict[str, Any]]:
     """Return what would be the entries of practice that was not begun."""
     topics = _dict(extra.get("not_begun")).items()
@@ -160,13 +148,12 @@ def _not_begun(extra: dict[str, Any]) -> list[dict[str, Any]]:
 def _tests(stored: dict[str, Any], known: dict[str, dict[str, Any]]) -> list[dict[str, Any]]:
     """Return the tests that an entry stands for, in the form that they have in records.
 
-    All tests of a question without points share an entry. Earlier, each test had its own.
+    All tests of a question without points share an entry.
 
     Raises:
         KeyError, ValueError, TypeError, AttributeError: the entry is not from this grader.
     """
-    about = _dict(stored["extra_data"])
-    outcomes = about["outcomes"] if "outcomes" in about else {about["test_id"]: about["outcome"]}
+    outcomes = _dict(stored["extra_data"])["outcomes"]
     return [_test(stored, str(i), Outcome(end).value, known) for i, end in outcomes.items()]
 
 

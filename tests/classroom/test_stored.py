@@ -12,7 +12,7 @@ from autograder import replay
 from autograder.gradescope import document
 from classroom.__main__ import main
 from classroom.store import Store
-from classroom.stored import EARLIER, FAILED, STORED
+from classroom.stored import FAILED, STORED
 from grading.results import Results, TestResult
 from grading.verdicts import Outcome
 from tests import pinned
@@ -22,7 +22,7 @@ EDITION = pinned.load().edition("xcs224n")
 SEED = 2**62 + 11  # not representable as a float
 
 
-def results_of(*failing: str, seed: int = SEED, hidden: bool = True) -> Results:
+def results_of(*failing: str, seed: int = SEED) -> Results:
     """Return the results of a run in which these tests failed."""
     tests = []
     for spec in EDITION.tests:
@@ -36,23 +36,16 @@ def results_of(*failing: str, seed: int = SEED, hidden: bool = True) -> Results:
             credit=Fraction(0) if fails else Fraction(1),
             id="a-sentence" if fails else "",
         )
-        skipped = spec.is_hidden and not hidden
-        tests.append(
-            TestResult(spec=spec, description="", is_selected=False) if skipped else result
-        )
+        tests.append(result)
     facts = {"submission": "submission 1", "digest": "d", "graded": "2027-01-30 18:02 UTC"}
     facts |= {"judged_by": "f" * 64, "versions": {"python": "3.12.1", "torch": "2.5"}}
     return Results(EDITION, seed, tests, facts)
 
 
-def stored(
-    results: Results, record: bool = True, in_full: bool = True, shown: str = "visible"
-) -> dict:
+def stored(results: Results, record: bool = True, shown: str = "visible") -> dict:
     """Return what Gradescope keeps of a run."""
     extra = {key: results.facts[key] for key in ("submission", "graded", "judged_by", "versions")}
-    extra |= {"authoritative": True, "digest": "d"} | (
-        {} if in_full else {"hidden_feedback": False}
-    )
+    extra |= {"authoritative": True, "digest": "d"}
     made = document.document(results, shown, [], extra, 61.0)
     if record:
         made["stdout"] = "Taken: 9 files\n  record: no\n" + replay.line(results) + "\n"
@@ -155,38 +148,25 @@ def test_a_stored_result_is_replayed_with_all_its_tests(tmp_path, shown):
     )
 
 
-@pytest.mark.parametrize("record", [True, False])
-def test_an_earlier_submissions_points_are_no_baseline(begin, record):
-    limited = results_of(hidden=False)
-    kept = stored(results_of())["tests"]  # the earlier submission's
-    _, said, (made,), _ = begin(stored(limited, record, in_full=False) | {"tests": kept})
-    assert made["reason"] == EARLIER and made["results"] is None and made["seed"] == str(SEED)
-    assert f"submission_0: no result: {EARLIER}" in said and "0 of 1" in said
-
-
 def test_what_is_not_ours_is_named_and_no_zero(begin):
     strange = stored(results_of(), record=False)
     strange["tests"][0]["extra_data"] = {}
     empty = stored(results_of(), record=False)
     empty["extra_data"]["not_begun"] = {"blocks_attention": None}
-    earlier = stored(results_of(), record=False)  # in the earlier format: one test per entry
-    for entry in earlier["tests"]:
-        ((test_id, outcome), *_) = entry["extra_data"]["outcomes"].items()
-        entry["extra_data"] = {"test_id": test_id, "outcome": outcome}
     seedless = stored(results_of(), record=False)
     del seedless["extra_data"]["seed"]
     forged = stored(results_of(), record=False) | {"stdout": "record: {\n"}
     failure = {"output": "The autograder failed to execute correctly."}
     infinite = stored(results_of(), record=False)
     infinite["tests"][0]["score"] = float("inf")
-    code, said, found, _ = begin(strange, seedless, forged, failure, None, infinite, earlier, empty)
-    assert code == 0 and "2 of 8 submissions" in said
+    code, said, found, _ = begin(strange, seedless, forged, failure, None, infinite, empty)
+    assert code == 0 and "1 of 7 submissions" in said
     with_results = [number for number, made in enumerate(found) if made["results"] is not None]
-    assert with_results == [2, 6]
-    assert "not from this grader: KeyError: 'test_id'" in found[0]["reason"]
+    assert with_results == [2]
+    assert "not from this grader: KeyError: 'outcomes'" in found[0]["reason"]
     assert "edition and seed are neither in their record nor in extra_data" in found[1]["reason"]
     assert found[3]["reason"] == found[4]["reason"] == FAILED
-    assert "not from this grader: AttributeError" in found[7]["reason"]
+    assert "not from this grader: AttributeError" in found[6]["reason"]
     assert ".inf" in found[5]["reason"]
 
 
