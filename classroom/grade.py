@@ -12,7 +12,6 @@ import io
 import json
 import re
 import sys
-import warnings
 import zipfile
 from collections.abc import Callable, Collection, Iterator, Sequence
 from dataclasses import dataclass
@@ -21,11 +20,11 @@ from functools import cached_property
 from pathlib import Path
 from typing import Any
 
-from tqdm import TqdmExperimentalWarning, tqdm  # type: ignore[import-untyped]
+from tqdm import tqdm  # type: ignore[import-untyped]
 
 from autograder.authoritative import SECRET, seed_of
 from autograder.description import load_assignment
-from grading import paths, terminal
+from grading import paths
 from grading.cases import in_scope
 from grading.edition import EDITION
 from grading.errors import SubmissionError, UsageError
@@ -439,16 +438,8 @@ def refuse_other(store: Store, release: Release) -> None:
 
 
 def progress_bar(submissions: int) -> tqdm:
-    """Return rich's bar in a terminal where people see colours, elsewhere tqdm's."""
-    words = {"total": submissions, "unit": "submission"}
-    console = terminal.console_on(sys.stderr)
-    if console is None or console.is_dumb_terminal:
-        return tqdm(**words)
-    from tqdm.rich import tqdm as drawn  # type: ignore[import-untyped]
-
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore", TqdmExperimentalWarning)
-        return drawn(**words, options={"console": console})
+    """Return a bar on standard error."""
+    return tqdm(total=submissions, unit="submission")
 
 
 def teller(bar: tqdm) -> Say:
@@ -457,7 +448,7 @@ def teller(bar: tqdm) -> Say:
 
 
 def show_totals(store: Store, release: Release, kind: str, submissions: Sequence[str]) -> int:
-    """Print what was graded, and each question's points; return the exit code."""
+    """Print what was graded; return the exit code."""
     found = {key: _record(store, release, kind, key) for key in submissions}
     present = {key: record for key, record in found.items() if record is not None}
     faults = {k: r for k, r in present.items() if r["outcome"] == FAULT}
@@ -469,8 +460,6 @@ def show_totals(store: Store, release: Release, kind: str, submissions: Sequence
     )
     if kind == PREVIEW:
         print(IS_PREVIEW)
-    for line in _questions(store, [r["id"] for r in present.values() if r["outcome"] == "graded"]):
-        print(line)
     for key, record in faults.items():
         print(f"staff fault: {key}: {record['reason'].splitlines()[0]:.300}")
     if len(present) < len(submissions):
@@ -481,22 +470,6 @@ def show_totals(store: Store, release: Release, kind: str, submissions: Sequence
 def _record(store: Store, release: Release, kind: str, submission: str) -> Any:
     counted = store.counted(submission) if kind == GRADE else None
     return counted or store.record(submission, release.id, kind)
-
-
-def _questions(store: Store, numbers: Sequence[int]) -> Iterator[str]:
-    """Yield a table: of each question the points, their mean, and how many earned all or none."""
-    rows = store.rows(
-        "SELECT question, max(most) AS most, avg(score) AS mean, sum(score = most) AS full, "
-        "sum(score = 0) AS none FROM (SELECT question, round(sum(score), 2) AS score, "
-        "round(sum(max_score), 2) AS most FROM tests WHERE record IN (SELECT value FROM "
-        "json_each(?)) GROUP BY record, question) GROUP BY question HAVING max(most) > 0",
-        json.dumps(list(numbers)),
-    )
-    if rows:
-        yield f"{'question':<10}{'points':>8}{'mean':>8}{'full':>7}{'none':>7}"
-    for row in rows:
-        points = f"{row['question']:<10}{row['most']:>8.2f}{row['mean']:>8.2f}"
-        yield f"{points}{row['full']:>7}{row['none']:>7}"
 
 
 def make_certificates(asked: argparse.Namespace) -> int:

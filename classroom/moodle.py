@@ -9,8 +9,6 @@ site's zone without saying so: they are taken to be in the course's.
 
 from __future__ import annotations
 
-import csv
-import io
 from contextlib import suppress
 from dataclasses import replace
 from datetime import datetime, tzinfo
@@ -19,34 +17,14 @@ from pathlib import Path
 from grading import printable
 from grading.errors import UsageError
 
+from . import cells
+from .cells import Row, Sheet
 from .exports import Export
-from .submissions import Student, Submission
+from .submissions import Submission
 
-IDENTIFIER, MODIFIED = "identifier", "last modified (submission)"
-FIELDS = {"name": "full name", "email": "email address", "sid": "id number", "login": "username"}
+IDENTIFIER, MODIFIED = "Identifier", "Last modified (submission)"
+FIELDS = {"name": "Full name", "email": "Email address", "sid": "ID number", "login": "Username"}
 TIMES = ("%A, %d %B %Y, %I:%M %p", "%A, %B %d, %Y, %I:%M %p", "%A, %d %B %Y, %H:%M")
-Row = dict[str, str]
-
-
-def read_worksheet(path: Path) -> dict[str, Row]:
-    """Return the rows by the participant's number; each has its cells by lower-case column.
-
-    Raises:
-        UsageError: it can't be read, or isn't a grading worksheet.
-    """
-    try:
-        text = path.read_text(encoding="utf-8-sig")
-    except (OSError, UnicodeDecodeError) as error:
-        raise UsageError(f"{path} can't be read: {error!s:.200}") from None
-    head, *lines = list(csv.reader(io.StringIO(text))) or [[]]
-    columns = [column.strip().lower() for column in head]
-    if IDENTIFIER not in columns:
-        raise UsageError(
-            f"{path}:1: not Moodle's grading worksheet: got the columns {', '.join(head)!r:.200}; "
-            "expected Identifier, Full name, Email address ..."
-        )
-    rows = (dict(zip(columns, map(str.strip, line), strict=False)) for line in lines)
-    return {row[IDENTIFIER].rpartition(" ")[2]: row for row in rows if row.get(IDENTIFIER)}
 
 
 def with_worksheet(export: Export, path: Path, zone: tzinfo) -> Export:
@@ -55,37 +33,39 @@ def with_worksheet(export: Export, path: Path, zone: tzinfo) -> Export:
     Raises:
         UsageError: the worksheet can't be read, or belongs to another assignment.
     """
-    rows = read_worksheet(path)
+    sheet = cells.table(cells.read(path), (IDENTIFIER,), None)
+    rows = {sheet.cell(row, IDENTIFIER).rpartition(" ")[2]: row for row in sheet.rows[1:]}
     notes = list(export.notes)
-    submissions = [_completed(one, rows, zone, notes) for one in export.submissions]
+    submissions = [_completed(one, sheet, rows, zone, notes) for one in export.submissions]
     known = {student.moodle_id for one in submissions for student in one.students}
     if not known & rows.keys():
         raise UsageError(f"{path} has nobody who is in the download: is it the same assignment's?")
     for number, row in rows.items():
-        if number not in known and _time(row, zone):
-            shown = printable.line(row.get(FIELDS["name"]) or number, 200)
+        if number not in known and _time(sheet.cell(row, MODIFIED), zone):
+            shown = printable.line(sheet.cell(row, FIELDS["name"]) or number, 200)
             notes.append(f"{shown} has a time in {path.name}, but no files in the download")
     return replace(export, submissions=tuple(submissions), notes=tuple(notes))
 
 
 def _completed(
-    submission: Submission, rows: dict[str, Row], zone: tzinfo, notes: list[str]
+    submission: Submission, sheet: Sheet, rows: dict[str, Row], zone: tzinfo, notes: list[str]
 ) -> Submission:
     (student, *_) = submission.students
     row = rows.get(student.moodle_id or "")
     if row is None:
         notes.append(f"{submission.id} is not in the worksheet")
         return submission
-    fields = {field: row[column] for field, column in FIELDS.items() if row.get(column)}
-    time = _time(row, zone)
-    if time is None and any(map(str.isdigit, row.get(MODIFIED, ""))):
-        notes.append(f"{submission.id}: not a time: {row[MODIFIED]!r:.60}")
-    completed: Student = replace(student, **fields)
-    return replace(submission, students=(completed,), submitted=time)
+    texts = {field: sheet.cell(row, column) for field, column in FIELDS.items()}
+    text = sheet.cell(row, MODIFIED)
+    time = _time(text, zone)
+    if time is None and any(map(str.isdigit, text)):
+        notes.append(f"{submission.id}: not a time: {text!r:.60}")
+    student = replace(student, **{field: text for field, text in texts.items() if text})
+    return replace(submission, students=(student,), submitted=time)
 
 
-def _time(row: Row, zone: tzinfo) -> datetime | None:
+def _time(text: str, zone: tzinfo) -> datetime | None:
     for form in TIMES:
         with suppress(ValueError):
-            return datetime.strptime(row.get(MODIFIED, ""), form).replace(tzinfo=zone)
+            return datetime.strptime(text, form).replace(tzinfo=zone)
     return None

@@ -12,8 +12,6 @@ DIR/before-import/.
 
 from __future__ import annotations
 
-import csv
-import io
 import json
 from collections import Counter
 from datetime import UTC, datetime
@@ -22,13 +20,12 @@ from typing import Any
 
 from grading.errors import UsageError
 
-from . import times
+from . import cells, times
 from .records import Record
 from .submissions import Student, Submission
 
 MARKER, BEFORE = "classroom.json", "before-import"
 REGRADE = "regrade-"
-GUARDED = [f"'{sign}" for sign in "=+-@'"]
 # By file: the kind of decision, and the column of its value.
 DECISIONS = {
     "overrides.csv": ("override", "points"),
@@ -164,23 +161,19 @@ def _history(name: str, regrade: dict[str, Any]) -> tuple[str, ...]:
 
 
 def _add_decisions(store: Any, path: Path, kind: str, column: str, lines: list[str]) -> None:
-    """Add a file of decisions, whose cells may have an apostrophe against formulas."""
     try:
-        text = path.read_text(encoding="utf-8-sig")
-    except UnicodeDecodeError:
-        lines.append(f"gradebook/{path.name} is not UTF-8, and was not imported")
+        sheet = cells.table(cells.read(path), ("student",), None)
+    except UsageError as error:
+        lines.append(f"gradebook/{error}; it was not imported")
         return
-    head = text.partition("\n")[0]
-    rows = csv.DictReader(io.StringIO(text), delimiter=max(",;\t", key=head.count))
-    for row in rows:
-        cells = {str(k).strip().lower(): str(v or "").strip() for k, v in row.items()}
-        cells = {k: v[1:] if v[:2] in GUARDED else v for k, v in cells.items()}
+    for row in sheet.rows[1:]:
         names = ("student", "question", column, "reason", "author", "date")
-        if cells.get("student"):
+        values = [sheet.cell(row, name) for name in names]
+        if values[0]:
             store.db.execute(
                 "INSERT INTO decisions (kind, student, question, value, reason, author, date) "
                 "VALUES (?, ?, ?, ?, ?, ?, ?)",
-                (kind, *(cells.get(name, "") for name in names)),
+                (kind, *values),
             )
-        elif any(cells.values()):
-            lines.append(f"gradebook/{path.name}, line {rows.line_num}: no student")
+        else:
+            lines.append(f"gradebook/{sheet.place(row)}: no student")

@@ -23,7 +23,7 @@ from grading.errors import UsageError
 
 from .. import cells
 from ..cells import Number, Row, Sheet, rounded, shown
-from ..moodle import FIELDS
+from ..moodle import FIELDS, IDENTIFIER
 from .book import EXCUSED, INCOMPLETE, WITHHELD, Grade
 from .people import CANVAS, MOODLE, Mention
 
@@ -38,7 +38,7 @@ POINTS = "Points Possible"
 POSTING = re.compile(r"\s*(Muted|Manual Posting.*)?\s*", re.IGNORECASE)
 READ_ONLY = re.compile(r"read\s+only")
 EXCUSED_THERE, NOT_ASSIGNED, NO_SCORE = "EX", "N/A", "-"
-IDENTIFIER, GRADE, MAXIMUM = "Identifier", "Grade", "Maximum Grade"  # Moodle's columns
+GRADE, MAXIMUM = "Grade", "Maximum Grade"  # Moodle's columns
 CHANGEABLE = "Grade can be changed"
 CANVAS_IDS = {"canvas": "ID", "sis": "SIS User ID", "login": "SIS Login ID"}
 MOODLE_IDS = {"moodle": IDENTIFIER} | {kind: FIELDS[kind] for kind in ("email", "sid", "login")}

@@ -6,7 +6,7 @@ The modules:
 
 - `gathered`      the results that count
 - `causes`        groups failures by cause, with an example of each, and lines of its code
-- `numbers`       statistics of scores, questions, tests, and what tests measured
+- `numbers`       statistics of scores, questions and tests
 - `result_pages`  the page of one result, for its student or for staff
 - `command`       the command
 """

@@ -72,10 +72,9 @@ def run(asked: argparse.Namespace) -> int:
 
 def _write(store: Store, place: Path, gathered: Gathered) -> None:
     """Write all files of a report."""
-    causes, measured, topics = Causes(), numbers.Measured(), dict[str, str]()
+    causes, topics = Causes(), dict[str, str]()
     for one, entries in results_of(store, gathered):
         causes.add(one, entries)
-        measured.add(entries)
         topics |= {entry["test_id"].partition("-")[0]: entry["topic"] for entry in entries}
     known = titles()
     pages, files = _pages(store, place, gathered, known), _files(store)
@@ -84,11 +83,7 @@ def _write(store: Store, place: Path, gathered: Gathered) -> None:
     days = sorted(Counter(one.day for one in gathered.handed if one.day).items())
     late = Counter(one.late for one in gathered.handed)
     by_lateness = sorted(late, key=lambda days: (days is None, days or 0))
-    tables = {
-        "questions": numbers.questions(gathered),
-        "tests": numbers.tests(gathered),
-        "measured": measured.rows(),
-    }
+    tables = {"questions": numbers.questions(gathered), "tests": numbers.tests(gathered)}
     text = render(
         Path(__file__).with_name("report.html.j2"),
         WIDE,
@@ -102,11 +97,6 @@ def _write(store: Store, place: Path, gathered: Gathered) -> None:
         lists=[
             ("causes", "Causes of failure", _shown(ranked, files, pages)),
             ("practice", "Failures in practice", _shown(practice, {}, pages)),
-        ],
-        accuracies=[
-            (test, numbers.histogram(values, 1.0))
-            for (test, name), values in measured.values.items()
-            if name == "accuracy"
         ],
         days=numbers.bars(dict(days)),
         late=numbers.bars({_lateness(days): late[days] for days in by_lateness}),

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import statistics
 from collections import Counter, defaultdict
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from decimal import Decimal
 from typing import Any
@@ -12,7 +12,6 @@ from typing import Any
 from .gathered import Gathered
 
 BINS = 10
-THRESHOLD = "threshold"
 FEWEST = 3  # submissions that a correlation needs
 SPREAD = ("least", "lower_quartile", "median", "upper_quartile", "greatest", "mean")
 Row = dict[str, Any]
@@ -108,34 +107,3 @@ def correlation(one: Sequence[float], other: Sequence[float]) -> float | None:
     if len(one) < FEWEST or len(set(one)) < 2 or len(set(other)) < 2:
         return None
     return statistics.correlation(one, other)
-
-
-class Measured:
-    """The numbers that tests measured; a threshold applies to a test's accuracy.
-
-    Attributes:
-        values: by test and name.
-    """
-
-    def __init__(self) -> None:
-        self.values: dict[tuple[str, str], list[float]] = defaultdict(list)
-        self._thresholds: dict[str, float] = {}
-
-    def add(self, tests: Iterable[dict[str, Any]]) -> None:
-        """Take what the tests of a submission measured."""
-        for test in tests:
-            for name, value in test.get("measured", {}).items():
-                if name == THRESHOLD:
-                    self._thresholds[test["test_id"]] = value
-                else:
-                    self.values[test["test_id"], name].append(value)
-
-    def rows(self) -> list[Row]:
-        """Return a row for each number; `below` counts those that don't reach the threshold."""
-        rows = []
-        for (test, name), values in self.values.items():
-            threshold = self._thresholds.get(test) if name == "accuracy" else None
-            below = None if threshold is None else sum(value < threshold for value in values)
-            row = {"test": test, "number": name, "count": len(values)} | spread(values)
-            rows.append(row | {THRESHOLD: threshold, "below": below})
-        return rows

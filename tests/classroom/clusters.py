@@ -19,7 +19,7 @@ def left_in(temporary: Path) -> list[str]:
 
     What a worker that was killed leaves is removed by its keeper, perhaps after the client ended.
     """
-    deadline = time.monotonic() + 60
+    deadline = time.monotonic() + 300
     while True:
         left = [path.name for path in temporary.iterdir() if not path.name.startswith("dask-")]
         if not left or time.monotonic() > deadline:

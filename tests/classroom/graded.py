@@ -75,7 +75,7 @@ def start_grading(course, release, temporary):
 def graded(start_grading):
     """Return a function that grades a class with the tiny edition: (exit code, output)."""
 
-    def run(source: Path, into: Path, *words: str | Path, within_s: float = 240, **keywords):
+    def run(source: Path, into: Path, *words: str | Path, within_s: float = 500, **keywords):
         process = start_grading(source, into, *words, **keywords)
         output = process.communicate(timeout=within_s)[0]
         return process.returncode, output
@@ -152,7 +152,7 @@ def records_in(folder: Path) -> int:
         return 0
 
 
-def wait_for(condition: Callable[[], object], process: subprocess.Popen, most_s: float = 300):
+def wait_for(condition: Callable[[], object], process: subprocess.Popen, most_s: float = 500):
     """Wait until a condition holds, or a process ends; return the condition's value."""
     deadline = time.monotonic() + most_s
     while not (value := condition()) and process.poll() is None:

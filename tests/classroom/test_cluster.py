@@ -57,7 +57,7 @@ def test_our_own_cluster_listens_on_loopback_alone_with_tls_and_no_dashboard(
         ports |= listening(pid)
     served = [page for _, port in ports for page in PAGES if answers(port, page)]
     process.send_signal(signal.SIGINT)
-    process.communicate(timeout=90)
+    process.communicate(timeout=300)
     assert served == []
     assert ports and {host for host, _ in ports} == {"127.0.0.1"}
 

@@ -86,15 +86,6 @@ def test_discrimination_is_the_correlation_with_the_rest(gather):
     assert numbers.correlation([1, 2], [1, 2]) is None  # two points are always on a line
 
 
-def test_accuracies_are_counted_against_their_threshold(gather):
-    measured = numbers.Measured()
-    for _, tests in gather()[1]:
-        measured.add(tests)
-    (row,) = measured.rows()
-    assert (row["test"], row["number"], row["threshold"]) == ("1f-0-basic", "accuracy", 0.3)
-    assert (row["count"], row["below"]) == (4, 2)
-
-
 @pytest.mark.parametrize(
     "values, most, counts",
     [

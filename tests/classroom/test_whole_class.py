@@ -1,24 +1,25 @@
-"""A class of 40 of all kinds, from export to scores: nobody is dropped, nobody gets too much."""
+"""A class of 20 of all kinds, from export to scores: nobody is dropped, nobody gets too much."""
 
 from datetime import UTC
 
 import pytest
 
 from tests.classroom.graded import rows_of
+from tests.classroom.make_class import make_class
 from tests.classroom.tiny import needs_root
 from tests.variants import all_variants
 
 pytestmark = needs_root
 TOPIC = "attention_copying"  # the tiny edition's question
 POINTS = 8.0
-COUNT = 40
+COUNT = 20
 
 
 @pytest.fixture(scope="session")
-def whole(made, graded, tmp_path_factory):
+def whole(graded, tmp_path_factory):
     """Return the class, graded on a local cluster: (class, rows of the view `scores`)."""
-    cls = made("gradescope", True)
-    into = tmp_path_factory.mktemp("whole") / "class"
+    folder = tmp_path_factory.mktemp("whole")
+    cls, into = make_class(folder / "made", COUNT, packed=True), folder / "class"
     code, output = graded(cls.source, into)
     assert code == 0, output
     columns = "name, sid, email, submission, submitted, outcome, score, max_score"
@@ -26,7 +27,6 @@ def whole(made, graded, tmp_path_factory):
     return cls, [dict(zip(columns.split(", "), row, strict=True)) for row in rows]
 
 
-@pytest.mark.long
 def test_every_student_comes_out_once_with_the_submission_that_was_theirs(whole):
     cls, rows = whole
     handed_in = {
