@@ -1,4 +1,4 @@
-"""README.md's commands exist, and what it promises is what is checked."""
+"""The commands of README.md and of docs/ exist; what they promise is what is checked."""
 
 import re
 import shlex
@@ -11,8 +11,17 @@ from tests.interpreter import python
 from tests.project import ROOT, make
 
 pytestmark = pytest.mark.requires_tool("make")
-README = (ROOT / "README.md").read_text(encoding="utf-8")
-COMMANDS = commands_of(README)
+TEXTS = {
+    file.name: file.read_text(encoding="utf-8")
+    for file in (ROOT / "README.md", ROOT / "CONTRIBUTING.md", *(ROOT / "docs").glob("*.md"))
+}
+README = TEXTS["README.md"]
+# Pages that tests of their own follow from top to bottom need no dry run.
+COMMANDS = [
+    command
+    for name in ("README.md", "setting-up.md", "instructor.md", "grading.md")
+    for command in commands_of(TEXTS[name])
+]
 OF_MAKE = [command for command in COMMANDS if "make " in f"{command} " and "=http" not in command]
 
 
@@ -21,8 +30,10 @@ def test_commands_are_found_and_comments_are_not():
     assert commands_of(text) == ["make demo", "make x"]
 
 
-def test_readme_starts_with_the_two_commands():
-    assert COMMANDS[:2] == ["make demo", "make test"]
+def test_readme_starts_with_the_two_commands_and_is_short():
+    assert commands_of(README) == ["make demo", "make test"]
+    assert len(README.split()) <= 750
+    assert len(TEXTS["architecture.md"].splitlines()) <= 130
 
 
 def test_readme_claims_of_leaks_and_pretraining_only_what_is_checked():
@@ -37,11 +48,21 @@ def test_readme_claims_of_leaks_and_pretraining_only_what_is_checked():
     assert "`tools/leaks/__init__.py` lists what it looks for" in text
 
 
-def test_every_fenced_block_says_what_it_holds():
+@pytest.mark.parametrize("page", TEXTS)
+def test_links_lead_to_files_that_exist(page):
+    folder = ROOT if page in ("README.md", "CONTRIBUTING.md") else ROOT / "docs"
+    links = re.findall(r"\]\(([^)#:]+)\)", TEXTS[page])
+    assert [link for link in links if not (folder / link).exists()] == []
+    names = re.findall(r"`((?:docs/)?[\w-]+\.md)`", TEXTS[page])
+    missing = [n for n in names if not ((folder / n).exists() or (ROOT / n).exists())]
+    assert set(missing) <= {"CHANGES.md"}  # in a student's release
+
+
+@pytest.mark.parametrize("page", TEXTS)
+def test_every_fenced_block_says_what_it_holds(page):
     # A block without a language would hide its commands from this file.
-    for file in (ROOT / "README.md", ROOT / "CONTRIBUTING.md", *(ROOT / "docs").glob("*.md")):
-        fences = re.findall(r"^ *```(\S*)$", file.read_text(encoding="utf-8"), re.M)
-        assert set(fences[::2]) <= {"sh", "text", "diff", "mermaid"} and set(fences[1::2]) <= {""}
+    fences = re.findall(r"^ *```(\S*)$", TEXTS[page], re.M)
+    assert set(fences[::2]) <= {"sh", "text", "diff", "mermaid"} and set(fences[1::2]) <= {""}
 
 
 @pytest.mark.parametrize("command", OF_MAKE)

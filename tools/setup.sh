@@ -38,7 +38,7 @@ if [ ! -f .venv/.stamp ] || [ "$index" != "$(cat .venv/.stamp)" ] ||
 fi
 trap '[ $? = 0 ] || echo "setup: failed, see above; the next make setup starts over" >&2' EXIT
 rm -f .venv/.stamp
-case $(uname):$index in Linux:) size="3 GB (0.5 GB: see README.md)" ;; *) size="0.5 GB" ;; esac
+case $(uname):$index in Linux:) size="3 GB (0.5 GB: see docs/setting-up.md)" ;; *) size="0.5 GB" ;; esac
 echo "setup: installing the pinned packages: a download of $size, unless uv has cached them"
 if [ -z "$uv" ]; then
     uv=.venv/bin/uv
