@@ -137,6 +137,7 @@ def checkout(tree, tmp_path) -> Path:
 
 
 @pytest.mark.parametrize("command", COMMANDS)
+@pytest.mark.sampled(4)
 def test_commands_find_bare_names_too(command, checkout):
     """Three commands have the names of modules of the submission, and run.py may have, too."""
     package = checkout / "src" / "submission"
@@ -149,6 +150,7 @@ def test_commands_find_bare_names_too(command, checkout):
 
 
 @pytest.mark.parametrize("command", COMMANDS)
+@pytest.mark.sampled(4)
 def test_commands_name_a_module_in_utf16(command, checkout):
     path = checkout / "src" / "submission" / "trainer.py"
     path.write_text(path.read_text(encoding="utf-8"), encoding="utf-16")

@@ -179,6 +179,7 @@ def test_a_job_meets_nothing_of_an_earlier_one(name, run, undisturbed):
 
 
 @pytest.mark.parametrize("name", ATTACKS_ON_TORCH)
+@pytest.mark.sampled(3)
 def test_a_job_meets_nothing_that_an_earlier_one_did_to_torch(name, run, undisturbed):
     later = run_after(run, attacking(ATTACKS_ON_TORCH[name], "import torch"), torch=True)
     assert answer(later) == undisturbed[True]

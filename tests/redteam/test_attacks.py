@@ -12,40 +12,12 @@ Nothing is random but uids: a false failure needs a machine so busy that 20 ms t
 import ast
 import importlib.util
 import os
-import shutil
-from concurrent.futures import ThreadPoolExecutor
 
 import pytest
 
 from autograder.isolation import sandbox
 
 from . import arena
-from .conftest import FILE
-
-LOCKS = """
-import fcntl, os, struct, time
-
-library, ends = open(os.__file__, "rb"), time.monotonic() + 1.5
-bits = [byte for byte in range(16) if 0b1011001110001111 >> byte & 1]
-
-def lock(kind, byte):
-    return struct.pack("hhqqi", kind, os.SEEK_SET, byte, 1, 0)
-
-def locked(byte):
-    answer = fcntl.fcntl(library, fcntl.F_GETLK, lock(fcntl.F_WRLCK, byte))
-    return struct.unpack("hhqqi", answer)[0] == fcntl.F_RDLCK
-"""
-TELLS = """
-for byte in bits:
-    fcntl.fcntl(library, fcntl.F_SETLK, lock(fcntl.F_RDLCK, byte))
-time.sleep(ends - time.monotonic())
-"""
-HEARS = """
-while time.monotonic() < ends:
-    if [byte for byte in range(16) if locked(byte)] == bits:
-        raise RuntimeError("HEARD")
-    time.sleep(0.01)
-"""
 
 CASES = [
     pytest.param(mode, name, marks=[] if part == "quick" else [pytest.mark.long])
@@ -72,8 +44,7 @@ def test_an_attack_achieves_nothing(mode, attack, reports):
     assert not reports(mode, part)["the arena"]["faults"]
 
 
-def test_there_are_enough_attacks_and_each_says_what_it_tries():
-    assert len(arena.ATTACKS) >= 100
+def test_each_attack_says_what_it_tries():
     for path in arena.ATTACKS.values():
         assert arena.header(path, "tries"), path
 
@@ -103,17 +74,3 @@ def test_an_attack_finds_the_modules_that_it_is_made_for(path):
                     or hasattr(found, name)
                     or importlib.util.find_spec(f"{module}.{name}")
                 ), f"{module}.{name}"
-
-
-@pytest.mark.skipif(os.getuid() != 0, reason="needs root")
-def test_two_submissions_that_are_graded_at_once_tell_each_other_nothing_by_locks(
-    grade, upload, tmp_path
-):
-    """In a class, both have the same inputs, so one could pass on its answers."""
-    other = shutil.copytree(upload, tmp_path / "other")
-    for submission, does in ((upload, TELLS), (other, HEARS)):
-        (submission / FILE).write_text(LOCKS + does, encoding="utf-8")
-    with ThreadPoolExecutor() as both:
-        told, heard = both.map(grade, (upload, other))
-    assert "HEARD" not in heard.stdout + heard.stderr
-    assert told.returncode == heard.returncode == 1  # neither has a copying_query

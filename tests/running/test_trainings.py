@@ -10,17 +10,6 @@ from tests.running.commands import PRE
 from tests.snapshots import check
 
 
-def test_same_seed_gives_same_parameters_and_another_seed_others(run, tmp_path):
-    def parameters(name: str, seed: int):
-        command = f"pretrain vanilla wiki.txt --writing_params_path {name} --seed {seed}"
-        assert run(command)[0] == 0
-        return torch.load(tmp_path / name, weights_only=True)["tok_emb.weight"]
-
-    first = parameters("a", 1)
-    assert torch.equal(first, parameters("b", 1))
-    assert not torch.equal(first, parameters("c", 2))
-
-
 def test_trainings_of_a_folder_have_a_seed_of_their_own(run, tmp_path, monkeypatch):
     """It is drawn once, saved, printed and recorded; given by hand, it gives identical bits."""
     drawn = iter((2**32 - 1, 7))
