@@ -11,7 +11,7 @@ import pytest
 
 from autograder.isolation import sandbox
 from autograder.judging import stage_reference
-from grading import paths, pool, staging
+from grading import paths, pool
 from grading.staging import stage
 from grading.verdicts import Outcome
 from questions.course import Course
@@ -21,8 +21,6 @@ from tools.reference import compose
 PROVIDED = Course().provided
 NOTE = "pretraining (the grader uses its own)"
 RAISES = "raise RuntimeError('of the upload')\n"
-# Which probes import, with what these import.
-OF_PROBES = ("__init__.py", "batches.py", "errors.py", "given.py", "returned.py")
 CODE = ("1c", "1e", "1g-0-basic", "1g-2-basic", "1g-8-hidden", "1f-0-basic")
 
 
@@ -174,23 +172,6 @@ def of_before(tmp_path) -> Path:
             text = re.sub(r"from pretraining\b(\.?)", "from .", content.decode("utf-8"))
             writer.writestr(f"submission/{name}", text)
     return archive
-
-
-def test_an_upload_of_before_runs_with_its_own_modules(of_before, grade, monkeypatch):
-    complete = staging.complete
-
-    def spoil_pretraining(root: Path, provided: staging.Provided) -> list[str]:
-        added = complete(root, provided)
-        for path in (root / "pretraining").glob("*.py"):
-            if path.name not in OF_PROBES:
-                path.write_text(RAISES, encoding="utf-8")
-        return added
-
-    monkeypatch.setattr(staging, "complete", spoil_pretraining)
-    with zipfile.ZipFile(of_before) as opened:
-        assert "submission/fast.py" in opened.namelist()
-    seen = grade(of_before, "1e-2-basic", "1g-2-basic", "1f-0-basic", "1c-1-basic")
-    assert failures(seen) == {}
 
 
 def test_an_upload_of_before_is_graded_as_one_of_now(of_before, grade):

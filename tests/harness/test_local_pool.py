@@ -119,6 +119,7 @@ ATTACKS_ON_TORCH = {
 }
 
 ALONE: dict[bool, list] = {}
+SLOWER = arena.slowness()
 
 
 @pytest.fixture(scope="module")
@@ -141,7 +142,7 @@ def run(pool, tmp_path):
         called = {"module": "attention_exploration.py", "function": query}
         args = {**called, "arguments": asked, "parts": 1}
         request = {"probe": PROBE, "args": args, "seed": 5, "submission": str(package.parent)}
-        limits = replace(Limits.for_test(0.3), wall_s=1.0, total_wall_s=3.0)
+        limits = replace(Limits.for_test(0.3), wall_s=SLOWER, total_wall_s=3 * SLOWER)
         return pool.run(Job("submission", torch, request, limits, tmp_path, fresh))
 
     return run

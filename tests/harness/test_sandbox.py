@@ -95,14 +95,12 @@ def test_a_process_whose_first_thread_has_ended_still_lives():
         [sys.executable, "-B", "-c", ends], user=NOBODY + 1, group=NOBODY, extra_groups=[], cwd="/"
     )
     status = Path(f"/proc/{process.pid}/status")
-    deadline = time.monotonic() + 30
     while "State:\tZ" not in status.read_text(encoding="utf-8"):
-        assert time.monotonic() < deadline
         time.sleep(0.01)
     assert users.processes_of(NOBODY + 1) == [process.pid]
     assert users.tasks_of(NOBODY + 1) == 2
     assert users.kill_all(NOBODY + 1)
-    assert process.wait(10) == -9
+    assert process.wait() == -9
 
 
 NUMBERS = [*range(1024), 0x40000000, 0x40000009, 0xFFFFFFFF]  # also of x32

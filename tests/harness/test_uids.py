@@ -61,9 +61,7 @@ def end(process: subprocess.Popen) -> None:
 
 def wait_for(words: str, log: Path) -> str:
     """Wait until a log contains `words`; return its text."""
-    deadline = time.monotonic() + 30
     while not log.exists() or words not in log.read_text(encoding="utf-8"):
-        assert time.monotonic() < deadline, log.exists() and log.read_text(encoding="utf-8")
         time.sleep(0.02)
     return log.read_text(encoding="utf-8")
 
@@ -104,9 +102,8 @@ cli.main(Course(), ["3a-0-basic", "--submission", {str(submission)!r}])
     grader = subprocess.Popen(
         [sys.executable, "-c", code], stdout=subprocess.DEVNULL, cwd=tmp_path, stderr=None
     )
-    deadline = time.monotonic() + 60
     while not (workers := users_below(grader.pid)):
-        assert grader.poll() is None and time.monotonic() < deadline
+        assert grader.poll() is None
         time.sleep(0.02)
     ((worker, uid),) = workers.items()
     watcher = parent_of(worker)
@@ -119,7 +116,6 @@ cli.main(Course(), ["3a-0-basic", "--submission", {str(submission)!r}])
     finally:
         os.kill(watcher, signal.SIGCONT)
     while is_claimed(uid):
-        assert time.monotonic() < deadline
         time.sleep(0.02)
 
 
