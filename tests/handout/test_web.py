@@ -8,6 +8,7 @@ import numpy as np
 import pytest
 
 from tests.project import ROOT
+from tools import commands
 from tools.handout import build, description, sheet, web
 from tools.handout.templates import HandoutError
 
@@ -70,21 +71,39 @@ def opened(pages, tmp_path_factory):
         browser.close()
 
 
+DRAWN = {
+    "sheet": ["key_range", "pipeline", "span", "synthesizer"],
+    "practice": ["gradient_over_depth", "masks"],
+}
+
+
 @on_the_page
 def test_the_page_stands_alone_and_says_what_the_sheet_says(pages):
-    starts = {"sheet": "A coordinate system with one", "practice": "Four lines over the number"}
     for (edition, document), text in pages.items():
         assert not re.search(r'(src|href)="(https?:|//|(?!#|data:)[^"])', text)
         questions = description.describe(ROOT, edition).edition.questions
         asked = [q for q in questions if description.is_unscored(q) == (document == "practice")]
         assert text.count("<math") > 60 and text.count("<h3") == len(asked)
-        alts = re.findall(r'<img [^>]*alt="([^"]*)"', text)
-        assert any(alt.startswith(starts[document]) for alt in alts)
+        alts = [unescape(alt) for alt in re.findall(r'<img [^>]*alt="([^"]*)"', text)]
+        figures = description.describe(ROOT, edition).figures
+        rotation = ["rotation"] if (document == "sheet") == (edition == "current") else []
+        assert sorted(alts) == sorted(figures[n]["alt"] for n in DRAWN[document] + rotation)
         anchors = set(re.findall(r'id="([^"]+)"', text))
         assert set(re.findall(r'href="#([^"]+)"', text)) <= anchors
         if document == "sheet":
             assert "python src/run.py pretrain vanilla wiki.txt" in text
             assert "⁇" in text and "equations" in text
+
+
+def test_the_pipelines_drawing_and_its_text_name_the_files_of_the_commands():
+    drawn = (ROOT / "handout/figures/pipeline.tex").read_text(encoding="utf-8")
+    drawn = re.sub(r"\\\\\n? *", "", drawn).replace(r"\_", "_")
+    said = description.describe(ROOT, EDITIONS[0]).figures["pipeline"]["alt"]
+    for pretrained in (True, False):
+        for command in commands.pipeline("vanilla", pretrained):
+            files = [word for word in command.words if re.search(r"\.(txt|tsv|params|pred)", word)]
+            assert command.writes in files
+            assert all(file in drawn and file in said for file in files), files
 
 
 @on_the_page
