@@ -1,6 +1,7 @@
 """A result says whose it is and what was requested."""
 
 import json
+import os
 import re
 from dataclasses import replace
 
@@ -8,7 +9,7 @@ import pytest
 
 from autograder import replay
 from grading.cases import BoundTest, GradedTestCase
-from grading.results import Results, TestResult
+from grading.results import Results, TestResult, replacing, write_atomically
 from grading.runner import Observer, Options
 from grading.verdicts import Outcome
 from tests import pinned
@@ -124,3 +125,29 @@ def test_a_description_loses_its_full_stop_and_no_dots(first, shown):
 
     method.__doc__ = f"{first}\n\n    More.\n    "
     assert BoundTest(EDITION.tests[0], GradedTestCase, method).description == shown
+
+
+# ---------------------------------------------------------------- how a file is replaced
+
+
+def test_a_file_is_replaced_at_the_end_and_not_before(tmp_path):
+    path = tmp_path / "results.json"
+    path.write_bytes(b"old")
+    with replacing(path) as writer:
+        writer.write(b"new")
+        assert path.read_bytes() == b"old"
+    assert path.read_bytes() == b"new"
+    write_atomically(path, "half \udc80 a pair")  # as in the name of a file
+    assert path.read_bytes() == b"half ? a pair"
+    assert os.listdir(tmp_path) == ["results.json"]
+    assert path.stat().st_mode & 0o777 == 0o600
+
+
+def test_an_exception_leaves_the_old_file_and_nothing_else(tmp_path):
+    path = tmp_path / "results.json"
+    path.write_bytes(b"old")
+    with pytest.raises(KeyboardInterrupt), replacing(path) as writer:
+        writer.write(b"half of the new")
+        raise KeyboardInterrupt
+    assert path.read_bytes() == b"old"
+    assert os.listdir(tmp_path) == ["results.json"]
