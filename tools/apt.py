@@ -4,7 +4,7 @@
     python -m tools.apt --loud      report that, and exit with 1 if a package is still missing
 
 Without --loud, a package that can't be installed is not an error: the tests that need it report it
-(tests/missing_tools.py).
+(tests/conftest.py).
 """
 
 import os
