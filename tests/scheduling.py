@@ -7,7 +7,6 @@ pyproject.toml defines, and `make test-long` runs these alone.
 """
 
 import zlib
-from collections.abc import Callable, Iterable
 
 import pytest
 
@@ -53,29 +52,18 @@ def share(nodeid: str) -> str:
     return path
 
 
-def sampled(names: Iterable[str], group_of: Callable[[str], object] = lambda _: None) -> list:
-    """Return parameters that are long but for a tenth of each group, and at least one.
-
-    In each group, the names are in an order that doesn't depend on the others, so that one name
-    more changes the choice by one at most.
-    """
-    names = list(names)
-    groups: dict[object, list[str]] = {}
-    for name in sorted(names, key=lambda name: zlib.crc32(name.encode())):
-        groups.setdefault(group_of(name), []).append(name)
-    kept = {name for group in groups.values() for name in group[: -(-len(group) // 10)]}
-    return [pytest.param(n, marks=() if n in kept else pytest.mark.long) for n in names]
-
-
 def mark_the_unsampled(items: list[pytest.Item]) -> None:
     """Mark as long what `@pytest.mark.sampled(n)` leaves out: all but one in n parameter sets.
 
-    The choice doesn't depend on their order, and one of them at least is kept.
+    With `group_of`, a function of the parameters, this is done in each group. One of a group at
+    least is kept, and the choice depends neither on the order nor much on the other sets.
     """
-    groups: dict[str, list[pytest.Item]] = {}
+    groups: dict[object, list[pytest.Item]] = {}
     for item in items:
-        if item.get_closest_marker("sampled"):
-            groups.setdefault(item.nodeid.partition("[")[0], []).append(item)
+        if mark := item.get_closest_marker("sampled"):
+            group_of = mark.kwargs.get("group_of", lambda *_: None)
+            key = item.nodeid.partition("[")[0], group_of(*item.callspec.params.values())
+            groups.setdefault(key, []).append(item)
     for group in groups.values():
         (n,) = group[0].get_closest_marker("sampled").args
         group.sort(key=lambda item: zlib.crc32(item.nodeid.encode()))

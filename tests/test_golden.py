@@ -14,7 +14,6 @@ from questions.building_blocks.tests import BlocksAttention
 from tests import benches, golden_verdicts, pinned
 from tests.golden_seeds import failures
 from tests.golden_verdicts import Ending
-from tests.scheduling import sampled
 from tests.snapshots import check
 from tests.variants import GOLDEN, NEEDS_FILES, ROOT, Variant, all_variants, lay_out
 
@@ -90,7 +89,8 @@ def test_verdicts_are_those_of_the_table(name: str, found):
     assert not difference, f"{difference}\n{command}"
 
 
-@pytest.mark.parametrize("name", sampled(BY_NAME, place_of))
+@pytest.mark.parametrize("name", BY_NAME)
+@pytest.mark.sampled(10, group_of=place_of)
 def test_confined_workers_say_the_same(name: str, found, executor):
     """Those of this test share nothing; a student's do one test after another."""
     given = BY_NAME[name], golden_verdicts.SEED

@@ -19,7 +19,6 @@ from questions.attention_exploration.tests import AttentionCopying
 from questions.provided import CourseData
 from questions.shared.trained_files import model_configs
 from tests.harness.conftest import IMPORT_S, POOLS
-from tests.scheduling import sampled
 from tools import world
 
 FILE = "submission/attention_exploration.py"
@@ -109,7 +108,8 @@ FORGERIES = {
 }
 
 
-@pytest.mark.parametrize("says", sampled(FORGERIES))
+@pytest.mark.parametrize("says", FORGERIES)
+@pytest.mark.sampled(10)
 def test_a_worker_that_lies_about_its_imports_gets_their_limit_and_no_more(
     says, submission, grade_hastily
 ):
