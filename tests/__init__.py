@@ -10,3 +10,9 @@ Folders are named after what they test: `harness` (src/grading), `gradescope`, `
 (numbers of the written answers), `golden` (right and wrong code, see its README) and `redteam`
 (attacks). Modules beside this file that are not tests are shared by several of them.
 """
+
+import sys
+from pathlib import Path
+
+# Where commands of this package, such as `python -m tests.mutants`, find what they import.
+sys.path.insert(0, str(Path(__file__).resolve().parent.parent / "src"))

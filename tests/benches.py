@@ -18,21 +18,20 @@ from contextlib import contextmanager
 from dataclasses import replace
 from pathlib import Path
 
-from .variants import ROOT, Variant, lay_out
+from autograder.isolation import confined_pool
+from autograder.judging import Judging, course_runner, stage_reference
+from grading.cases import BoundTest, Run, bind
+from grading.edition import Assignment, TestSpec, load_assignment
+from grading.pool import LocalPool, Pool
+from grading.results import TestResult
+from grading.runner import judge
+from grading.staging import Staged, stage
+from questions.course import Course
+from questions.provided import CourseData
+from tests import pinned
+from tests.remembered import RememberingPool
 
-from grading.edition import Assignment, TestSpec, load_assignment  # isort: skip
-from grading.cases import BoundTest, Run, bind  # isort: skip
-from grading.pool import LocalPool  # isort: skip
-from grading.pool import Pool  # isort: skip
-from grading.results import TestResult  # isort: skip
-from grading.runner import judge  # isort: skip
-from grading.staging import Staged, stage  # isort: skip
-from autograder.isolation import confined_pool  # isort: skip
-from autograder.judging import Judging, course_runner, stage_reference  # isort: skip
-from questions.course import Course  # isort: skip
-from questions.provided import CourseData  # isort: skip
-from tests import pinned  # isort: skip
-from tests.remembered import RememberingPool  # isort: skip
+from .variants import ROOT, Variant, lay_out
 
 # Probes that judges run on the reference without any data of a student: only with what was drawn
 # from the seed, for shapes that the assignment allows. Not the others: "shared.answers",

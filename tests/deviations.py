@@ -20,11 +20,11 @@ from typing import Any
 import numpy as np
 import torch
 
+from grading import worker
+from grading.pool import InProcessPool
+
 from .benches import Bench
 from .variants import Variant, all_variants
-
-from grading import worker  # isort: skip
-from grading.pool import InProcessPool  # isort: skip
 
 # Tests whose verdict depends on the comparison alone.
 TESTS = ("values", "full_length", "single_precision", "gradients", "whole_model", "any_angles")

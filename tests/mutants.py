@@ -28,12 +28,12 @@ from dataclasses import dataclass
 from functools import cache
 from types import CodeType, FunctionType
 
+from grading.verdicts import MALFORMED, TestEnd
+from questions.span_corruption import items
+
 from .benches import here, open_executor
 from .golden_verdicts import SEED
 from .variants import GOLDEN, ROOT, Variant, all_variants
-
-from grading.verdicts import MALFORMED, TestEnd  # isort: skip
-from questions.span_corruption import items  # isort: skip
 
 TABLE = GOLDEN / "killers.toml"
 READS_FILES = "trained_files.py"  # tests/harness/test_trained_files.py has a test for each way

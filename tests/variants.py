@@ -19,24 +19,20 @@ from __future__ import annotations
 import ast
 import importlib.util
 import shutil
-import sys
 import textwrap
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
 from types import ModuleType, SimpleNamespace
 
+from grading.cases import BoundTest
+from grading.edition import TestSpec
+from questions.course import Course
 from tools.reference import compose
 from tools.regions import find_regions
 
 ROOT = Path(__file__).resolve().parent.parent
 GOLDEN = ROOT / "tests" / "golden"
-sys.path.insert(0, str(ROOT / "src"))  # where grader.py finds the package `grading`
-
-from grading.cases import BoundTest  # noqa: E402
-from grading.edition import TestSpec  # noqa: E402
-from questions.course import Course  # noqa: E402
-
 REGIONS = {
     "span_corruption": "dataset.py, __getitem__, span corruption",
     "synthesizer": "attention.py, forward, synthesizer",
