@@ -43,8 +43,7 @@ from .arguments import (
     where_of,
 )
 from .listing import add_source, read_source, show_notes
-from .records import PREVIEW, Record
-from .store import Store
+from .store import PREVIEW, Record, Store
 from .submissions import Submission
 
 Say = Callable[[str], None]

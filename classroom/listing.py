@@ -12,8 +12,7 @@ from grading.verdicts import ExitCode
 
 from . import times
 from .arguments import Commands, add_command, count
-from .exports import Export, read_export
-from .moodle import with_worksheet
+from .exports import Export, read_export, with_worksheet
 from .store import Store
 from .submissions import Student, Submission
 

@@ -9,9 +9,8 @@ The modules, from input to output:
 
 - `written`, `decisions`  read what `decide` stores
 - `people`                matches the people in several sources
-- `work`                  what somebody handed in, from class.db
 - `policy`                lateness and the cap on extra credit, in exact fractions
-- `book`                  calculates grades step by step
+- `book`                  what everybody handed in, and their grades, step by step
 - `rosters`               Canvas's gradebook and Moodle's worksheet
 - `commands`              the commands
 """

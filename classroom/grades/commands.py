@@ -20,12 +20,11 @@ from ..arguments import Commands, add_command, add_folder, count
 from ..cells import Number, decimal, rounded, shown
 from ..store import Store, refuse_project
 from . import decisions, written
-from .book import EXCUSED, GRADED, INCOMPLETE, STATES, WITHHELD, Book, Grade, read_book
+from .book import EXCUSED, GRADED, INCOMPLETE, STATES, WITHHELD, Book, Grade, natural, read_book
 from .decisions import COLUMNS, Decision
 from .people import find_one
 from .policy import ZERO, Settled
 from .rosters import read_canvas, read_moodle
-from .work import natural
 
 Step = tuple[Fraction, str, str]  # points, for what, and their source; all add up to the total
 INTO = "grades"

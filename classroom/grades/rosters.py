@@ -23,7 +23,7 @@ from grading.errors import UsageError
 
 from .. import cells
 from ..cells import Number, Row, Sheet, rounded, shown
-from ..moodle import FIELDS, IDENTIFIER
+from ..exports import FIELDS, IDENTIFIER
 from .book import EXCUSED, INCOMPLETE, WITHHELD, Grade
 from .people import CANVAS, MOODLE, Mention
 

@@ -4,9 +4,8 @@
 
 The modules:
 
-- `gathered`      the results that count
 - `causes`        groups failures by cause, with an example of each, and lines of its code
-- `numbers`       statistics of scores, questions and tests
+- `numbers`       the results that count, and statistics of them
 - `result_pages`  the page of one result, for its student or for staff
 - `command`       the command
 """

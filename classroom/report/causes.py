@@ -15,9 +15,9 @@ from typing import Any
 from grading.errors import SubmissionError
 from grading.verdicts import Outcome, cause_of
 
-from ..records import points, question_of
+from ..store import points, question_of
 from ..submissions import Submission
-from .gathered import Handed
+from .numbers import Handed
 
 NO_FAILURES = (Outcome.PASSED.value, Outcome.RAN_NOT_GRADED.value, Outcome.DROPPED.value)
 AROUND = 4  # lines shown before and after a line
@@ -62,10 +62,11 @@ class Causes:
 
     def add(self, one: Handed, tests: Iterable[dict[str, Any]]) -> None:
         """Take the failures of a submission."""
-        practice = {row["question"] for row in one.tests if row["practice"]}
+        tests = list(tests)
+        worth = {question_of(test["test_id"]) for test in tests if test["max_score"]}
         for test in tests:
             if test["outcome"] not in NO_FAILURES:
-                self._add(one, test, question_of(test["test_id"]) in practice)
+                self._add(one, test, question_of(test["test_id"]) not in worth)
 
     def _add(self, one: Handed, test: dict[str, Any], is_practice: bool) -> None:
         question = question_of(test["test_id"])

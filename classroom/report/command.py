@@ -27,7 +27,7 @@ from ..store import Store
 from ..submissions import Submission
 from . import numbers
 from .causes import Cause, Causes, quote
-from .gathered import Gathered, gather, results_of
+from .numbers import Gathered, gather, results_of
 from .result_pages import titles, write_result
 
 INDEX = "index.html"
@@ -83,7 +83,7 @@ def _write(store: Store, place: Path, gathered: Gathered) -> None:
     days = sorted(Counter(one.day for one in gathered.handed if one.day).items())
     late = Counter(one.late for one in gathered.handed)
     by_lateness = sorted(late, key=lambda days: (days is None, days or 0))
-    tables = {"questions": numbers.questions(gathered), "tests": numbers.tests(gathered)}
+    tables = {"questions": numbers.questions(gathered), "tests": numbers.tests(store)}
     text = render(
         Path(__file__).with_name("report.html.j2"),
         WIDE,
@@ -188,7 +188,7 @@ def _scores(gathered: Gathered) -> Iterable[dict[str, Any]]:
     for one in gathered.handed:
         row = {"submission": one.id, "status": one.status, "lateness": _lateness(one.late)}
         own = {"score": one.score, "max_score": gathered.max_score}
-        own |= {number: one.questions.get(number, Decimal(0)) for number in gathered.questions}
+        own |= {number: gathered.points_of(one, number) for number in gathered.questions}
         yield row | (own if one.is_counted else dict.fromkeys(own, ""))
 
 

@@ -1,20 +1,166 @@
-"""Computes statistics of a class. The keys of each row are the columns of a CSV file."""
+"""Gathers the results of a class that count, and computes statistics of them.
+
+The keys of each row of statistics are the columns of a CSV file.
+"""
 
 from __future__ import annotations
 
+import json
 import statistics
 from collections import Counter, defaultdict
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from datetime import datetime
 from decimal import Decimal
 from typing import Any
 
-from .gathered import Gathered
+from autograder.description import load_course
+from grading.errors import UsageError
 
+from .. import times
+from ..grades import book
+from ..grades.people import CODING
+from ..store import Store, points
+
+SUBMISSIONS = """
+SELECT s.id, s.submitted, coalesce(r.id, f.id) AS record, coalesce(r.score, 0) AS score,
+  coalesce(r.outcome, f.outcome, 'not graded') AS status, coalesce(r.reason, f.reason, '') AS reason
+FROM submissions s LEFT JOIN counted ON counted.submission = s.id
+  LEFT JOIN records r ON r.id = counted.record
+  LEFT JOIN records f ON f.submission = s.id AND f.kind = 'grade' AND f.outcome = 'staff fault'
+WHERE EXISTS (SELECT * FROM authors WHERE submission = s.id AND latest)
+GROUP BY s.id ORDER BY s.id"""
+# The tests of all submissions that count for somebody; a group's submission counts once.
+COUNTED_TESTS = """
+CREATE TEMP VIEW IF NOT EXISTS counted_tests AS
+SELECT tests.*, CAST(records.score AS REAL) AS total
+FROM tests JOIN counted USING (record) JOIN records ON records.id = record
+WHERE EXISTS (SELECT * FROM authors WHERE authors.submission = counted.submission AND latest)"""
+QUESTIONS = """
+SELECT record, question, sum(score) AS score, sum(max_score) AS max_score,
+  sum(iif(extra, 0, max_score)) AS paid
+FROM counted_tests GROUP BY record, question ORDER BY record, question"""
+TESTS = """
+SELECT test_id AS test, name, kind, max_score, max(0, sum(max_score - score)) AS points_lost,
+  count(*) AS graded, sum(outcome = 'passed') AS passed,
+  (SELECT group_concat(outcome || ' ' || number, ', ') FROM
+    (SELECT outcome, count(*) AS number FROM counted_tests
+      WHERE test_id = t.test_id AND outcome != 'passed' GROUP BY outcome ORDER BY number DESC)
+  ) AS other_outcomes,
+  avg(nullif(cpu_s, 0)) AS cpu_s_mean, max(nullif(cpu_s, 0)) AS cpu_s_greatest,
+  avg(nullif(peak_bytes, 0)) / 1048576 AS mib_mean,
+  max(nullif(peak_bytes, 0)) / 1048576.0 AS mib_greatest
+FROM counted_tests t GROUP BY test_id ORDER BY points_lost DESC, passed - graded, test_id"""
 BINS = 10
 FEWEST = 3  # submissions that a correlation needs
 SPREAD = ("least", "lower_quartile", "median", "upper_quartile", "greatest", "mean")
-Row = dict[str, Any]
+Columns = dict[str, Any]
+
+
+@dataclass(frozen=True)
+class Handed:
+    """A submission that counts for somebody, and its result; a group's is one.
+
+    Attributes:
+        record: the id of the record that counts, or else that of a staff fault.
+        day: when it was handed in, in the course's time zone; "" if that is unknown.
+        late: how many days late it is for its grade; None if the platform doesn't say how many.
+        is_withheld: whether its students' grades are withheld.
+    """
+
+    id: str
+    names: str
+    status: str
+    reason: str
+    record: int | None
+    score: Decimal
+    day: str
+    late: int | None
+    is_withheld: bool
+
+    @property
+    def is_counted(self) -> bool:
+        return self.status in ("graded", "nothing to grade")
+
+
+@dataclass(frozen=True)
+class Gathered:
+    """A class.
+
+    Attributes:
+        questions: the maximum points for each question.
+        earned: the points for each question, by record.
+    """
+
+    release: str
+    handed: tuple[Handed, ...]
+    questions: dict[str, Decimal]
+    earned: dict[int | None, dict[str, Decimal]]
+    max_score: Decimal
+
+    @property
+    def counted(self) -> list[Handed]:
+        """The submissions with a result."""
+        return [one for one in self.handed if one.is_counted]
+
+    def points_of(self, one: Handed, question: str) -> Decimal:
+        """Return a submission's points for a question."""
+        return self.earned.get(one.record, {}).get(question, Decimal(0))
+
+
+def gather(store: Store) -> Gathered:
+    """Read a class.
+
+    Raises:
+        UsageError: there are no results, or something that staff decided is a mistake.
+    """
+    release = store.setting("release")
+    if release is None:
+        raise UsageError(f"{store.path} has no results that count: run `grade` first")
+    store.db.execute(COUNTED_TESTS)
+    late, withheld = _decided(store)
+    zone = times.course_zone()
+    handed = []
+    for row in store.rows(SUBMISSIONS):
+        key, at = row["id"], row["submitted"]
+        day = f"{datetime.fromisoformat(at).astimezone(zone):%F}" if at else ""
+        handed.append(
+            Handed(
+                *(key, store.names(key), row["status"], row["reason"], row["record"]),
+                *(Decimal(row["score"]), day, late.get(key, 0), key in withheld),
+            )
+        )
+    questions: dict[str, Decimal] = {}
+    earned: dict[int | None, dict[str, Decimal]] = defaultdict(dict)
+    paid: dict[str, Decimal] = {}
+    for row in store.rows(QUESTIONS):
+        questions[row["question"]] = Decimal(points(row["max_score"]))
+        paid[row["question"]] = Decimal(points(row["paid"]))
+        earned[row["record"]][row["question"]] = Decimal(points(row["score"]))
+    max_score = sum(paid.values(), Decimal(0))
+    return Gathered(release, tuple(handed), dict(sorted(questions.items())), earned, max_score)
+
+
+def _decided(store: Store) -> tuple[dict[str, int | None], set[str]]:
+    """Return how many days late submissions are for grades, and which are withheld."""
+    late: dict[str, int | None] = {}
+    withheld: set[str] = set()
+    for grade in book.read_book(store, load_course()).grades():
+        if work := grade.work.get(CODING):
+            late[work.submission] = grade.days.get(CODING)
+        if grade.state == book.WITHHELD:
+            withheld |= {mention.where for mention in grade.person.of(CODING)}
+    return late, withheld
+
+
+def results_of(store: Store, gathered: Gathered) -> Iterator[tuple[Handed, list[dict[str, Any]]]]:
+    """Yield each submission with a result, and its tests as the autograder described them."""
+    for one in gathered.counted:
+        ((text,),) = store.rows("SELECT results FROM records WHERE id = ?", one.record)
+        yield one, json.loads(text)["tests"]
+
+
+# Statistics ---------------------------------------------------------------------------------------
 
 
 @dataclass(frozen=True)
@@ -26,7 +172,7 @@ class Bar:
     share: float
 
 
-def spread(values: Sequence[float]) -> Row:
+def spread(values: Sequence[float]) -> Columns:
     """Return the distribution of some numbers; without numbers, each value is None."""
     if not values:
         return dict.fromkeys(SPREAD)
@@ -53,53 +199,30 @@ def bars(counts: dict[str, int]) -> tuple[Bar, ...]:
     return tuple(Bar(label, count, count / longest) for label, count in counts.items())
 
 
-def questions(gathered: Gathered) -> list[Row]:
+def questions(gathered: Gathered) -> list[Columns]:
     """Return the questions, in order; `full` and `none` earned all of its points, and none."""
     rows = []
     for number, most in gathered.questions.items():
-        earned = [one.questions.get(number, Decimal(0)) for one in gathered.counted]
+        earned = [gathered.points_of(one, number) for one in gathered.counted]
         counts = {"full": sum(s == most for s in earned), "none": sum(not s for s in earned)}
         known = spread([float(score) for score in earned])
         rows.append({"question": number, "max_score": most} | known | counts)
     return rows
 
 
-def tests(gathered: Gathered) -> list[Row]:
+def tests(store: Store) -> list[Columns]:
     """Return the tests; those in which the class lost most points come first.
 
     `discrimination` is the correlation of a test's points with those in all other tests.
     """
-    ended: dict[str, list[Any]] = defaultdict(list)
-    for one in gathered.counted:
-        for test in one.tests:
-            ended[test["test_id"]].append((one.score, test))
-    rows = [_test([test for _, test in pairs], [s for s, _ in pairs]) for pairs in ended.values()]
-    return sorted(rows, key=lambda row: (-row["points_lost"], row["passed"] - row["graded"]))
-
-
-def _test(ended: Sequence[Any], scores: Sequence[Decimal]) -> Row:
-    own = [Decimal(test["score"]) for test in ended]
-    rest = [float(score - earned) for score, earned in zip(scores, own, strict=True)]
-    lost = sum((Decimal(test["max_score"]) for test in ended), Decimal(0)) - sum(own)
-    outcomes = Counter(test["outcome"] for test in ended)
-    passed = outcomes.pop("passed", 0)
-    cpu_s = spread([test["cpu_s"] for test in ended if test["cpu_s"]])
-    mib = spread([test["peak_bytes"] / 2**20 for test in ended if test["peak_bytes"]])
-    return {
-        "test": ended[0]["test_id"],
-        "name": ended[0]["name"],
-        "kind": ended[0]["kind"],
-        "max_score": Decimal(ended[0]["max_score"]),
-        "points_lost": max(lost, Decimal(0)),
-        "graded": len(ended),
-        "passed": passed,
-        "other_outcomes": ", ".join(f"{end} {count}" for end, count in outcomes.most_common()),
-        "discrimination": correlation([float(score) for score in own], rest),
-        "cpu_s_median": cpu_s["median"],
-        "cpu_s_greatest": cpu_s["greatest"],
-        "mib_median": mib["median"],
-        "mib_greatest": mib["greatest"],
-    }
+    scores: dict[str, list[tuple[float, float]]] = defaultdict(list)
+    for row in store.rows("SELECT test_id, CAST(score AS REAL) AS own, total FROM counted_tests"):
+        scores[row["test_id"]].append((row["own"], round(row["total"] - row["own"], 2)))
+    rows = [dict(row) for row in store.rows(TESTS)]
+    for row in rows:
+        row |= {key: Decimal(points(row[key])) for key in ("max_score", "points_lost")}
+        row["discrimination"] = correlation(*map(list, zip(*scores[row["test"]], strict=True)))
+    return rows
 
 
 def correlation(one: Sequence[float], other: Sequence[float]) -> float | None:

@@ -14,7 +14,7 @@ from grading.edition import TestSpec, load_assignment
 from grading.results import TestResult, write_atomically
 from grading.verdicts import Outcome
 
-from ..records import points, question_of
+from ..store import points, question_of
 
 Test = dict[str, Any]
 

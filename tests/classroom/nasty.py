@@ -11,8 +11,7 @@ from datetime import datetime, timedelta, timezone
 from pathlib import Path
 from typing import Any
 
-from classroom.records import Record
-from classroom.store import Store
+from classroom.store import Record, Store
 from classroom.submissions import Student, Submission
 
 MARKUP = "</script><script>document.title='owned'</script><img src=x onerror=alert(1)>"

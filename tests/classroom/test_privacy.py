@@ -12,8 +12,7 @@ import pytest
 
 from classroom.__main__ import main
 from classroom.arguments import count
-from classroom.records import Record
-from classroom.store import Store
+from classroom.store import Record, Store
 from classroom.submissions import Student, Submission
 from tests.snapshots import check
 

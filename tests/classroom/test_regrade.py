@@ -13,8 +13,7 @@ import pytest
 from classroom import exports, regrade
 from classroom.__main__ import main
 from classroom.grade import Release
-from classroom.records import Record
-from classroom.store import Store
+from classroom.store import Record, Store
 from tests.classroom.graded import changed, rows_of
 from tests.classroom.tiny import class_of, needs_root
 

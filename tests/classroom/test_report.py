@@ -11,7 +11,7 @@ import pytest
 
 from autograder.description import load_course
 from classroom.__main__ import main
-from classroom.report import gathered
+from classroom.report import numbers
 from classroom.report.result_pages import write_result
 from classroom.store import Store
 from tests.classroom.nasty import FIRST, LONG, MARKUP, NAMES, TURNED, nasty_class, record_of
@@ -171,7 +171,7 @@ def test_late_is_what_it_is_for_grades(other, monkeypatch):
     due = datetime(2026, 11, 4, 8, 0, tzinfo=FIRST.tzinfo)  # 47 hours: after ten of them
     dates = course.dates.model_copy(update={"due": due})
     made = course.model_copy(update={"dates": dates})
-    monkeypatch.setattr(gathered, "load_course", lambda: made)
+    monkeypatch.setattr(numbers, "load_course", lambda: made)
     with Store.existing(other, writes=True) as store:  # as in a download from Canvas
         store.db.execute(
             "UPDATE submissions SET submitted = NULL, late = 1 WHERE id = 'submission_09'"
