@@ -43,8 +43,8 @@ from .arguments import (
     where_of,
 )
 from .listing import add_source, read_source, show_notes
-from .store import PREVIEW, Record, Store
-from .submissions import Submission
+from .store import Store
+from .submissions import PREVIEW, Record, Submission
 
 Say = Callable[[str], None]
 Answer = dict[str, Any]  # a worker's: `autograder/single.py`, or {"lost": why}

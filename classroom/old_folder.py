@@ -21,9 +21,9 @@ from typing import Any
 from grading.errors import UsageError
 
 from . import cells, times
-from .store import BEFORE, Record, Store
-from .submissions import Student, Submission
+from .submissions import Record, Student, Submission
 
+MARKER, BEFORE = "classroom.json", "before-import"
 REGRADE = "regrade-"
 # By file: the kind of decision, and the column of its value.
 DECISIONS = {
@@ -36,8 +36,11 @@ DECISIONS = {
 }
 
 
-def fill(store: Store, folder: Path) -> list[str]:
+def fill(store: Any, folder: Path) -> list[str]:
     """Put what is in an old folder into its new store; return lines about it for people.
+
+    Args:
+        store: the `Store`, which knows this module and not the other way round.
 
     Raises:
         UsageError: the folder is damaged.
@@ -48,7 +51,7 @@ def fill(store: Store, folder: Path) -> list[str]:
         raise UsageError(f"{folder} can't be imported: {error!r:.200}") from None
 
 
-def _fill(store: Store, folder: Path) -> list[str]:
+def _fill(store: Any, folder: Path) -> list[str]:
     regrades = {
         f"{REGRADE}{r['number']}": r for r in _json(folder / "history.json", "regrades", [])
     }
@@ -156,7 +159,7 @@ def _history(name: str, regrade: dict[str, Any]) -> tuple[str, ...]:
     return f"{name} {regrade['state']}", *said, times.stored(at)
 
 
-def _add_decisions(store: Store, path: Path, kind: str, column: str, lines: list[str]) -> None:
+def _add_decisions(store: Any, path: Path, kind: str, column: str, lines: list[str]) -> None:
     try:
         sheet = cells.table(cells.read(path), ("student",), None)
     except UsageError as error:

@@ -27,7 +27,8 @@ from grading.verdicts import ExitCode
 
 from . import times
 from .arguments import USUAL, Commands, add_command, add_folder, count
-from .store import BEFORE, DATABASE, Store
+from .old_folder import BEFORE
+from .store import DATABASE, Store
 
 SHORTEST = 3  # shorter words are everywhere
 WIDE = ("utf-16-le", "utf-16-be")

@@ -39,7 +39,8 @@ from .arguments import Commands, add_cluster, add_command, add_folder, count, wh
 from .grade import GRADING, Job, Release, add_release, grade_all, progress_bar, release_of, teller
 from .listing import submissions_of
 from .report.result_pages import titles, write_result
-from .store import Record, Store, points, with_tests
+from .store import Store
+from .submissions import Record, points, with_tests
 
 Test = dict[str, Any]
 OPEN = "regrade"  # the setting that describes the regrade that hasn't been decided yet

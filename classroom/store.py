@@ -20,82 +20,17 @@ import sqlite3
 import sys
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager, suppress
-from dataclasses import astuple, dataclass
-from decimal import Decimal
+from dataclasses import astuple
 from pathlib import Path
 from typing import Any
 
 from grading import paths
 from grading.errors import GradingError, UsageError
 
-from . import times
-from .submissions import Student, Submission
-
-PREVIEW = "preview"
-
-
-@dataclass(frozen=True)
-class Record:
-    """How a submission was graded, once.
-
-    Attributes:
-        kind: "grade", "preview", "regrade-N" or "gradescope".
-        outcome: "graded", "nothing to grade" or "staff fault".
-        upload: the digest of what was graded; "" if it is unknown.
-        results: the JSON that the autograder wrote for staff; None for a staff fault.
-        reason: why there was nothing to grade, or no result.
-        at: when, if not now.
-    """
-
-    submission: str
-    release: str
-    kind: str
-    outcome: str
-    seed: str
-    upload: str
-    results: str | None
-    reason: str = ""
-    took_s: float = 0.0
-    processor: str = ""
-    at: str = ""
-
-
-def points(number: float | str) -> str:
-    """Return points as they are stored: exact hundredths."""
-    return f"{Decimal(str(number)):.2f}"
-
-
-def question_of(test_id: str) -> str:
-    """Return the question of a test: `1e` of `1e-0-basic`."""
-    return test_id.partition("-")[0]
-
-
-def test_rows(record: int, tests: list[dict[str, Any]]) -> Iterator[tuple[Any, ...]]:
-    """Yield the rows of the table `tests` that are derived from a record's results."""
-    worth = {question_of(test["test_id"]) for test in tests if test["max_score"]}
-    for test in tests:
-        question = question_of(test["test_id"])
-        yield (
-            *(record, test["test_id"], question, test["kind"], test["name"]),
-            *(test["outcome"], test.get("cause", "")),
-            *(points(test["score"]), points(test["max_score"])),
-            *(question not in worth, bool(test.get("is_extra_credit"))),
-            *(test.get("wall_s", 0.0), test.get("cpu_s", 0.0), test.get("peak_bytes", 0)),
-        )
-
-
-def with_tests(results: dict[str, Any], tests: list[dict[str, Any]]) -> dict[str, Any]:
-    """Return results with these tests, and with the sum of their points."""
-    paid = [test for test in tests if not test.get("is_extra_credit")]
-    return results | {
-        "tests": tests,
-        "score": float(sum(Decimal(points(test["score"])) for test in tests)),
-        "max_score": float(sum(Decimal(points(test["max_score"])) for test in paid)),
-    }
-
+from . import old_folder, times
+from .submissions import PREVIEW, Record, Student, Submission, points, test_rows
 
 DATABASE, LOCK = "class.db", "lock"
-MARKER, BEFORE = "classroom.json", "before-import"  # of a folder before there was class.db
 FORMAT = 1  # PRAGMA user_version
 SCHEMA = Path(__file__).with_name("schema.sql")
 BUSY_S = 5.0
@@ -118,7 +53,7 @@ class Store:
         handle = os.open(path / LOCK, os.O_RDWR | os.O_CREAT | os.O_NOFOLLOW, 0o600)
         self._lock = os.fdopen(handle, "rb")
         try:
-            is_old = (path / MARKER).is_file()
+            is_old = (path / old_folder.MARKER).is_file()
             if writes or is_old:
                 self._hold_lock()
             _make_private(path)
@@ -387,18 +322,16 @@ class Store:
 
     def _import(self) -> None:
         """Take over what is in a folder of the form before class.db, and move its files away."""
-        from . import old_folder  # which reads into a store
-
         if self.setting("imported") is None:  # otherwise, only moving them was interrupted
             with self.transaction():
                 lines = old_folder.fill(self, self.path)
                 self.set("imported", times.now())
             print("\n".join(lines), file=sys.stderr)
-        before = self.path / BEFORE
+        before = self.path / old_folder.BEFORE
         before.mkdir(mode=0o700, exist_ok=True)
-        kept = {DATABASE, LOCK, BEFORE, MARKER}
+        kept = {DATABASE, LOCK, old_folder.BEFORE, old_folder.MARKER}
         names = {path.name for path in self.path.iterdir()} - kept
-        for name in (*names, MARKER):  # last, so that an interruption is noticed
+        for name in (*names, old_folder.MARKER):  # last, so that an interruption is noticed
             (self.path / name).rename(before / name)
 
     @contextmanager
@@ -461,7 +394,7 @@ def refuse_project(path: Path) -> None:
 
 
 def _is_class(path: Path) -> bool:
-    return any((path / name).is_file() for name in (DATABASE, MARKER))
+    return any((path / name).is_file() for name in (DATABASE, old_folder.MARKER))
 
 
 def _make_private(root: Path) -> None:

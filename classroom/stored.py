@@ -19,7 +19,8 @@ from grading.verdicts import ExitCode, Outcome
 
 from . import exports, gradescope, listing
 from .arguments import Commands, add_command, add_folder
-from .store import Record, Store, with_tests
+from .store import Store
+from .submissions import Record, with_tests
 
 STORED = "gradescope"  # the release and the kind of these records
 KEPT = ("release", "copy", "graded", "judged_by", "versions")  # facts

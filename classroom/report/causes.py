@@ -15,8 +15,7 @@ from typing import Any
 from grading.errors import SubmissionError
 from grading.verdicts import Outcome, cause_of
 
-from ..store import points, question_of
-from ..submissions import Submission
+from ..submissions import Submission, points, question_of
 from .numbers import Handed
 
 NO_FAILURES = (Outcome.PASSED.value, Outcome.RAN_NOT_GRADED.value, Outcome.DROPPED.value)

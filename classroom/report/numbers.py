@@ -20,7 +20,8 @@ from grading.errors import UsageError
 from .. import times
 from ..grades import book
 from ..grades.people import CODING
-from ..store import Store, points
+from ..store import Store
+from ..submissions import points
 
 SUBMISSIONS = """
 SELECT s.id, s.submitted, coalesce(r.id, f.id) AS record, coalesce(r.score, 0) AS score,
@@ -218,10 +219,11 @@ def tests(store: Store) -> list[Columns]:
     scores: dict[str, list[tuple[float, float]]] = defaultdict(list)
     for row in store.rows("SELECT test_id, CAST(score AS REAL) AS own, total FROM counted_tests"):
         scores[row["test_id"]].append((row["own"], round(row["total"] - row["own"], 2)))
-    rows = [dict(row) for row in store.rows(TESTS)]
-    for row in rows:
-        row |= {key: Decimal(points(row[key])) for key in ("max_score", "points_lost")}
-        row["discrimination"] = correlation(*map(list, zip(*scores[row["test"]], strict=True)))
+    rows = []
+    for row in store.rows(TESTS):
+        exact = {key: Decimal(points(row[key])) for key in ("max_score", "points_lost")}
+        own, others = zip(*scores[row["test"]], strict=True)
+        rows.append(dict(row) | exact | {"discrimination": correlation(own, others)})
     return rows
 
 

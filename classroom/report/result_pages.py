@@ -14,7 +14,7 @@ from grading.edition import TestSpec, load_assignment
 from grading.results import TestResult, write_atomically
 from grading.verdicts import Outcome
 
-from ..store import points, question_of
+from ..submissions import points, question_of
 
 Test = dict[str, Any]
 

@@ -111,6 +111,36 @@ def zipped(files: Files, **options) -> bytes:
     return buffer.getvalue()
 
 
+RIGHT = Content("right", "", {"submission/a.py": b"x = 1\n"})
+
+
+def lay(folder: Path, content: Content) -> None:
+    """Write what somebody hands in to a new folder; a zip that isn't unpacked is a file in it."""
+    folder.mkdir(parents=True)
+    files = content.files or ({} if content.packed is None else {ZIP_NAME: content.packed})
+    for name, text in files.items():
+        (folder / name).parent.mkdir(parents=True, exist_ok=True)
+        if isinstance(text, Link):
+            (folder / name).symlink_to(text.target)
+        else:
+            (folder / name).write_bytes(text)
+
+
+def pack(source: Path, top: Path | None = None) -> Path:
+    """Return a folder as a zip that keeps empty folders and links; names begin below `top`."""
+    target = source.with_name(source.name + ".zip")
+    with zipfile.ZipFile(target, "w", zipfile.ZIP_DEFLATED) as writer:
+        for path in sorted(source.rglob("*")):
+            name = path.relative_to(top or source).as_posix()
+            if path.is_symlink():
+                info = zipfile.ZipInfo(name, DATE)
+                info.external_attr = (stat.S_IFLNK | 0o777) << 16
+                writer.writestr(info, str(path.readlink()))
+            else:
+                writer.write(path, name)
+    return target
+
+
 @functools.cache
 def _complete(variant: Variant | None) -> Files:
     with tempfile.TemporaryDirectory() as folder:

@@ -12,15 +12,14 @@ import argparse
 import random
 import re
 import sys
-import zipfile
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import datetime, timedelta, timezone
 from pathlib import Path
 
 import yaml
 
-from tests.classroom.contents import DATE, ZIP_NAME, Content, Files, Link, contents, zipped
+from tests.classroom.contents import ZIP_NAME, Content, Files, contents, lay, pack, zipped
 from tests.classroom.people import Person, people
 
 # Per cent of each kind; a small class has at least one of each.
@@ -80,7 +79,9 @@ def make_class(
             file.write("---\n")
             for each in made:
                 file.write(_metadata(each))
-    return MadeClass(_zip(source, platform) if packed else source, tuple(made))
+    if packed:  # Gradescope's zip has a single folder, the others' have none
+        source = pack(source, folder if platform == "gradescope" else source)
+    return MadeClass(source, tuple(made))
 
 
 def _planned(count: int, seed: int) -> list[Made]:
@@ -124,12 +125,8 @@ def _outputs(trained: Path) -> Files:
 
 
 def _gradescope(source: Path, made: Made, outputs: Files) -> None:
-    folder = source / f"submission_{made.number}"
-    folder.mkdir()
-    if made.content.packed is None:
-        _lay(folder, made.content.files | outputs)
-    else:
-        (folder / ZIP_NAME).write_bytes(made.content.packed)
+    content = replace(made.content, files=made.content.files | outputs)
+    lay(source / f"submission_{made.number}", content)
 
 
 def _canvas(source: Path, made: Made, outputs: Files) -> None:
@@ -160,8 +157,7 @@ def _plain(source: Path, made: Made, outputs: Files) -> None:
     person = made.people[0]
     name = f"{person.name.replace('/', ' ')[:60]} {person.number}"
     if made.content.packed is None and made.number % 2:
-        (source / name).mkdir()
-        _lay(source / name, made.content.files | outputs)
+        lay(source / name, replace(made.content, files=made.content.files | outputs))
     else:
         (source / f"{name}.zip").write_bytes(_one_zip(made.content, outputs))
 
@@ -171,32 +167,6 @@ PLATFORMS = {"gradescope": _gradescope, "canvas": _canvas, "moodle": _moodle, "p
 
 def _one_zip(content: Content, outputs: Files) -> bytes:
     return zipped(content.files | outputs) if content.packed is None else content.packed
-
-
-def _lay(folder: Path, files: Files) -> None:
-    for name, content in files.items():
-        path = folder / name
-        path.parent.mkdir(parents=True, exist_ok=True)
-        if isinstance(content, Link):
-            path.symlink_to(content.target)
-        else:
-            path.write_bytes(content)
-
-
-def _zip(source: Path, platform: str) -> Path:
-    """Pack the export; Gradescope's zip has a single folder, the others' have none."""
-    target = source.with_name(source.name + ".zip")
-    top = source.parent if platform == "gradescope" else source
-    with zipfile.ZipFile(target, "w", zipfile.ZIP_DEFLATED) as writer:
-        for path in sorted(source.rglob("*")):
-            name = path.relative_to(top).as_posix()
-            if path.is_symlink():
-                link = zipfile.ZipInfo(name, DATE)
-                link.external_attr = 0o120777 << 16
-                writer.writestr(link, str(path.readlink()))
-            else:
-                writer.write(path, name)
-    return target
 
 
 # -- Gradescope's metadata -------------------------------------------------------------------------

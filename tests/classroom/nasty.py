@@ -11,8 +11,8 @@ from datetime import datetime, timedelta, timezone
 from pathlib import Path
 from typing import Any
 
-from classroom.store import Record, Store
-from classroom.submissions import Student, Submission
+from classroom.store import Store
+from classroom.submissions import Record, Student, Submission
 
 MARKUP = "</script><script>document.title='owned'</script><img src=x onerror=alert(1)>"
 TURNED = "evil\u202egnp.exe\u2066"
@@ -20,53 +20,35 @@ LONG = "Wolfeschlegelsteinhausenbergerdorff" * 9  # 315 letters
 NAMES = (MARKUP, TURNED, LONG, "=cmd|' /C calc'!A0", "محمد بن موسى", "Ngô Bảo Châu", "O'Brien, Zoë")
 RELEASE = "0123456789abcdef"
 FIRST = datetime(2026, 11, 2, 9, 0, tzinfo=timezone(timedelta(hours=-8)))
-# Test, description, points, topic, and its failure: outcome, cause, message.
-TESTS: tuple[tuple[str, str, float, str, tuple[str, str, str]], ...] = (
-    (
-        "1e-0-basic",
-        "ids are sorted",
-        1.5,
-        "span_corruption",
-        ("failed", "failed.vocabulary.order", f"the vocabulary is wrong\n  got: {MARKUP}"),
-    ),
-    (
-        "1e-1-hidden",
-        "the span is a quarter",
-        4.0,
-        "span_corruption",
-        ("failed", "failed.span.too-short", "the masked span is too short"),
-    ),
+SPANS, TRAINING = "span_corruption", "pretraining"
+# Test, description, points, topic, and its failure: cause, message.
+TESTS = (
+    ("1e-0-basic", "ids are sorted", 1.5, SPANS, "failed.vocabulary.order", f"wrong\n  {MARKUP}"),
+    ("1e-1-hidden", "the span is a quarter", 4.0, SPANS, "failed.span.too-short", "too short"),
     (
         "1e-2-hidden",
         "any alphabet",
         2.5,
-        "span_corruption",
-        ("error", "error.KeyError", "submission/dataset.py, in __getitem__: KeyError"),
+        SPANS,
+        "error.KeyError",
+        "submission/dataset.py: KeyError",
     ),
-    (
-        "1f-0-basic",
-        "the accuracy on dev",
-        2.0,
-        "pretraining",
-        ("failed", "failed.test-predictions.too-few-right", f"too few right answers {TURNED}"),
-    ),
-    ("1f-1-hidden", "everybody passes", 1.0, "pretraining", ("failed", "failed.x", "x")),
+    ("1f-0-basic", "the accuracy on dev", 2.0, TRAINING, "failed.too-few-right", f"few {TURNED}"),
+    ("1f-1-hidden", "everybody passes", 1.0, TRAINING, "failed.x", "x"),
 )
 VERSIONS = {"python": "3.11.2", "torch": "2.5.1", "numpy": "2.1", "system": "Linux"}
 
 
 def test_of(index: int, passes: bool, rng: random.Random, **changed: Any) -> dict[str, Any]:
     """Return a test's entry in a record."""
-    test_id, name, points, topic, (outcome, cause, message) = TESTS[index]
-    accuracy = rng.uniform(0.3, 0.9) if passes else rng.uniform(0.0, 0.3)
-    measured = {"accuracy": accuracy, "threshold": 0.3} if test_id == "1f-0-basic" else {}
+    test_id, name, points, topic, cause, message = TESTS[index]
     return {
         "test_id": test_id,
         "name": name,
         "topic": topic,
         "test": name.replace(" ", "_"),
         "kind": test_id.rpartition("-")[2],
-        "outcome": "passed" if passes else outcome,
+        "outcome": "passed" if passes else cause.partition(".")[0],
         "score": points if passes else 0.0,
         "max_score": points,
         "is_extra_credit": False,
@@ -78,7 +60,7 @@ def test_of(index: int, passes: bool, rng: random.Random, **changed: Any) -> dic
         "where": "submission/dataset.py:3" if cause == "error.KeyError" and not passes else "",
         "look_at": "" if passes else "f in submission/dataset.py",
         "credit": "1" if passes else "0",
-        "measured": measured,
+        "measured": {"accuracy": 0.3} if test_id == "1f-0-basic" else {},
         "cpu_s": rng.uniform(0.1, 3.0),
         "peak_bytes": rng.randrange(10 << 20, 900 << 20),
         **changed,

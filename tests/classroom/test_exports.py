@@ -15,9 +15,8 @@ from classroom.submissions import ID, Student, Submission
 from grading import printable
 from grading.errors import SubmissionError, UsageError
 from grading.staging import MAX_OUTPUT_BYTES, stage
-from tests.classroom.contents import UPLOADS, Content, Link, uploaded, zipped
+from tests.classroom.contents import RIGHT, UPLOADS, Content, Link, lay, pack, uploaded, zipped
 from tests.classroom.make_class import PLATFORMS, Made, MadeClass
-from tests.classroom.plain import RIGHT, in_order, lay_out, pack
 
 CODE = zipped({"submission/a.py": b"x = 1\n"})
 
@@ -36,6 +35,13 @@ def taken(one, work):
 def contents_of(staged):
     files = {name: staged.path(name).read_bytes() for name in staged.taken}
     return files | {str(omission): None for omission in staged.omissions}
+
+
+def in_order(export, *names):
+    """Return the submissions of a plain folder, in the order of these names."""
+    found = {one.students[0].name: one for one in export.submissions}
+    assert found.keys() == set(names)
+    return [found[name] for name in names]
 
 
 # -- classes of every platform ---------------------------------------------------------------------
@@ -98,7 +104,7 @@ def test_hostile_uploads_are_kept_and_refused_in_one_line(tmp_path, name, packed
     content = uploaded(name)
     source = tmp_path / "class"
     for each in ("bad", "good"):
-        lay_out(source / each, content if each == "bad" else RIGHT)
+        lay(source / each, content if each == "bad" else RIGHT)
     bad, good = in_order(read_export(pack(source) if packed else source), "bad", "good")
     assert isinstance(taken(bad, tmp_path / "1"), str)
     assert taken(good, tmp_path / "2") == {"submission/a.py": b"x = 1\n"}
@@ -125,7 +131,7 @@ def test_every_entry_is_a_submission_or_in_a_note(tmp_path, packed):
         if "." in name[-5:]:
             (source / name).write_bytes(CODE)
         else:
-            lay_out(source / name, RIGHT)
+            lay(source / name, RIGHT)
     export = read_export(pack(source) if packed else source)
     kept = [entry.name for one in export.submissions for _, entry in one.upload.parts]
     assert len(kept) == len(set(kept))
@@ -137,9 +143,9 @@ def test_every_entry_is_a_submission_or_in_a_note(tmp_path, packed):
 def test_an_id_stays_the_same_and_tells_no_name(tmp_path):
     source = tmp_path / "class"
     for name in ("ada byron", "grace hopper"):
-        lay_out(source / name, RIGHT)
+        lay(source / name, RIGHT)
     before = {one.id for one in read_export(source).submissions}
-    lay_out(source / "aaa", RIGHT)
+    lay(source / "aaa", RIGHT)
     after = {one.id for one in read_export(source).submissions}
     assert before < after and len(after) == 3
     assert not any(part in "".join(after) for part in ("ada", "byron", "grace", "hopper"))
@@ -148,7 +154,7 @@ def test_an_id_stays_the_same_and_tells_no_name(tmp_path):
 def test_what_the_grader_says_tells_no_name(tmp_path):
     source = tmp_path / "class"
     twice = {f"{name}/submission/a.py": b"x = 1\n" for name in ("old", "new")}
-    lay_out(source / "ada byron", Content("", "", twice))
+    lay(source / "ada byron", Content("", "", twice))
     (source / "grace hopper.zip").write_bytes(zipped({"report.pdf": b"%PDF"}))
     (source / "alan turing.zip").write_bytes(zipped(twice) + b"PK")
     (source / "kay mcnulty.tar").write_bytes(b"no tar")
@@ -182,7 +188,7 @@ def download(tmp_path):
         source.mkdir()
         for name, content in names.items():
             if content is None:
-                lay_out(source / name, RIGHT)
+                lay(source / name, RIGHT)
             else:
                 (source / name).write_bytes(content)
         return read_export(source, all_attempts)
@@ -273,7 +279,7 @@ def test_equal_uploads_are_sent_as_equal_bytes_and_others_are_not(tmp_path):
         "five": {"submission/a.py": Link("x = 1\n")},
     }
     for name, content in files.items():
-        lay_out(source / name, Content("", "", content))
+        lay(source / name, Content("", "", content))
     packs = [one.upload.pack() for one in in_order(read_export(source), *files)]
     assert packs[0] == packs[1] and len(set(packs)) == 4
 
@@ -286,7 +292,7 @@ def test_an_upload_that_is_only_an_archive_is_sent_as_it_is(download):
 
 def test_a_file_that_is_too_large_to_be_graded_takes_no_space(tmp_path):
     source, files = tmp_path / "class", dict(RIGHT.files)
-    lay_out(source / "ada", Content("", "", files | {"x.params": b""}))
+    lay(source / "ada", Content("", "", files | {"x.params": b""}))
     os.truncate(source / "ada" / "x.params", MAX_OUTPUT_BYTES + 1)
     (one,) = read_export(source).submissions
     assert len(one.upload.pack()) < 1 << 20
@@ -296,7 +302,7 @@ def test_a_file_that_is_too_large_to_be_graded_takes_no_space(tmp_path):
 
 def test_a_name_that_is_no_text_is_refused_by_the_grader(tmp_path):
     source, name = tmp_path / "class", os.fsdecode(b"submission/\xff.py")
-    lay_out(source / "ada", Content("", "", RIGHT.files | {name: b""}))
+    lay(source / "ada", Content("", "", RIGHT.files | {name: b""}))
     (one,) = read_export(source).submissions
     found = taken(one, tmp_path / "work")
     assert found.pop("submission/a.py") and [*found][0].endswith(".py' (its name is not text)")
@@ -305,9 +311,9 @@ def test_a_name_that_is_no_text_is_refused_by_the_grader(tmp_path):
 def test_a_flood_is_refused_in_one_line(tmp_path, monkeypatch):
     monkeypatch.setattr(submissions, "MAX_BYTES", 1000)
     source = tmp_path / "class"
-    lay_out(source / "many", Content("", "", {f"submission/{n}.py": b"" for n in range(2_001)}))
-    lay_out(source / "large", Content("", "", {"a.py": bytes(600), "b.py": bytes(401)}))
-    lay_out(source / "most", Content("", "", {"a.py": bytes(600), "b.py": bytes(400)}))
+    lay(source / "many", Content("", "", {f"submission/{n}.py": b"" for n in range(2_001)}))
+    lay(source / "large", Content("", "", {"a.py": bytes(600), "b.py": bytes(401)}))
+    lay(source / "most", Content("", "", {"a.py": bytes(600), "b.py": bytes(400)}))
     many, large, most = in_order(read_export(source), "many", "large", "most")
     assert "too many files, more than 2000" in taken(many, tmp_path / "1")
     assert "too large" in taken(large, tmp_path / "2")
@@ -358,9 +364,9 @@ def test_names_of_a_zip_are_read_as_macs_write_them(tmp_path):
         (lambda path: path.write_bytes(b"%PDF-1.7"), "can't be read as a zip"),
         (lambda path: path.write_bytes(zipped({})), "contains no submissions"),
         (lambda path: path.write_bytes(zipped({"x.txt": b""})), "contains no submissions"),
-        (lambda path: lay_out(path, RIGHT), "is a single submission; expected a class"),
+        (lambda path: lay(path, RIGHT), "is a single submission; expected a class"),
         (lambda path: path.write_bytes(zipped(RIGHT.files)), "is a single submission"),
-        (lambda path: lay_out(path, Content("", "", {"a.py": b""})), "is a single submission"),
+        (lambda path: lay(path, Content("", "", {"a.py": b""})), "is a single submission"),
         (lambda path: Store.create(path).close(), "is a class's folder of results"),
     ],
 )
@@ -381,12 +387,12 @@ def test_a_zip_that_was_cut_short_is_refused(made, tmp_path):
 def test_a_class_of_one_and_wrapping_folders(tmp_path):
     for depth, top in enumerate(("", "outer/", "outer/inner/")):
         source = tmp_path / f"class{depth}"
-        lay_out(source / f"{top}ada", RIGHT)
+        lay(source / f"{top}ada", RIGHT)
         in_order(read_export(source), "ada")
 
 
 def test_results_beside_the_class_are_left_out(tmp_path):
-    lay_out(tmp_path / "class" / "ada", RIGHT)
+    lay(tmp_path / "class" / "ada", RIGHT)
     Store.create(tmp_path / "class" / "results").close()
     export = read_export(tmp_path / "class")
     assert len(export.submissions) == 1

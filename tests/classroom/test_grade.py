@@ -91,7 +91,7 @@ def test_with_same_inputs_it_says_what_that_allows_and_what_is_no_submission_has
     graded, tmp_path
 ):
     source, into = broken(tmp_path / "source"), tmp_path / "class"
-    code, output = graded(source, into, "--slots", "2", "--same-inputs")
+    code, output = graded(source, into, "--slots", "1", "--same-inputs")
     assert code == 0 and "can prepare another one" in output, output
     assert len({row[0] for row in rows_of(into, "SELECT seed FROM records")}) == 1
     assert "1 of them had nothing to grade" in output and ": nothing to grade: " in output

@@ -9,7 +9,7 @@ import pytest
 
 from classroom.__main__ import COMMANDS, main
 from grading.errors import GradingError
-from tests.classroom.plain import RIGHT, lay_out
+from tests.classroom.contents import RIGHT, lay
 from tests.project import ROOT
 
 
@@ -55,7 +55,7 @@ Participant 12,Fay,,fay@x.edu,Submitted,"Monday, 2 November 2026, 2:22 PM",
 def moodle(tmp_path, capsys):
     """Return moodle(text), which lists a download with this worksheet."""
     for number in (7, 8, 9, 10, 13):
-        lay_out(tmp_path / "class" / f"P{number}_{number}_assignsubmission_file", RIGHT)
+        lay(tmp_path / "class" / f"P{number}_{number}_assignsubmission_file", RIGHT)
 
     def run(text):
         path = tmp_path / "worksheet.csv"

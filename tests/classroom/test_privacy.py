@@ -12,8 +12,8 @@ import pytest
 
 from classroom.__main__ import main
 from classroom.arguments import count
-from classroom.store import Record, Store
-from classroom.submissions import Student, Submission
+from classroom.store import Store
+from classroom.submissions import Record, Student, Submission
 from tests.snapshots import check
 
 ADA = Student("ada@example.edu", 'Zoe\u0301 "Ada" Byron', "Ada@example.edu", "007007")

@@ -13,7 +13,8 @@ import pytest
 from classroom import exports, regrade
 from classroom.__main__ import main
 from classroom.grade import Release
-from classroom.store import Record, Store
+from classroom.store import Store
+from classroom.submissions import Record
 from tests.classroom.graded import changed, rows_of
 from tests.classroom.tiny import class_of, needs_root
 
@@ -409,7 +410,7 @@ def test_an_archived_release_with_another_judge_counts_when_it_is_applied(
         return dict(rows_of(into, "SELECT submission, score FROM scores"))
 
     source, into = class_of(tmp_path / "source", "right", "wrong"), tmp_path / "class"
-    assert graded(source, into, "--slots", "2")[0] == 0
+    assert graded(source, into, "--slots", "1")[0] == 0
     before = scores()
     lax = changed(
         release, tmp_path / "lax.zip", lambda _, content: content.replace(STRICT, b"return True")
@@ -418,7 +419,7 @@ def test_an_archived_release_with_another_judge_counts_when_it_is_applied(
     with zipfile.ZipFile(archive, "w") as writer:
         writer.write(lax, "autograder.zip")
         writer.writestr("manifest.json", "{}")
-    words = ("regrade", into, "--release", archive, "--tests", "1a", "--slots", "2")
+    words = ("regrade", into, "--release", archive, "--tests", "1a", "--slots", "1")
     code, said = run(*words)
     assert code == 0 and "up 1, down 0 (to zero 0), same 1;" in said, said
     assert re.search(r"up: \w+  0 -> 4\n", said) and scores() == before

@@ -119,10 +119,10 @@ def causes_of(results):
 def test_causes_that_cost_most_points_are_first_and_one_with_a_place_is_the_example(gather):
     found = causes_of(gather()[1]).ranked(practice=False)
     assert [(c.id, float(c.lost), [one.id for one in c.handed]) for c in found] == [
-        (TESTS[1][4][1], 12.0, ["s1", "s2", "s3"]),
-        (TESTS[3][4][1], 4.0, ["s1", "s3"]),
-        (TESTS[0][4][1], 3.0, ["s2", "s3"]),
-        (TESTS[2][4][1], 2.5, ["s3"]),
+        (TESTS[1][4], 12.0, ["s1", "s2", "s3"]),
+        (TESTS[3][4], 4.0, ["s1", "s3"]),
+        (TESTS[0][4], 3.0, ["s2", "s3"]),
+        (TESTS[2][4], 2.5, ["s3"]),
     ]
     assert found[3].where == "submission/dataset.py:3" and found[3].example.id == "s3"
     assert found[0].tests == {"1e-1-hidden": 3} and found[0].look_at == "f in submission/dataset.py"
@@ -133,7 +133,7 @@ def test_a_dropped_test_is_no_cause_of_failure(gather):
     for _, tests in results:
         tests[1] |= {"outcome": "dropped", "score": tests[1]["max_score"], "cause": "dropped"}
     ids = {cause.id for cause in causes_of(results).ranked(practice=False)}
-    assert ids == {TESTS[place][4][1] for place in (0, 2, 3)}
+    assert ids == {TESTS[place][4] for place in (0, 2, 3)}
 
 
 def test_practice_is_apart_and_points_come_before_numbers(gather):

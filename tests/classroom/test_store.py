@@ -13,8 +13,8 @@ from pathlib import Path
 
 import pytest
 
-from classroom.store import PRAGMAS, Record, Store
-from classroom.submissions import Student, Submission
+from classroom.store import PRAGMAS, Store
+from classroom.submissions import Record, Student, Submission
 from grading.errors import GradingError, UsageError
 from tests.project import ROOT
 
@@ -61,7 +61,7 @@ def latest(store):
 def other(store, words):
     """Start another program that does something with the class, and wait for its first line."""
     code = (
-        "import sys, time; from pathlib import Path; from classroom.store import Record, Store\n"
+        "import sys, time; from pathlib import Path; from classroom.store import Store\n"
         f"{words}\nprint('begun', flush=True)\ntime.sleep(60)"
     )
     paths = os.pathsep.join((str(ROOT), str(ROOT / "src")))

@@ -12,9 +12,9 @@ from autograder.description import Course, Dates, Grading, Policies
 from classroom import __main__ as classroom
 from classroom.cells import Number, write
 from classroom.grades.decisions import COLUMNS
-from classroom.store import Record, Store
+from classroom.store import Store
+from classroom.submissions import Record, Submission
 from classroom.submissions import Student as OfRoll
-from classroom.submissions import Submission
 
 # Not the due date in course.toml, which changes with each term.
 DUE = datetime(2027, 1, 31, 23, 59, tzinfo=timezone(timedelta(hours=-8)))
