@@ -4,8 +4,9 @@
     python src/collect_submission.py --out other.zip
 
 The zip contains src/submission/*.py and the required parameters and predictions, from the
-assignment's root, src/ or src/submission/, and the name of this copy's release. Unfinished work is
-packed, too: warnings name what is missing or looks wrong, but the zip is still written.
+assignment's root, src/ or src/submission/, the name of this copy's release, and experiments.json,
+if you have made experiments. Unfinished work is packed, too: warnings name what is missing or looks
+wrong, but the zip is still written.
 
 Exit codes: 0 complete; 1 the zip was written, with warnings; 2 nothing was written; 130
 interrupted.
@@ -75,7 +76,8 @@ def gather(scratch: Path) -> Work:
             "unpack the course's zip again"
         )
     staged = staging.stage(paths.SRC, scratch / "staged", PROVIDED, edition.required_files)
-    wanted = [name for name in staged.taken if _is_code(name) or name in edition.required_files]
+    others = (*edition.required_files, staging.EXPERIMENTS)
+    wanted = [name for name in staged.taken if _is_code(name) or name in others]
     work = Work(
         files={name: staged.root / name for name in wanted},
         sizes={name: (staged.root / name).stat().st_size for name in wanted},
@@ -228,7 +230,8 @@ def check_omissions(work: Work, staged: staging.Staged, edition: Edition) -> Non
     for omission in staged.omissions:
         path = paths.ROOT / omission.name
         folder = path.is_dir() and any(path.rglob("*.py"))
-        if path.name in edition.required_files or path.suffix.lower() == ".py" or folder:
+        needed = path.name in (*edition.required_files, staging.EXPERIMENTS)
+        if needed or path.suffix.lower() == ".py" or folder:
             work.warnings.append(f"{omission.name} is not packed ({omission.reason})")
         else:
             work.notes.append(f"Not packed: {omission}")

@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import Any
 
 from autograder.isolation.leftovers import remove_tree
-from autograder.pages import WIDE
+from autograder.pages import WIDE, Rubric
 from grading.errors import UsageError
 from grading.report import points as shown_points
 from grading.report import render
@@ -28,7 +28,7 @@ from ..submissions import Submission
 from . import numbers
 from .causes import Cause, Causes, quote
 from .numbers import Gathered, gather, results_of
-from .result_pages import titles, write_result
+from .result_pages import read_rubrics, titles, write_result
 
 INDEX = "index.html"
 MOST_EXAMPLES = 40  # with code
@@ -50,18 +50,26 @@ def add_to(commands: Commands) -> None:
         "student would see it and a page for staff. Students whose grades are withheld get none.",
     )
     add_folder(command)
+    command.add_argument(
+        "--rubrics",
+        type=Path,
+        metavar="FOLDER",
+        help="show the rubrics that `python -m tools.rubrics` wrote beside students' experiments",
+    )
 
 
 def run(asked: argparse.Namespace) -> int:
     """Write a report."""
     with Store.existing(asked.folder, writes=True) as store:
-        gathered = gather(store)
+        gathered, rubrics = gather(store), {}
+        if asked.rubrics:
+            rubrics = read_rubrics(asked.rubrics, store.setting("edition"))
         target = store.path / "report"
         draft = store.path / ".report.draft"
         remove_tree(draft)
         draft.mkdir(mode=0o700)
         try:
-            _write(store, draft, gathered)
+            _write(store, draft, gathered, rubrics)
             remove_tree(target)
             os.replace(draft, target)
         finally:
@@ -70,14 +78,14 @@ def run(asked: argparse.Namespace) -> int:
     return ExitCode.OK
 
 
-def _write(store: Store, place: Path, gathered: Gathered) -> None:
+def _write(store: Store, place: Path, gathered: Gathered, rubrics: dict[str, Rubric]) -> None:
     """Write all files of a report."""
     causes, topics = Causes(), dict[str, str]()
     for one, entries in results_of(store, gathered):
         causes.add(one, entries)
         topics |= {entry["test_id"].partition("-")[0]: entry["topic"] for entry in entries}
     known = titles()
-    pages, files = _pages(store, place, gathered, known), _files(store)
+    pages, files = _pages(store, place, gathered, known, rubrics), _files(store)
     ranked, practice = causes.ranked(practice=False), causes.ranked(practice=True)
     scores = [float(one.score) for one in gathered.counted]
     days = sorted(Counter(one.day for one in gathered.handed if one.day).items())
@@ -147,7 +155,13 @@ def _shown(
     return shown
 
 
-def _pages(store: Store, place: Path, gathered: Gathered, known: dict[str, str]) -> dict[str, str]:
+def _pages(
+    store: Store,
+    place: Path,
+    gathered: Gathered,
+    known: dict[str, str],
+    rubrics: dict[str, Rubric],
+) -> dict[str, str]:
     """Write a page for each student, and one for staff; return links to the latter."""
     rows, links = [], {}
     for one in gathered.handed:
@@ -156,7 +170,8 @@ def _pages(store: Store, place: Path, gathered: Gathered, known: dict[str, str])
         record = dict(store.rows("SELECT * FROM records WHERE id = ?", one.record)[0])
         links[one.id] = f"staff/{one.id}.html"
         note = f"{one.id}, {one.status}"
-        write_result(place / links[one.id], record, one.names, staff=True, known=known, note=note)
+        page = place / links[one.id]
+        write_result(page, record, one.names, True, known, note, rubrics)
         if one.is_withheld or not one.is_counted:
             continue
         for student in store.rows(STUDENTS, one.id):

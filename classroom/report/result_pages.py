@@ -8,12 +8,14 @@ from decimal import Decimal
 from pathlib import Path
 from typing import Any
 
-from autograder.pages import TEMPLATE
+from autograder.pages import TEMPLATE, Rubric, shown_experiments
 from grading import paths, report
 from grading.edition import TestSpec, load_assignment
+from grading.errors import UsageError
 from grading.results import TestResult, write_atomically
 from grading.verdicts import Outcome
 
+from .. import cells
 from ..submissions import points, question_of
 
 Test = dict[str, Any]
@@ -25,8 +27,39 @@ def titles() -> dict[str, str]:
     return {question.topic: question.title for each in editions for question in each.questions}
 
 
+def read_rubrics(folder: Path, edition: str | None) -> dict[str, Rubric]:
+    """Return the rubrics of an edition's written questions, by topic.
+
+    Args:
+        folder: what `python -m tools.rubrics` wrote: a CSV file for each question.
+
+    Raises:
+        UsageError: a file can't be read, or there is none.
+    """
+    rubrics: dict[str, Rubric] = {}
+    columns = ("points", "description", "kind")
+    for question in load_assignment(paths.ROOT).edition(edition).questions:
+        path = folder / f"{question.number}.csv"
+        if path.exists():
+            sheet = cells.table(cells.read(path), columns)
+            rows = sheet.rows[1:]
+            rubrics[question.topic] = [{c: sheet.cell(row, c) for c in columns} for row in rows]
+    if not rubrics:
+        raise UsageError(
+            f"{folder} has no rubric of this edition's questions: expected the files that "
+            "`python -m tools.rubrics` writes"
+        )
+    return rubrics
+
+
 def write_result(
-    path: Path, record: Mapping[str, Any], whose: str, staff: bool, known: dict[str, str], note: str
+    path: Path,
+    record: Mapping[str, Any],
+    whose: str,
+    staff: bool,
+    known: dict[str, str],
+    note: str,
+    rubrics: Mapping[str, Rubric] | None = None,
 ) -> None:
     """Write the page of a record; a student's page contains nothing that is for staff only.
 
@@ -35,6 +68,7 @@ def write_result(
         whose: the student's name; for staff, the names of a whole group.
         known: the titles of topics.
         note: a sentence below the title.
+        rubrics: see `read_rubrics`.
     """
     path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
     results = None if record["results"] is None else json.loads(record["results"])
@@ -56,6 +90,7 @@ def write_result(
         "fault": record["reason"] if staff and results is None else "",
         "facts": [],
         "known": {},
+        "experiments": [],
     }
     if results is not None:
         score, most = (report.points(Decimal(points(results[k]))) for k in ("score", "max_score"))
@@ -64,6 +99,8 @@ def write_result(
         processor = [("Processor", record["processor"])] if record["processor"] else []
         values["facts"] = report.facts_of(results) + processor
         values["known"] = {test["test_id"]: _known(test) for test in tests}
+        noted = results.get("facts", {}).get("experiments", {})
+        values["experiments"] = shown_experiments(noted, rubrics=rubrics)
     write_atomically(path, report.render(TEMPLATE, **values))
 
 

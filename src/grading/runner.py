@@ -264,7 +264,8 @@ def _facts_of(staged: Staged) -> dict[str, Any]:
         with open(staged.root / name, "rb") as reader:
             files[name] = hashlib.file_digest(reader, "sha256").hexdigest()
     listed = "".join(f"{digest}  {name}\n" for name, digest in files.items())
-    return {
+    experiments = {"experiments": staged.experiments} if staged.experiments else {}
+    return experiments | {
         "digest": hashlib.sha256(listed.encode("utf-8", errors="surrogateescape")).hexdigest(),
         "files": files,
         "left": [*map(str, staged.omissions)],

@@ -24,6 +24,7 @@ from collections.abc import Collection, Iterable, Iterator
 from contextlib import ExitStack, closing, suppress
 from dataclasses import dataclass, field
 from pathlib import Path
+from typing import Any
 
 from . import paths, printable, upload
 from .errors import SubmissionError
@@ -52,6 +53,10 @@ SHOWN = 4  # names in a sentence
 COPY, COPY_BYTES = "release.json", 1_000
 RELEASE = re.compile(r"[\w-]{1,60}\.[1-9][0-9]{0,3}")
 EDITION = re.compile(r"[A-Za-z0-9_-]{1,40}")
+# What students predicted and saw in experiments: for those who read their answers.
+EXPERIMENTS, EXPERIMENTS_BYTES = "experiments.json", 100_000
+MAX_TABLE = 20_000  # characters
+DIGEST = re.compile(r"[0-9a-f]{64}")
 
 
 @dataclass(frozen=True)
@@ -101,6 +106,7 @@ class Staged:
         renamed: for required files that are missing, the file that was probably meant.
         reference: the folder of the staged reference, where there is one.
         release, edition: of the student's copy of the assignment, if the submission names them.
+        experiments: what `experiments_in` returns.
         foreign: what to say where something is missing that this copy never had; "" for a copy of
             the edition and term at hand.
     """
@@ -119,6 +125,7 @@ class Staged:
     reference: Path | None = None
     release: str = ""
     edition: str = ""
+    experiments: dict[str, dict[str, Any]] = field(default_factory=dict)
     foreign: str = ""
 
     @property
@@ -181,6 +188,7 @@ def stage(
         _copy_outputs(folders, staged)
         if not staged.is_checkout:
             _read_copy(folders, staged)
+        _copy_experiments(folders, staged)
         outer = package.parent
         if outer and PACKAGE.fullmatch(package.parts[-1]):
             for name in provided.packages:
@@ -277,7 +285,8 @@ def _copy_code(package: Folder, staged: Staged, provided: Provided) -> None:
     lacking = [name for name in provided.modules if name not in package.names]
     for file in package.names:
         suffix = Path(file).suffix
-        if is_litter(file) or suffix in OUTPUT_SUFFIXES or file in (*provided.generated, COPY):
+        elsewhere = (*provided.generated, COPY, EXPERIMENTS)
+        if is_litter(file) or suffix in OUTPUT_SUFFIXES or file in elsewhere:
             continue
         intended = _intended_name(file, lacking)
         if not file.isprintable():
@@ -321,6 +330,64 @@ def _read_copy(folders: list[Folder], staged: Staged) -> None:
             if RELEASE.fullmatch(release) and EDITION.fullmatch(edition):
                 staged.release, staged.edition = release, edition
                 return
+
+
+def _copy_experiments(folders: list[Folder], staged: Staged) -> None:
+    """Copy and record what the student noted of experiments; a broken file counts as none."""
+    folder = next((each for each in folders if EXPERIMENTS in each.names), None)
+    if folder is None:
+        return
+    try:
+        with closing(folder.file(EXPERIMENTS)) as reader:
+            content = reader.read(EXPERIMENTS_BYTES + 1)
+        if len(content) > EXPERIMENTS_BYTES:
+            raise ValueError(f"more than {EXPERIMENTS_BYTES} bytes")
+        noted = experiments_in(content)
+        target = staged.root / EXPERIMENTS
+        target.write_bytes(content)
+        target.chmod(0o644)
+    except (SubmissionError, OSError, ValueError, RecursionError) as error:
+        staged.omit(folder.label(EXPERIMENTS), f"not as run.py writes it: {error!s:.200}")
+        return
+    staged.experiments = noted
+    staged.taken[EXPERIMENTS] = str(folder.place(EXPERIMENTS))
+
+
+def experiments_in(content: bytes) -> dict[str, dict[str, Any]]:
+    """Return what `src/experiments/record.py` wrote of each experiment, with texts safe to show.
+
+    Returns:
+        prediction, earlier_predictions; seed; parameters, their digest, or None if the experiment
+        trains its own; results, the printed table as one text.
+
+    Raises:
+        ValueError, RecursionError: it is something else.
+    """
+
+    def refuse(constant: str) -> None:
+        raise ValueError(f"it contains {constant}")
+
+    noted = json.loads(content, parse_constant=refuse)
+    try:
+        return {printable.line(name, 40): _experiment(one) for name, one in noted.items()}
+    except (AttributeError, LookupError, TypeError):
+        raise ValueError("an entry is missing or of another type") from None
+
+
+def _experiment(one: Any) -> dict[str, Any]:
+    digest, seed = one["parameters"], one["seed"]
+    earlier, table = one["earlier_predictions"], one["results"]
+    is_fine = type(seed) is int and abs(seed) < 1 << 63
+    is_fine = is_fine and (digest is None or DIGEST.fullmatch(digest) is not None)
+    if not (is_fine and isinstance(earlier, list) and isinstance(table, list)):
+        raise TypeError
+    return {
+        "prediction": printable.lines(one["prediction"], MAX_TABLE),
+        "earlier_predictions": [printable.lines(text, MAX_TABLE) for text in earlier],
+        "parameters": digest,
+        "seed": seed,
+        "results": printable.lines("\n".join(table), MAX_TABLE),
+    }
 
 
 def _search_outputs(folders: list[Folder], staged: Staged) -> None:

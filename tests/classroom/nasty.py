@@ -36,6 +36,13 @@ TESTS = (
     ("1f-0-basic", "the accuracy on dev", 2.0, TRAINING, "failed.too-few-right", f"few {TURNED}"),
     ("1f-1-hidden", "everybody passes", 1.0, TRAINING, "failed.x", "x"),
 )
+EXPERIMENT = {
+    "prediction": f"I predict {MARKUP} {TURNED} {LONG}",
+    "earlier_predictions": [MARKUP],
+    "parameters": "0" * 64,
+    "seed": 7,
+    "results": f"pasted after  MASK\nblock 1  {MARKUP} {LONG}",
+}
 VERSIONS = {"python": "3.11.2", "torch": "2.5.1", "numpy": "2.1", "system": "Linux"}
 
 
@@ -70,6 +77,7 @@ def test_of(index: int, passes: bool, rng: random.Random, **changed: Any) -> dic
 def results_of(tests: Iterable[dict[str, Any]]) -> dict[str, Any]:
     """Return results with these tests."""
     tests = list(tests)
+    facts = {"authoritative": True, "versions": VERSIONS, "left": [], "digest": "digest of x"}
     return {
         "edition": "xcs224n",
         "seed": "7",
@@ -77,7 +85,7 @@ def results_of(tests: Iterable[dict[str, Any]]) -> dict[str, Any]:
         "max_score": sum(test["max_score"] for test in tests),
         "asked": [],
         "tests": tests,
-        "facts": {"authoritative": True, "versions": VERSIONS, "left": [], "digest": "digest of x"},
+        "facts": facts | {"experiments": {"trace": EXPERIMENT, MARKUP: EXPERIMENT}},
     }
 
 

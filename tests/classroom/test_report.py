@@ -140,6 +140,24 @@ def test_a_hidden_tests_prints_are_not_shown_to_students(tmp_path):
         assert ("PRINTED" in text) is staff and "BASIC" in text and "a fixed sentence" in text
 
 
+def test_staffs_page_shows_experiments_with_the_rubric_of_their_question(other, tmp_path, capsys):
+    with Store.existing(other, writes=True) as store:
+        store.set("edition", "current")
+    rubrics = tmp_path / "rubrics"
+    rubrics.mkdir()
+    assert main(["report", str(other), "--rubrics", str(rubrics)]) == 2
+    assert "has no rubric of this edition's questions" in capsys.readouterr().err
+    rows = "points,description,kind\n"
+    text = f"{rows}0.75,A prediction that could be <wrong>,criterion\n,In block 2,wrong answer\n"
+    (rubrics / "6a.csv").write_text(text, encoding="utf-8")
+    assert main(["report", str(other), "--rubrics", str(rubrics)]) == 0
+    page = text_of(other, "report/staff/submission_03.html")
+    assert page.count("<dt>0.75</dt><dd>A prediction that could be &lt;wrong&gt;</dd>") == 1
+    assert page.count("Experiment: ") == 2 and "pasted after  MASK\nblock 1" in page
+    (student,) = (other / "report/students/submission_03").glob("*.html")
+    assert "Experiment" not in student.read_text(encoding="utf-8")
+
+
 def decide(folder, kind, student, value=""):
     with Store.existing(folder, writes=True) as store:
         store.db.execute(

@@ -63,6 +63,21 @@ def test_the_upload_names_the_release_of_the_copy(desk, tmp_path):
     assert staging.stage(desk.zip, tmp_path / "staged").omissions == []
 
 
+def test_experiments_are_packed_unless_the_file_is_damaged(desk, tmp_path):
+    one = {"prediction": "the MASK knows it late", "earlier_predictions": [], "seed": 0}
+    one |= {"parameters": None, "results": ["a table"]}
+    path = desk.root / "experiments.json"
+    path.write_text(json.dumps({"trace": one}), encoding="utf-8")
+    code, out, _ = desk.collect()
+    assert code == 0 and re.search(r"^  experiments\.json +\d+ bytes$", out, re.MULTILINE)
+    assert desk.packed()["experiments.json"] == path.read_bytes()
+    assert staging.stage(desk.zip, tmp_path / "staged").experiments.keys() == {"trace"}
+    path.write_text("{", encoding="utf-8")
+    (warning,) = desk.warnings()
+    assert warning.startswith("experiments.json is not packed (not as run.py writes it: Expecting")
+    assert "experiments.json" not in desk.packed()
+
+
 def test_the_same_work_gives_the_same_bytes(desk):
     desk.collect()
     first = desk.zip.read_bytes()

@@ -1,0 +1,88 @@
+"""experiments.json is an optional file: it is recorded for staff, and never changes points."""
+
+import json
+
+import pytest
+
+from autograder import pages
+from grading.runner import Observer, Options
+
+TRACE = {
+    "prediction": "the MASK\nknows it <b>late</b>",
+    "earlier_predictions": ["the MASK knows it early"],
+    "parameters": "0" * 64,
+    "seed": 3,
+    "results": ["a table\nof two lines", "a sentence \ud800"],
+}
+
+
+@pytest.fixture
+def grade(runner, submission, pools):
+    """Grade the reference with an experiments.json of this content, at this place."""
+
+    def run(content: bytes, place: str = "experiments.json"):
+        (submission / place).write_bytes(content)
+        options = Options(submission=submission, selection=("3a",))
+        results = runner.run(options, 7, Observer(), pools["zygote"])
+        assert {test.outcome.value for test in results.selected_tests} == {"passed"}
+        return results
+
+    return run
+
+
+@pytest.mark.parametrize("place", ["experiments.json", "submission/experiments.json"])
+def test_what_a_student_noted_is_recorded_and_shown_to_staff_alone(grade, place, tmp_path):
+    results = grade(json.dumps({"trace": TRACE, "induction": TRACE}).encode(), place)
+    noted = results.facts["experiments"]["trace"]
+    assert noted["prediction"] == TRACE["prediction"] and noted["seed"] == 3
+    assert noted["results"] == "a table\nof two lines\na sentence \\ud800"
+    assert "experiments.json" in results.facts["files"] and not results.facts["left"]
+    results.write(tmp_path / "results.json", staff=True)
+    page = pages.page(results)
+    assert "knows it &lt;b&gt;late&lt;/b&gt;" in page and "a table\nof two lines" in page
+    assert "the MASK knows it early" in page
+
+
+BROKEN = {
+    "empty": b"",
+    "no text": b"\xff\xfe\xff",
+    "nested": b"[" * 90_000,
+    "nested in an entry": b'{"trace": ' * 9_000 + b"1" + b"}" * 9_000,
+    "a list": b"[]",
+    "too large": json.dumps({"trace": TRACE | {"prediction": "a " * 60_000}}).encode(),
+    "an entry missing": json.dumps({"trace": {"prediction": "late"}}).encode(),
+    "a text for an entry": b'{"trace": "late"}',
+    **{
+        f"{key}: {value!r}": json.dumps({"trace": TRACE | {key: value}}).encode()
+        for key, value in (
+            ("prediction", 5),
+            ("prediction", ["late"]),
+            ("earlier_predictions", "late"),
+            ("earlier_predictions", [None]),
+            ("parameters", "0" * 63),
+            ("parameters", 0),
+            ("seed", float("nan")),
+            ("seed", 1.5),
+            ("seed", True),
+            ("seed", 10**40),
+            ("results", "a table"),
+            ("results", [[1]]),
+            ("results", {"a": 1}),
+        )
+    },
+}
+
+
+@pytest.mark.parametrize("content", BROKEN.values(), ids=BROKEN)
+def test_a_broken_file_counts_as_none_with_one_line(grade, content):
+    facts = grade(content).facts
+    assert "experiments" not in facts and "experiments.json" not in facts["files"]
+    (line,) = facts["left"]
+    assert line.startswith("experiments.json (not as run.py writes it: ") and len(line) < 300
+
+
+def test_a_link_counts_as_none(grade, submission, tmp_path):
+    (tmp_path / "other").write_text(json.dumps({"trace": TRACE}), encoding="utf-8")
+    (submission / "experiments.json").symlink_to(tmp_path / "other")
+    facts = grade(b"", place="unread.json").facts
+    assert "experiments" not in facts and "is a link" in facts["left"][0]
