@@ -8,6 +8,7 @@ parameters; staff's module `evidence` judges.
 
 from __future__ import annotations
 
+import argparse
 import functools
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
@@ -227,6 +228,42 @@ def differing(
                 lines.append(i)
                 given.append(place)
     return {"lines": lines[: most + 1], "given": given[: most + 1]}
+
+
+def experiment(
+    context: Context,
+    name: str,
+    variant: str,
+    config: dict[str, Any],
+    weights: dict[str, np.ndarray],
+    corpus: str,
+    seed: int,
+    digest: str,
+) -> dict[str, Any]:
+    """Repeat an experiment as `run.py` makes it, with its usual data; `tools.experiments` asks.
+
+    Args:
+        config, corpus: as above.
+        digest: nothing is repeated unless the parameters have it; "": whatever they are.
+
+    Returns:
+        digest: of the parameters; table: what is printed, or "".
+    """
+    from experiments import laboratory, record  # beside the reference, but no submission
+    from pretraining import recipes
+    from submission import utils
+
+    utils.set_seed(seed)
+    dataset, model = loaded(variant, config, weights, corpus)
+    own = record.digest(model.state_dict())
+    if digest not in ("", own):
+        return {"digest": own, "table": ""}
+    usual = {"eval_corpus_path": None, "finetune_corpus_path": None}
+    args = argparse.Namespace(variant=variant, seed=seed, **usual)
+    device = torch.device("cpu")
+    setting = laboratory.Setting(args, recipes.load_recipe(), device, dataset, model)
+    text, _ = laboratory.EXPERIMENTS[name](setting)
+    return {"digest": own, "table": "\n".join(text)}
 
 
 def _unlike(
