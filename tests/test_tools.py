@@ -18,9 +18,9 @@ COMMANDS = {
     # name: (required arguments, its options for editions and recipes, whether it needs data)
     "apt": ((), (), False),
     "autograder": ((), ("--edition", "--recipe"), True),
-    "compare": ((), ("--recipe",), True),
     "demo": ((), ("--recipe",), True),
     "emulate": (("src/submission",), ("--edition",), False),
+    "experiments": (("no/such",), ("--edition",), False),
     "handout": ((), ("--edition",), False),
     "history": ((), (), False),
     "install_data": (("no/such",), (), False),
@@ -34,6 +34,7 @@ COMMANDS = {
     "rubrics": (("--into=new",), ("--edition",), False),
     "starter": ((), (), False),
     "student": ((), ("--edition",), True),
+    "viva": (("no/such",), ("--edition",), False),
     "world": ((), (), False),
 }
 NOT_FOR_PEOPLE = {"make"}  # the Makefile calls it

@@ -1,0 +1,100 @@
+"""Pages about one upload, for those who read answers or talk to a student: no code of it runs."""
+
+import json
+import shutil
+
+import pytest
+import torch
+
+from experiments import record
+from tests.harness.test_staging import pack
+from tests.interpreter import python
+
+NEVER = "raise AssertionError('this code must never run')\n"
+FILE = "submission/dataset.py"
+
+
+@pytest.fixture
+def upload(tree, demo, tmp_path):
+    """A student's upload with parameters that have learnt, whose code can't be imported."""
+    folder = tmp_path / "ada"
+    shutil.copytree(tree / "src/submission", folder / "submission")
+    shutil.copytree(tree / "solutions/submission", folder / "submission", dirs_exist_ok=True)
+    for stage in ("pretrain", "finetune"):
+        shutil.copy(tree / f"build/reference/vanilla.{stage}.params", folder)
+    text = (folder / FILE).read_text(encoding="utf-8")
+    (folder / FILE).write_text(text + NEVER, encoding="utf-8")
+    return folder
+
+
+@pytest.fixture
+def write(tree, tmp_path):
+    """A function that runs a command on an upload: exit code, what it printed, and the page."""
+
+    def run(command, upload, *words):
+        target = tmp_path / "page.html"
+        words = (str(upload), "--into", str(target), "--edition", "current", *words)
+        ran = python(tree, "-m", f"tools.{command}", *words)
+        page = target.read_text(encoding="utf-8") if target.exists() else ""
+        return ran.returncode, ran.stdout + ran.stderr, page
+
+    return run
+
+
+def noted(parameters, results="a made-up table", prediction="I <b>expect</b> no effect at all"):
+    one = {"prediction": prediction, "earlier_predictions": [], "seed": 0}
+    return one | {"parameters": parameters, "results": [results]}
+
+
+def test_experiments_are_repeated_with_the_parameters_that_they_are_of(upload, write, tmp_path):
+    own = record.digest(torch.load(upload / "vanilla.finetune.params", weights_only=True))
+    content = {"ablate": noted(own), "reverse": noted("0" * 64), "induction": noted(None)}
+    (upload / record.FILE).write_text(json.dumps(content), encoding="utf-8")
+    (tmp_path / "6c.csv").write_text("points,description,kind\n1,A claim,criterion\n", "utf-8")
+    code, printed, page = write("experiments", upload, "--rubrics", str(tmp_path))
+    assert (code, printed) == (0, f"{tmp_path / 'page.html'}: 3 experiments\n")
+    ablate, reverse, induction = page.split("<section")[1:]
+    assert "I &lt;b&gt;expect&lt;/b&gt; no effect" in ablate and "<dd>A claim</dd>" in ablate
+    assert "block 1 head 1" in ablate and "<mark>" in ablate and "Nothing differs" not in ablate
+    assert "with vanilla.finetune.params" in ablate
+    assert "vanilla.pretrain.params: the results are of other parameters" in reverse
+    assert "Not repeated: " in reverse and "<mark>" not in reverse
+    assert "It trains models of its own" in induction and "A claim" not in induction
+
+
+@pytest.mark.parametrize("content", [None, b"[" * 5_000, b'{"trace": {"seed": NaN}}'])
+def test_an_upload_without_experiments_is_one_line(upload, write, content):
+    if content is not None:
+        (upload / record.FILE).write_bytes(content)
+    code, printed, page = write("experiments", upload)
+    assert (code, page, printed.count("\n")) == (2, "", 1)
+    assert "has no experiments.json" in printed
+    assert ("not as run.py writes it" in printed) is (content is not None)
+
+
+def test_three_questions_are_about_the_students_own_work(upload, write, tmp_path):
+    code, printed, page = write("viva", pack(upload, tmp_path / "ada.zip"))
+    assert (code, printed) == (0, f"{tmp_path / 'page.html'}: 3 of 3 questions\n")
+    line, answer, head = page.split("<h2>")[1:]
+    assert "span = random.randint(0, len(truncated) // 2)" in line.partition("\n&gt; ")[2][:80]
+    assert "vanilla.finetune.params answers" in answer and "training questions" in answer
+    assert head.count("Worst by one half of the people: block ") >= 2
+
+
+@pytest.mark.parametrize(
+    ("code", "reason"),
+    [
+        (None, f"{FILE} is missing"),
+        ("class A:\n    def f(self:\n", f"{FILE}:2 doesn&#39;t parse"),
+        ("x = " + "(" * 5_000, f"{FILE}:1 doesn&#39;t parse"),
+        ("x = 1  # " + "x" * 200_000, f"{FILE} has 200009 bytes"),
+        ("class CharCorruptionDataset:\n    x = 1\n", "CharCorruptionDataset.__getitem__ in"),
+    ],
+)
+def test_what_is_missing_gives_a_line_in_place_of_its_question(upload, write, code, reason):
+    (upload / FILE).unlink() if code is None else (upload / FILE).write_text(code, "utf-8")
+    (upload / "vanilla.finetune.params").unlink()
+    exit_code, printed, page = write("viva", upload)
+    assert exit_code == 0 and printed.endswith(": 0 of 3 questions\n")
+    assert f"There is no question here: {reason}" in page
+    assert page.count("There is no question here: finetuned parameters are missing.") == 2
