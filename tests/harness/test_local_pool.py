@@ -119,7 +119,6 @@ ATTACKS_ON_TORCH = {
 }
 
 ALONE: dict[bool, list] = {}
-SLOWER = arena.slowness()
 
 
 @pytest.fixture(scope="module")
@@ -129,8 +128,13 @@ def pool() -> Iterator[LocalPool]:
     pool.close()
 
 
+@pytest.fixture(scope="module")
+def slower() -> float:
+    return arena.slowness()
+
+
 @pytest.fixture
-def run(pool, tmp_path):
+def run(pool, tmp_path, slower):
     """Return a function that runs a query of a submission with this code in it."""
     package = tmp_path / "staged" / "submission"
     package.mkdir(parents=True)
@@ -142,7 +146,7 @@ def run(pool, tmp_path):
         called = {"module": "attention_exploration.py", "function": query}
         args = {**called, "arguments": asked, "parts": 1}
         request = {"probe": PROBE, "args": args, "seed": 5, "submission": str(package.parent)}
-        limits = replace(Limits.for_test(0.3), wall_s=SLOWER, total_wall_s=3 * SLOWER)
+        limits = replace(Limits.for_test(0.3), wall_s=slower, total_wall_s=3 * slower)
         return pool.run(Job("submission", torch, request, limits, tmp_path, fresh))
 
     return run
