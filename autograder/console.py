@@ -4,12 +4,11 @@ from __future__ import annotations
 
 from decimal import Decimal
 
-from grading import printable, terminal
+from grading import printable
 from grading.edition import Edition
-from grading.report import Report, identity, points
+from grading.report import INDENT, NO_POINTS, Report, identity, points, printed
 from grading.results import Results, State, TestResult
 from grading.staging import Staged
-from grading.terminal import printed
 
 
 def show_release(edition: Edition) -> None:
@@ -48,7 +47,7 @@ def show_result(test: TestResult) -> None:
     if test.detail:
         lines += ["for staff:", *(f"  {line}" for line in test.detail.splitlines())]
     for line in lines:
-        print(terminal.INDENT + line)
+        print(INDENT + line)
 
 
 def show_next(results: Results, test: TestResult) -> None:
@@ -58,7 +57,7 @@ def show_next(results: Results, test: TestResult) -> None:
     if not question.is_folded or test.state is State.GRADER_FAILED:
         show_result(test)
     if question.is_folded and question.tests[-1].spec == test.spec:
-        head = f"{question.number:<13}{terminal.NO_POINTS:<16}{'':>11}"
+        head = f"{question.number:<13}{NO_POINTS:<16}{'':>11}"
         print(f"{head}  {question.title}: {question.in_tests}")
 
 

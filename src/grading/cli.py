@@ -22,7 +22,7 @@ from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
 
-from . import paths, printable, report, terminal
+from . import paths, printable, report
 from .cases import HINTS, BoundTest, QuestionSet, derive_seed, select
 from .edition import Edition, load_assignment
 from .errors import GradingError, UsageError
@@ -35,10 +35,10 @@ from .pool import (
     in_process_line,
     is_debugged,
 )
+from .report import StudentConsole
 from .results import Results, refusing_to_write, write_atomically
 from .runner import Observer, Options, Runner
 from .staging import OUTPUT_SUFFIXES
-from .terminal import StudentConsole
 from .upload import is_litter
 from .verdicts import ExitCode, exit_code
 
@@ -202,11 +202,11 @@ class Command:
         console = StudentConsole(asked.json, counts=not asked.in_process)
         try:
             # In process, a debugger may be reading what somebody types.
-            with terminal.bar("tests", is_shown=not asked.in_process) as console.move:
+            with report.bar("tests", is_shown=not asked.in_process) as console.move:
                 results = self.run_tests(runner, asked, seed, console, pool, patience=PATIENCE)
         finally:
             if sys.exc_info()[0] in (None, KeyboardInterrupt):
-                if asked.watch and (screen := terminal.console_on(sys.stdout)):
+                if asked.watch and (screen := report.console_on(sys.stdout)):
                     screen.clear()
                 console.finish()
         self.show_hints(runner, results, asked.hint)
@@ -250,7 +250,7 @@ class Command:
             lines = [
                 "There are no hints on what failed." if failed else "No hints: nothing failed."
             ]
-        terminal.show(map(terminal.Line, lines))
+        report.show(map(report.Line, lines))
 
     def write_page(self, path: Path, page: str) -> None:
         with refusing_to_write(path):

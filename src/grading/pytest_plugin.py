@@ -35,9 +35,8 @@ from .cli import PATIENCE, STAFF
 from .edition import load_assignment
 from .errors import GradingError, UsageError
 from .pool import InProcessPool, LocalPool, in_process_line, is_debugged
-from .report import Cause, Report
+from .report import Cause, Report, StudentConsole
 from .results import Results, State, TestResult
-from .terminal import StudentConsole
 from .verdicts import ExitCode, Outcome
 
 ELSEWHERE = "tests of submissions run in pytest only in a student's copy; here, run src/grader.py"

@@ -10,7 +10,7 @@ from autograder import authoritative, console, pages
 from autograder.description import StaffAssignment, load_assignment
 from autograder.gradescope import document
 from autograder.judging import course_runner
-from grading import cli, report, terminal
+from grading import cli, report
 from grading.errors import UsageError
 from grading.results import Results
 from grading.runner import Observer, Options, Runner
@@ -110,7 +110,7 @@ def test_a_student_reads_that_its_points_are_given(runner, hand_in, pools):
     assert (given["1a-0-basic"], given["1a-3-hidden"]) == ("1 of 1", "3 of 3")
     assert shown.headline == "basic 0 of 1; 1 hidden test is graded when you submit (1 fails " \
         "already); 2 tests are dropped"  # fmt: skip
-    lines = [line.head + line.text for line in terminal.student_lines(results, [])]
+    lines = [line.head + line.text for line in report.student_lines(results, [])]
     assert sum(REASON in line for line in lines) == 2
     page = report.page(results, shown)
     assert page.count("its keys were not &lt;orthogonal&gt;") == 2

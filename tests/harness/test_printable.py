@@ -9,7 +9,7 @@ import pytest
 
 from autograder import console, pages, replay
 from autograder.gradescope import feedback
-from grading import printable, terminal
+from grading import printable, report
 from grading.errors import UsageError
 from grading.results import Results, TestResult
 from grading.staging import stage
@@ -60,7 +60,7 @@ def test_a_file_with_such_a_name_stays_behind(tmp_path, capsys, name, place):
         writer.write(b"x")
     staged = stage(tmp_path / "upload", tmp_path / "staged")
     console.show_staged(staged)
-    print(terminal.files_line(staged))
+    print(report.files_line(staged))
     assert set(staged.taken) == {"submission/__init__.py"}
     taken = name.endswith(".py") and place == "."  # no code is expected there
     assert len(staged.omissions) == (0 if taken else 1)
@@ -80,7 +80,7 @@ def test_a_wrapping_folder_with_such_a_name_forges_no_line(tmp_path, capsys, tex
             pass
     staged = stage(tmp_path / "upload", tmp_path / "staged")
     console.show_staged(staged)
-    print(terminal.files_line(staged))
+    print(report.files_line(staged))
     assert only_text(capsys.readouterr().out)
 
 

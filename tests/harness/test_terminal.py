@@ -9,7 +9,7 @@ import sys
 
 import pytest
 
-from grading import terminal
+from grading import report
 from grading.report import Report
 from grading.results import Results, TestResult
 from grading.verdicts import Outcome
@@ -51,12 +51,12 @@ class Screen(io.StringIO):
 def shown(made, screen=None, **environment):
     """Return what is printed to a screen, or to a file, as by show()."""
     screen = screen or Screen(False)
-    lines = terminal.student_lines(made, ["Files: 9 of src/submission/"])
+    lines = report.student_lines(made, ["Files: 9 of src/submission/"])
     with pytest.MonkeyPatch.context() as patch:
         for name, value in {"TERM": "xterm", "NO_COLOR": "", **environment}.items():
             patch.setenv(name, value)
         patch.setattr(sys, "stdout", screen)
-        terminal.show(lines)
+        report.show(lines)
     return screen.getvalue()
 
 
@@ -148,11 +148,11 @@ def test_old_consoles_show_what_they_can(encoding, monkeypatch):
     screen.isatty = lambda: True
     monkeypatch.setattr(sys, "stderr", screen)
     changed = CRASH | {"message": "\u041f\u0440\u0438\u0432\u0435\u0442 \U0001f600 \udc80"}
-    with terminal.bar("tests") as move:
+    with report.bar("tests") as move:
         move(1, 2)
-    for line in terminal.student_lines(results("1e", t1e_1_basic=changed), []):
-        for part in line.parts(terminal.console_on(screen)):
-            terminal.console_on(screen).print(part, soft_wrap=True)
+    for line in report.student_lines(results("1e", t1e_1_basic=changed), []):
+        for part in line.parts(report.console_on(screen)):
+            report.console_on(screen).print(part, soft_wrap=True)
     screen.flush()
     text = CODE.sub("", written.getvalue().decode("ascii"))
     assert "1/2 tests" in text and "?????? ? " in text
@@ -162,7 +162,7 @@ def test_without_rich_text_is_plain(monkeypatch):
     monkeypatch.setitem(sys.modules, "rich.console", None)
     made = results("1e", t1e_1_basic=CRASH)
     assert shown(made, Screen()) == shown(made)
-    with terminal.bar("tests") as move:
+    with report.bar("tests") as move:
         move(1, 2)
 
 

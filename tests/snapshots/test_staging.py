@@ -6,7 +6,7 @@ from collections.abc import Callable
 from pathlib import Path
 
 from autograder import console
-from grading import staging, terminal, upload
+from grading import report, staging, upload
 from grading.errors import SubmissionError
 from questions.provided import PROVIDED
 from tests.harness.test_staging import entry, make_package, tar_with
@@ -65,8 +65,8 @@ def test_what_is_taken_and_left_out(tmp_path, capsys, monkeypatch):
     (folder / "pretraining").mkdir()
     staged = staging.stage(folder, tmp_path / "staged", PROVIDED, REQUIRED)
     console.show_staged(staged)
-    texts = {"staff": capsys.readouterr().out, "students": terminal.files_line(staged)}
-    texts["nothing to remark"] = terminal.files_line(staging.Staged(tmp_path))
+    texts = {"staff": capsys.readouterr().out, "students": report.files_line(staged)}
+    texts["nothing to remark"] = report.files_line(staging.Staged(tmp_path))
     masks = {os.path.relpath(tmp_path): "TMP", str(tmp_path): "TMP"}
     check("staging_taken", texts, masks)
 

@@ -14,7 +14,7 @@ import pytest
 from autograder import console, pages
 from autograder.gradescope import document, metadata, session
 from classroom.report import result_pages
-from grading import report, terminal
+from grading import report
 from grading.staging import Omission, Staged
 from tests import pinned
 from tests.snapshots import check, in_lines, made
@@ -36,11 +36,11 @@ def students(run, monkeypatch, width=0):
     """Return what students read in a file, or in a terminal of some width."""
     screen = io.StringIO()
     screen.isatty = lambda: width > 0
-    lines = terminal.student_lines(made.results(run, False), [terminal.files_line(STAGED)])
+    lines = report.student_lines(made.results(run, False), [report.files_line(STAGED)])
     monkeypatch.setattr(sys, "stdout", screen)
     for name, value in {"COLUMNS": str(width), "TERM": "xterm", "NO_COLOR": ""}.items():
         monkeypatch.setenv(name, value)
-    terminal.show(lines)
+    report.show(lines)
     return screen.getvalue().replace("\033", "ESC").removesuffix("\n")
 
 
