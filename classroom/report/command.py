@@ -88,7 +88,6 @@ def _write(store: Store, place: Path, gathered: Gathered, rubrics: dict[str, Rub
     pages, files = _pages(store, place, gathered, known, rubrics), _files(store)
     ranked, practice = causes.ranked(practice=False), causes.ranked(practice=True)
     scores = [float(one.score) for one in gathered.counted]
-    days = sorted(Counter(one.day for one in gathered.handed if one.day).items())
     late = Counter(one.late for one in gathered.handed)
     by_lateness = sorted(late, key=lambda days: (days is None, days or 0))
     tables = {"questions": numbers.questions(gathered), "tests": numbers.tests(store)}
@@ -106,15 +105,12 @@ def _write(store: Store, place: Path, gathered: Gathered, rubrics: dict[str, Rub
             ("causes", "Causes of failure", _shown(ranked, files, pages)),
             ("practice", "Failures in practice", _shown(practice, {}, pages)),
         ],
-        days=numbers.bars(dict(days)),
         late=numbers.bars({_lateness(days): late[days] for days in by_lateness}),
         lateness=_lateness,
-        undated=sum(not one.day for one in gathered.handed),
         **tables,
     )
     write_atomically(place / INDEX, text)
     tables |= {"scores": list(_scores(gathered)), "causes": list(_causes([*ranked, *practice]))}
-    tables["days"] = [{"day": day, "submissions": number} for day, number in days]
     for name, rows in tables.items():
         write_atomically(place / f"{name}.csv", _csv(rows))
 

@@ -10,21 +10,19 @@ import statistics
 from collections import Counter, defaultdict
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from datetime import datetime
 from decimal import Decimal
 from typing import Any
 
 from autograder.description import load_course
 from grading.errors import UsageError
 
-from .. import times
 from ..grades import book
 from ..grades.people import CODING
 from ..store import Store
 from ..submissions import points
 
 SUBMISSIONS = """
-SELECT s.id, s.submitted, coalesce(r.id, f.id) AS record, coalesce(r.score, 0) AS score,
+SELECT s.id, coalesce(r.id, f.id) AS record, coalesce(r.score, 0) AS score,
   coalesce(r.outcome, f.outcome, 'not graded') AS status, coalesce(r.reason, f.reason, '') AS reason
 FROM submissions s LEFT JOIN counted ON counted.submission = s.id
   LEFT JOIN records r ON r.id = counted.record
@@ -64,7 +62,6 @@ class Handed:
 
     Attributes:
         record: the id of the record that counts, or else that of a staff fault.
-        day: when it was handed in, in the course's time zone; "" if that is unknown.
         late: how many days late it is for its grade; None if the platform doesn't say how many.
         is_withheld: whether its students' grades are withheld.
     """
@@ -75,7 +72,6 @@ class Handed:
     reason: str
     record: int | None
     score: Decimal
-    day: str
     late: int | None
     is_withheld: bool
 
@@ -120,15 +116,13 @@ def gather(store: Store) -> Gathered:
         raise UsageError(f"{store.path} has no results that count: run `grade` first")
     store.db.execute(COUNTED_TESTS)
     late, withheld = _decided(store)
-    zone = times.course_zone()
     handed = []
     for row in store.rows(SUBMISSIONS):
-        key, at = row["id"], row["submitted"]
-        day = f"{datetime.fromisoformat(at).astimezone(zone):%F}" if at else ""
+        key = row["id"]
         handed.append(
             Handed(
                 *(key, store.names(key), row["status"], row["reason"], row["record"]),
-                *(Decimal(row["score"]), day, late.get(key, 0), key in withheld),
+                *(Decimal(row["score"]), late.get(key, 0), key in withheld),
             )
         )
     questions: dict[str, Decimal] = {}
