@@ -142,6 +142,12 @@ class Search:
         return any(spelling in words for spelling in self._spelled)
 
 
+# The commands -------------------------------------------------------------------------------------
+
+# An open regrade lists the submissions whose files are gone.
+NOT_GONE = """
+UPDATE class SET value = (SELECT json_set(class.value, '$.gone', json_group_array(gone.value))
+  FROM json_each(class.value, '$.gone') AS gone WHERE gone.value != ?) WHERE key = 'regrade'"""
 ELSEWHERE = "The download and all other copies are left alone: delete them yourself."
 PAGES = {"report": "report", "similar": "similar", "regrades": "regrade"}  # and who writes them
 # Of a folder of the earlier form: what is in class.db now, or can be written again.
@@ -341,6 +347,7 @@ def _remove(store: Store, submissions: list[str], person: Iterable[_Mention] = (
         for key in submissions:
             ((records,),) = store.rows("SELECT count(*) FROM records WHERE submission = ?", key)
             store.db.execute("DELETE FROM submissions WHERE id = ?", (key,))
+            store.db.execute(NOT_GONE, (key,))
             print(f"{key} removed, with {count(records, 'record')}")
         store.db.executemany("DELETE FROM students WHERE id = ?", [(one[0],) for one in person])
         store.db.execute("DELETE FROM students WHERE id NOT IN (SELECT student FROM authors)")

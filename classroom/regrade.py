@@ -309,6 +309,8 @@ def _cause(test: Test | None) -> str:
     return test.get("cause") or cause_of(Outcome(test["outcome"]), "")
 
 
+# The preview in a terminal ------------------------------------------------------------------------
+
 MOST_LINES = 20  # of each list, in a terminal
 
 
@@ -405,6 +407,9 @@ def write_pages(store: Store, regrade: Regrade, changes: Difference) -> Path:
     return folder / "index.html"
 
 
+# The commands -------------------------------------------------------------------------------------
+
+
 def add_to(commands: Commands) -> None:
     """Add the commands."""
     command = add_command(
@@ -435,9 +440,6 @@ def add_to(commands: Commands) -> None:
     history = add_command(commands, "history", run_history, "show what counts since when, and why")
     for each in (apply, discard, history):
         add_folder(each)
-
-
-# regrade ------------------------------------------------------------------------------------------
 
 
 def run_regrade(asked: argparse.Namespace) -> int:

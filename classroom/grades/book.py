@@ -159,6 +159,8 @@ def written(store: Store, is_extra: IsExtra) -> list[Mention]:
     return mentions
 
 
+# Grades -------------------------------------------------------------------------------------------
+
 STATES = GRADED, EXCUSED, WITHHELD, INCOMPLETE = "graded", "excused", "withheld", "incomplete"
 Worth = tuple[Fraction, Fraction]  # maximum points without extra credit, and those of extra credit
 

@@ -187,6 +187,14 @@ def test_a_canvas_student_is_found_by_every_name(tmp_path, forget, asked):
     assert rest(folder) == "34"
 
 
+def test_an_open_regrade_forgets_whose_files_are_gone(folder, forget):
+    with Store.existing(folder, writes=True) as store:
+        store.set("regrade", json.dumps({"number": 1, "gone": ["submission_1", "submission_3"]}))
+    assert forget("007007")[0] == 0
+    ((text,),) = rows(folder, "SELECT value FROM class WHERE key = 'regrade'")
+    assert json.loads(text) == {"number": 1, "gone": ["submission_3"]}
+
+
 def test_another_student_of_that_name_stays_and_is_not_reported(folder, forget):
     (folder / "other.csv").write_text("Maria Silva", encoding="utf-8")
     code, said = forget("bob@example.edu")
