@@ -354,8 +354,8 @@ def _latest(submissions: list[Submission]) -> tuple[list[Submission], list[str]]
 #     Identifier,Full name,Email address,Status,...,Last modified (submission),...
 #     Participant 657737,Ada Byron,ada@x.edu,Submitted ...,"Monday, 2 November 2026, 2:22 PM",...
 #
-# Columns differ between courses, and all but `Identifier` may be missing. Moodle writes times in the
-# site's zone without saying so: they are taken to be in the course's.
+# Columns differ between courses, and all but `Identifier` may be missing. Moodle writes times in
+# the site's zone without saying so: they are taken to be in the course's.
 
 IDENTIFIER, MODIFIED = "Identifier", "Last modified (submission)"
 FIELDS = {"name": "Full name", "email": "Email address", "sid": "ID number", "login": "Username"}

@@ -12,7 +12,7 @@ from classroom.__main__ import main
 from classroom.arguments import Where
 from classroom.cluster import ClusterFailed
 from classroom.exports import read_export
-from classroom.grade import Job, Release, grade_all, merged
+from classroom.grade import Job, Release, grade_all
 from classroom.store import Store
 from tests.classroom.clusters import left_in
 from tests.classroom.graded import (
@@ -293,10 +293,3 @@ def test_changed_files_do_not_change_what_counts(workers, tmp_path, capsys, monk
     assert main(command) == 0
     assert "its files have changed since they were graded" in capsys.readouterr().out
     assert len(workers.requests) == 1
-
-
-def test_what_nobody_asked_for_does_not_become_a_zero():
-    partial = answer(a="failed", b="failed", tests=["1a-0-basic"])["results"]
-    whole = merged(answer(c="failed")["results"], partial, ["1a-0-basic"])
-    assert [test["score"] for test in whole["tests"]] == [0.0, 4.0, 0.0]
-    assert (whole["score"], whole["max_score"]) == (4.0, 12.0)

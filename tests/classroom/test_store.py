@@ -232,14 +232,6 @@ def test_what_is_removed_takes_everything_with_it(store):
         assert store.rows(f"SELECT * FROM {table}") == []
 
 
-def test_what_is_removed_leaves_no_bytes(store):
-    add(store, replace(GROUP, students=(replace(BOB, name="Searched For"),)))
-    assert b"Searched For" in (store.path / "class.db").read_bytes()
-    store.db.execute("DELETE FROM students")
-    store.compact()
-    assert b"Searched For" not in (store.path / "class.db").read_bytes()
-
-
 # -- several commands, and commands that fail ------------------------------------------------------
 
 
