@@ -76,9 +76,9 @@ def ask(case: OutputsCase, params: str, name: str, seed: int = 0, digest: str = 
     variant = params.partition(".")[0]
     try:
         weights, config = case.fitting(params, variant)
-        asked = {"name": name, "variant": variant, "config": config, "weights": weights}
+        asked: dict[str, Any] = {"name": name, "variant": variant, "config": config}
         asked |= {"corpus": case.run.data.corpus(), "seed": seed, "digest": digest}
-        answer = case.reference("shared.experiment", ANSWER, **asked)
+        answer = case.reference("shared.experiment", ANSWER, weights=weights, **asked)
     except TestEnd as end:
         return Repeated("", end.verdict.message)
     except GradingError as error:  # it took too long, for example

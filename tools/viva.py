@@ -20,6 +20,8 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
+from grading import printable
+from grading.errors import GradingError
 from grading.report import render
 from grading.results import write_atomically
 from grading.verdicts import TestEnd
@@ -70,14 +72,14 @@ def about_code(case: OutputsCase) -> Question:
         text = content.decode("utf-8-sig")
         tree = ast.parse(text)
     except SyntaxError as error:
-        return Question(title, f"{FILE}:{error.lineno} doesn't parse")
+        return Question(title, f"{FILE}:{error.lineno or 1} doesn't parse")
     except (ValueError, RecursionError, MemoryError):
         return Question(title, f"{FILE} doesn't parse")
     drawing = list(draws(tree))
     if not drawing:
         return Question(title, f"{CLASS}.{METHOD} in {FILE} draws nothing")
     line = drawing[:2][-1]  # the first draw is usually that of the length of the prefix
-    lines = enumerate(text.splitlines(), start=1)
+    lines = enumerate(text.replace("\r\n", "\n").replace("\r", "\n").split("\n"), start=1)
     near = [(n, row) for n, row in lines if abs(n - line) <= AROUND]
     return Question(
         title,
@@ -105,7 +107,7 @@ def draws(tree: ast.Module) -> Iterator[int]:
     lines = set()
     for node in (node for method in methods[-1:] for node in ast.walk(method)):
         if isinstance(node, ast.Call):
-            name = ast.unparse(node.func).rpartition(".")[2]
+            name = getattr(node.func, "attr", getattr(node.func, "id", ""))
             lines |= {node.lineno} if any(part in name for part in DRAWS) else set()
     yield from sorted(lines)
 
@@ -125,6 +127,8 @@ def about_answer(case: OutputsCase) -> Question:
         answers = case.model_answers(names[0], names[0].partition(".")[0], asked)
     except TestEnd as end:
         return Question(title, end.verdict.message)
+    except GradingError as error:  # it took too long, for example
+        return Question(title, f"{names[0]}: {printable.line(str(error), 200)}")
     known = Counter(place for _, place in data.train_pairs())
     triples = zip(asked, places, answers, strict=True)
     wrong = [triple for triple in triples if triple[1] != triple[2]]
