@@ -7,6 +7,9 @@ import pytest
 import torch
 
 from experiments import record
+from pretraining.recipes import load_recipe
+from questions.span_corruption.items import expected_vocabulary
+from submission.model import GPT, GPTConfig
 from tests.harness.test_staging import pack
 from tests.interpreter import python
 
@@ -15,13 +18,17 @@ FILE = "submission/dataset.py"
 
 
 @pytest.fixture
-def upload(tree, demo, tmp_path):
-    """A student's upload with parameters that have learnt, whose code can't be imported."""
+def upload(tree, tmp_path):
+    """A student's upload with parameters, drawn at random, whose code can't be imported."""
     folder = tmp_path / "ada"
     shutil.copytree(tree / "src/submission", folder / "submission")
     shutil.copytree(tree / "solutions/submission", folder / "submission", dirs_exist_ok=True)
+    corpus = (tree / "src/data/wiki.txt").read_text(encoding="utf-8").removesuffix("\n")
+    config = GPTConfig(
+        len(expected_vocabulary([corpus])), **load_recipe("smoke").model_of("vanilla")
+    )
     for stage in ("pretrain", "finetune"):
-        shutil.copy(tree / f"build/reference/vanilla.{stage}.params", folder)
+        torch.save(GPT(config).state_dict(), folder / f"vanilla.{stage}.params")
     text = (folder / FILE).read_text(encoding="utf-8")
     (folder / FILE).write_text(text + NEVER, encoding="utf-8")
     return folder
