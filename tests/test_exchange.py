@@ -1,11 +1,10 @@
 """Failed builds leave the previous files; long work reports its progress."""
 
 import os
-import time
 
 import pytest
 
-from tools import exchange, telling
+from tools import exchange
 
 
 def contents(folder):
@@ -79,17 +78,3 @@ def test_a_folder_that_cannot_be_moved_there_leaves_the_old_one(dist, tmp_path, 
     with pytest.raises(OSError, match="cross-device"), exchange.rebuilding(dist, tmp_path / "d"):
         pass
     assert contents(dist) == {"a.txt": "old a", "b.txt": "old b"}
-
-
-def test_long_work_says_that_it_goes_on_and_short_work_only_what_it_is():
-    said = []
-    with telling.telling("typesetting", said.append, every_s=0.02):
-        deadline = time.monotonic() + 30
-        while len(said) < 3 and time.monotonic() < deadline:
-            time.sleep(0.01)
-    assert said[0] == "typesetting ..." and len(said) >= 3
-    assert all(line.startswith("  still typesetting: ") for line in said[1:])
-    said.clear()
-    with pytest.raises(OSError), telling.telling("packing", said.append):
-        raise OSError
-    assert said == ["packing ..."] and telling.EVERY_S == 10

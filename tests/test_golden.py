@@ -15,7 +15,7 @@ from tests import benches, golden_verdicts, pinned
 from tests.golden_seeds import failures
 from tests.golden_verdicts import Ending
 from tests.snapshots import check
-from tests.variants import GOLDEN, NEEDS_FILES, ROOT, Variant, all_variants, lay_out
+from tests.variants import GOLDEN, NEEDS_FILES, ROOT, all_variants
 
 # The first result waits for those of a whole topic, in a long test for those of all variants.
 pytestmark = pytest.mark.timeout(3600)
@@ -199,36 +199,7 @@ def test_the_grader_itself_never_fails():
     assert not [name for name, groups in TABLE.items() if "grader error" in groups]
 
 
-def test_the_table_names_existing_variants_only():
-    assert set(TABLE) <= set(BY_NAME)
-
-
 @pytest.mark.parametrize("seed", [1, *(pytest.param(n, marks=pytest.mark.long) for n in (2, 3))])
 def test_reference_passes_with_other_seeds(seed: int, executor):
     """Every bound of the grader fails correct code with probability below 1e-6."""
     assert executor.submit(failures, None, seed).result() == {}
-
-
-def test_difference_names_each_test_that_changed():
-    expected = {"failed": ["position"], "error": ["pairs"]}
-    found = {"position": "passed", "pairs": "error", "span_share": "failed"}
-    assert golden_verdicts.difference("a/wrong/b", expected, found) == (
-        "a/wrong/b:\n"
-        "  position: the table says failed, the grader says passed\n"
-        "  span_share: the table says passed, the grader says failed"
-    )
-
-
-def test_table_is_read_as_it_was_written(tmp_path):
-    names = [f"a_test_with_a_long_name_{number}" for number in range(5)]
-    wrong = {"a/wrong/c": {"timed out": ["x"], "failed": names}}
-    golden_verdicts.write_table({"a/right/b": {}, **wrong}, tmp_path / "table.toml")
-    assert golden_verdicts.read_table(tmp_path / "table.toml") == wrong
-
-
-def test_a_variant_without_a_region_is_refused(tmp_path):
-    path = tmp_path / "helper" / "right" / "nowhere.py"
-    path.parent.mkdir(parents=True)
-    path.write_text("# Says nothing about its place.\npass\n", encoding="utf-8")
-    with pytest.raises(ValueError, match="expected a comment `# region:"):
-        lay_out(Variant(path), tmp_path / "out")

@@ -4,8 +4,6 @@ import html.parser
 import itertools
 import re
 import shutil
-from dataclasses import replace
-from decimal import Decimal
 
 import pytest
 
@@ -18,7 +16,6 @@ from tests.interpreter import python
 from tools import starter
 
 EDITION = pinned.load().edition(None)
-UNPAID = {q.number for q in EDITION.questions if not q.coding}
 VOID = {"meta", "rect", "path", "link", "br", "img"}
 
 
@@ -114,94 +111,6 @@ def test_it_needs_nothing_else_and_tells_readers_what_pictures_show(results):
     assert page.tags.count("h1") == 1
     ids = {value for name, value in page.attributes if name == "id"}
     assert {address[1:] for address in addresses} <= ids
-
-
-@pytest.fixture
-def at_home():
-    """Perfect work on a student's computer: hidden tests ran, and nobody has judged them."""
-    tests = [
-        TestResult(
-            spec=spec,
-            description=f"does {spec.name}",
-            outcome=Outcome.RAN_NOT_GRADED,
-            message="ran",
-        )
-        if spec.is_hidden
-        else TestResult(
-            spec=spec, description=f"does {spec.name}", outcome=Outcome.PASSED, score=spec.max_score
-        )
-        for spec in EDITION.tests
-    ]
-    return Results(EDITION, 5, tests)
-
-
-def shown_at_home(results):
-    return shown(results, is_judged=False)
-
-
-def test_at_home_perfect_work_is_perfect_and_has_no_total(at_home):
-    text = shown_at_home(at_home)
-    page = parsed(text)
-    counted = [test for test in at_home.tests if test.spec.number not in UNPAID]
-    hidden = sum(test.spec.is_hidden for test in counted)
-    basic = len(counted) - hidden
-    said = f"basic {basic} of {basic}; {hidden} hidden tests are graded when you submit"
-    assert page.text.count(f"{EDITION.title}: {said}") == 2  # the title and the heading
-    assert "of 53" not in page.text and not re.search(r"\b0 of [1-9]", page.text)
-    boxes = re.findall(r"<details( open)?>", text)
-    assert len(boxes) > len(EDITION.tests) and not any(boxes)
-
-
-def bars(page):
-    """Return the parts of each question's bar: (width, fill), by the question's number."""
-    rows = re.findall(r'<tr><th scope="row"><a href="#q(\w+)"(.*?)</tr>', page, re.DOTALL)
-    assert rows
-    part = r'width="([\d.]+)" height="16" fill="(\S+)"/>'
-    return {number: [(float(w), f) for w, f in re.findall(part, row)] for number, row in rows}
-
-
-def test_at_home_bars_show_what_is_graded_later_with_a_pattern_of_its_own(at_home):
-    failed = [t.spec.name for t in at_home.tests if t.spec.number == "1e"][2]
-    tests = [
-        replace(t, outcome=Outcome.FAILED, score=Decimal(0)) if t.spec.name == failed else t
-        for t in at_home.tests
-    ]
-    page = shown_at_home(replace(at_home, tests=tests))
-    lost_somewhere = False
-    for number, parts in bars(page).items():
-        mine = [test for test in tests if test.spec.number == number]
-        worth = sum(test.spec.max_score for test in mine)
-        later = sum(test.spec.max_score for test in mine if test.spec.is_hidden)
-        lost = sum(test.spec.max_score for test in mine if test.outcome is Outcome.FAILED)
-        lost_somewhere |= bool(lost)
-        shares = {"currentColor": worth - later - lost, "url(#lost)": lost, "url(#later)": later}
-        expected = [(float(s / worth) * 240, fill) for fill, s in shares.items() if s]
-        assert parts == [(pytest.approx(width, abs=0.1), fill) for width, fill in expected]
-    assert lost_somewhere and "graded when you submit" in page.partition("<caption>")[2][:200]
-
-
-def test_at_home_a_hidden_test_that_fails_already_is_shown(at_home):
-    tests = [
-        replace(t, outcome=Outcome.ERROR, message="crashed") if t.spec.is_hidden else t
-        for t in at_home.tests
-    ]
-    page = shown_at_home(replace(at_home, tests=tests))
-    assert "fail already)" in page and "<p>crashed</p>" in page
-    assert page.count("<details open>") == sum(test.spec.is_hidden for test in tests)
-    assert not any("later" in fill for parts in bars(page).values() for _, fill in parts)
-
-
-def test_a_bar_is_as_long_as_its_share(results):
-    for score, width in (("0", None), ("4", 120.0), ("8", 240.0)):
-        tests = [
-            replace(t, score=Decimal(score) / 8 * t.spec.max_score, outcome=Outcome.PASSED)
-            for t in results.tests
-        ]
-        page = pages.page(replace(results, tests=tests))
-        for parts in bars(page).values():
-            drawn = dict((fill, length) for length, fill in parts)
-            assert drawn.get("currentColor") == (width and pytest.approx(width, abs=0.1))
-            assert sum(drawn.values()) == pytest.approx(240, abs=0.1)
 
 
 def test_the_command_writes_both_reports(tree, tmp_path):

@@ -1,6 +1,5 @@
 """The lists of packages: each names the right ones, and pip, conda and uv read the same."""
 
-import importlib.metadata
 import os
 import re
 import shutil
@@ -29,28 +28,6 @@ def test_every_requirement_is_pinned(root):
     pinned = packages(root / "constraints.txt")
     assert wanted and wanted.keys() <= pinned.keys()
     assert all(re.fullmatch(r"==[\d.]+", version) for version in pinned.values()), pinned
-
-
-def test_student_requirements_are_those_agreed(root):
-    text = (root / "requirements.txt").read_text(encoding="utf-8")
-    assert "\n-c constraints.txt\n" in text
-    agreed = {"torch": ">=2.13,<3"} | dict.fromkeys(
-        ("numpy", "jinja2", "matplotlib", "pytest", "rich", "tqdm", "tensorboard"), ""
-    )
-    assert packages(root / "requirements.txt") == agreed
-
-
-def test_the_installed_packages_are_the_pinned_ones(root):
-    # Packages of the pinned list are installed in that version, as `make setup` installs them.
-    pinned = packages(root / "constraints.txt")
-    if sys.prefix != str(root / ".venv"):
-        pytest.skip("runs outside .venv")
-    for package in importlib.metadata.distributions():
-        name = re.sub(r"[-_.]+", "-", package.name).lower()
-        if name == "pip" or re.match(r"nvidia-|cuda-|triton", name):
-            continue  # Python brings its pip; torch's metadata pins its CUDA libraries
-        version = package.version.split("+")[0]
-        assert f"=={version}" == pinned.get(name), f"{name} {version} is not pinned"
 
 
 def test_conda_environment_parses_and_takes_the_same_lists(root):
@@ -87,17 +64,6 @@ def project(tmp_path, root):
     (tmp_path / "constraints.txt").write_text("# head\ntorch==2.13.0  # why\n", encoding="utf-8")
     assert requirements.main([], tmp_path) == 0
     return tmp_path
-
-
-def test_the_lists_are_written_from_pyproject_and_constraints(project, capsys):
-    texts = requirements.written(project)
-    assert texts["requirements.txt"].endswith("\n-c constraints.txt\ntorch>=2.13,<3\n")
-    assert texts["requirements-staff.txt"].endswith("\n-r requirements.txt\n")
-    assert 'constraint-dependencies = [\n    "torch==2.13.0",\n]' in texts["pyproject.toml"]
-    both = [{"include-group": "class"}, "ruff"]
-    listed = requirements.requirements(both, "-r requirements.txt")
-    assert listed.endswith("\n-r requirements.txt\n-r requirements-class.txt\nruff\n")
-    assert requirements.main(["--check"], project) == 0 and capsys.readouterr().out == ""
 
 
 def test_a_list_that_is_out_of_date_is_named_and_nothing_is_written(project, capsys):
@@ -175,8 +141,3 @@ def test_uv_run_leaves_torch_from_another_index_alone_when_asked(project, uv):
     kept = uv("run", "--no-sync", "python", "src/grader.py", "1e")
     assert kept.stdout == "2.13.0+cpu\n", kept.stderr
     assert not (project / "uv.lock").exists()
-
-
-def test_the_lock_file_is_not_committed(root):
-    # It would name its creator's index; constraints.txt is the lock.
-    assert "/uv.lock" in (root / ".gitignore").read_text(encoding="utf-8").splitlines()

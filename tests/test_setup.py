@@ -140,12 +140,6 @@ def test_a_named_interpreter_that_is_unusable_is_refused(interpreters, change, t
     assert f"among: {named}; name one: make setup PYTHON=FILE" in ran.stderr
 
 
-def test_with_uv_an_interpreter_needs_no_pip(interpreters, project):
-    changes = {"mine": f"{GOOD}; {NO_PIP}", "python3.13": OLD}
-    ran, by, with_pip = interpreters(changes, PYTHON="mine", UV=str(project / "nothing"))
-    assert by == "mine" and not with_pip, ran.stderr
-
-
 def test_an_activated_environment_is_not_created_by_its_own_uv(interpreters, project):
     """It is deleted first."""
     assert interpreters({"python3": GOOD})[0].returncode == 0
@@ -176,12 +170,6 @@ def test_root_installs_the_venv_module_that_debian_splits_off(interpreters, proj
 
 
 # ---------------------------------------------------------------- creating .venv
-
-
-def test_an_unknown_variable_is_refused_before_anything_is_installed(project, make):
-    refused = make("setup", "PAPERS=a4")
-    assert refused.returncode == 2 and "unknown variable PAPERS" in refused.stderr
-    assert "creating" not in refused.stdout and not (project / ".venv").exists()
 
 
 def test_second_setup_costs_nothing_and_a_half_made_one_is_made_anew(project, make):
@@ -286,24 +274,6 @@ def test_other_users_can_read_what_is_installed(project, make, root):
 # ---------------------------------------------------------------- apt
 
 
-def test_apt_list_is_one_package_a_line_with_comments():
-    assert apt.listed("# head\n\nlatexmk\n  poppler-utils # pdftotext\n") == [
-        "latexmk",
-        "poppler-utils",
-    ]
-
-
-@pytest.mark.requires_tool("dpkg-query")
-def test_only_missing_packages_are_to_be_installed():
-    assert apt.missing(["dpkg", "no-such-package-0"]) == ["no-such-package-0"]
-
-
-def test_nothing_is_printed_when_nothing_is_missing(monkeypatch, capsys):
-    monkeypatch.setattr(apt, "missing", lambda packages: [])
-    monkeypatch.setattr(apt, "install", lambda packages: pytest.fail("installed something"))
-    assert apt.main([]) == 0 and capsys.readouterr().out == ""
-
-
 @AS_ROOT
 @pytest.mark.requires_tool("apt-get")
 @pytest.mark.parametrize("works, words", [(True, "installed"), (False, "could not install")])
@@ -314,8 +284,3 @@ def test_an_installation_is_a_line_before_and_a_line_after(monkeypatch, capsys, 
     before, after = capsys.readouterr().out.splitlines()
     assert before == "apt: installing latexmk, chromium ..."
     assert words in after and after.endswith("latexmk, chromium")
-
-
-def test_apt_txt_can_be_read(root):
-    for name in apt.listed((root / "apt.txt").read_text(encoding="utf-8")):
-        assert re.fullmatch(r"[a-z0-9][a-z0-9.+-]+", name)
