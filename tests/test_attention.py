@@ -15,10 +15,8 @@ from grading.cases import GradedTestCase
 from grading.verdicts import Outcome, TestEnd
 from questions.attention_exploration import attention_math, tests
 from questions.attention_exploration import probe as probe
-from tests import pinned
 from tests.benches import Bench
 from tests.variants import load_module
-
 
 
 @pytest.fixture(scope="module")
@@ -174,8 +172,6 @@ def test_key_query_value_gives_the_outputs_asked_for(reference, rng, beta):
 
 
 # The grader's tests ---------------------------------------------------------------------------
-
-
 
 
 HOSTILE = {

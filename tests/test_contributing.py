@@ -56,6 +56,7 @@ def test_a_test_notices_the_message_and_all_else_succeeds(answers):
     assert next(fails, None) is None
 
 
+@pytest.mark.long
 def test_nothing_is_changed_at_the_end(copy, answers):
     command = ["git", "status", "--porcelain", "--untracked-files=no"]
     assert subprocess.run(command, cwd=copy, capture_output=True, check=True).stdout == b""

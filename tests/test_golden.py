@@ -90,7 +90,7 @@ def test_verdicts_are_those_of_the_table(name: str, found):
 
 
 @pytest.mark.parametrize("name", BY_NAME)
-@pytest.mark.sampled(10, group_of=place_of)
+@pytest.mark.sampled(40, group_of=place_of)
 def test_confined_workers_say_the_same(name: str, found, executor):
     """Those of this test share nothing; a student's do one test after another."""
     given = BY_NAME[name], golden_verdicts.SEED
@@ -199,7 +199,8 @@ def test_the_grader_itself_never_fails():
     assert not [name for name, groups in TABLE.items() if "grader error" in groups]
 
 
-@pytest.mark.parametrize("seed", [1, *(pytest.param(n, marks=pytest.mark.long) for n in (2, 3))])
+@pytest.mark.long  # a release proves it with a seed of its own
+@pytest.mark.parametrize("seed", [1, 2, 3])
 def test_reference_passes_with_other_seeds(seed: int, executor):
     """Every bound of the grader fails correct code with probability below 1e-6."""
     assert executor.submit(failures, None, seed).result() == {}

@@ -278,7 +278,7 @@ def test_colab_goes_from_the_zip_to_what_is_handed_in(tree, tmp_path, in_colab):
     assert told, text
     passed, of, without_points, of_these = map(int, told.groups())
     assert of - passed <= 2, text  # of accuracy, after so short a training
-    assert of > 12 and without_points == of_these > 30
+    assert of > 12 and without_points == of_these > 10
     handed = zipfile.ZipFile(downloads / ARCHIVE).namelist()
     assert [name for name in HANDED_IN if not any(n.endswith(name) for n in handed)] == []
     assert any(name.endswith("submission/helper.py") for name in handed)

@@ -280,15 +280,15 @@ def test_the_committed_starter_has_every_function(tree):
 
 @pytest.mark.parametrize("edition", pinned.NAMES)
 @pytest.mark.sampled(3)
-def test_counting_parameters_can_be_passed_in_every_edition(tree, tmp_path, run_python, edition):
+def test_counting_parameters_can_be_passed_in_every_edition(root, tmp_path, run_python, edition):
     """Its configurations have rope, whose functions only one edition's students write."""
-    for name, content in autograder.hand_in(tree, edition, tmp_path).items():
+    for name, content in autograder.hand_in(root, edition, tmp_path).items():
         (tmp_path / "submission").mkdir(exist_ok=True)
         (tmp_path / name).write_bytes(content)
-    questions = load_assignment(tree).edition(edition).questions
+    questions = load_assignment(root).edition(edition).questions
     number = next(q.number for q in questions if q.topic == "blocks_parameters")
     options = ("--edition", edition, "--submission", tmp_path)
-    graded = run_python(tree / "src" / "grader.py", number, *options)
+    graded = run_python(root / "src" / "grader.py", number, *options)
     assert graded.returncode == 0, graded.stdout + graded.stderr
 
 

@@ -34,29 +34,11 @@ def release(tree, released) -> Path:
     return tree / "dist" / f"autograder-{EDITION}.zip"
 
 
-@pytest.fixture(scope="session")
-def short(tree, release, tmp_path_factory) -> Path:
-    """The zip less the practice, half of the tests: for what has nothing to do with their number.
-
-    The build has proved the whole one three times, and `graded` is a run of it.
-    """
-    path = tmp_path_factory.mktemp("short") / "short.zip"
-    return damaged(release, path, edition_of(without_practice(tree)))
-
-
 def edition_of(description: str) -> dict[str, bytes]:
     """What the zip has of an assignment.toml."""
     with tempfile.TemporaryDirectory() as folder:
         (Path(folder) / "assignment.toml").write_text(description, encoding="utf-8")
         return {"src/edition.json": to_json(load_assignment(Path(folder)))}
-
-
-def without_practice(tree: Path) -> str:
-    text = (tree / "assignment.toml").read_text(encoding="utf-8")
-    before, edition, after = text.partition(f"[editions.{EDITION}]")
-    changed = after.replace("practice = 4\n", "", 1)
-    assert edition and changed != after
-    return before + edition + changed
 
 
 @pytest.fixture
@@ -135,9 +117,9 @@ def test_both_editions_are_built(tree, release, tmp_path):
             "the reference's result, which students see, leaks",
         ),
         (
-            "4r-1-hidden",
-            {"extra_data": {"outcomes": {"4r-0-basic": "error"}}},
-            "does not pass every test through the zip: 4r-0-basic: error, 4r-1-hidden: no result",
+            "3e-1-basic",
+            {"extra_data": {"outcomes": {"3e-0-basic": "error"}}},
+            "does not pass every test through the zip: 3e-0-basic: error, 3e-1-basic: no result",
         ),
     ],
     ids=["earns less", "leaks", "fails a test without points"],
@@ -257,14 +239,14 @@ HOSTILE = {
         pytest.param(HOSTILE, id="hostile"),
     ],
 )
-def test_what_is_broken_or_hostile_costs_its_own_tests_only(short, upload, changes):
+def test_what_is_broken_or_hostile_costs_its_own_tests_only(release, upload, changes):
     for module, (code, _) in changes.items():
         path = upload / "submission" / module
         before, imports, after = path.read_text(encoding="utf-8").partition("\nimport ")
         assert imports, module  # imports from __future__ may come before
         text = f"{before}\n{textwrap.dedent(code)}{imports}{after}"
         path.write_text(text, encoding="utf-8")
-    seen = emulate.grade(short, upload, "missing", limits=LIMITS)  # metadata cost nothing
+    seen = emulate.grade(release, upload, "missing", limits=LIMITS)  # metadata cost nothing
     found = outcomes(seen)
     for _, expected in changes.values():
         for test_id, ending in expected.items():
@@ -336,10 +318,10 @@ def test_a_hostile_upload_ends_in_one_line(tmp_path, kind, words):
     assert "\n" not in str(caught.value)
 
 
-def test_an_upload_without_code_gets_zero_and_the_reason(short, tmp_path):
+def test_an_upload_without_code_gets_zero_and_the_reason(release, tmp_path):
     (tmp_path / "upload").mkdir()
     (tmp_path / "upload" / "essay.pdf").write_bytes(b"%PDF")
-    seen = emulate.grade(short, tmp_path / "upload", limits=LIMITS)
+    seen = emulate.grade(release, tmp_path / "upload", limits=LIMITS)
     assert seen.ran.code == 0 and emulate.score_of(seen.results) == 0
     shown = emulate.readable(seen.results["output"])
     assert "your upload: " in shown and "essay.pdf" in shown
@@ -348,9 +330,9 @@ def test_an_upload_without_code_gets_zero_and_the_reason(short, tmp_path):
 
 @pytest.mark.long
 def test_over_the_daily_limit_hidden_tests_are_graded_and_shown_later(
-    tree, short, upload, tmp_path
+    tree, release, upload, tmp_path
 ):
-    limited = damaged(short, tmp_path / "limited.zip", edition_of(with_limit(tree)))
+    limited = damaged(release, tmp_path / "limited.zip", edition_of(with_limit(tree)))
     about = emulate.about("tenth")
     (upload / "submission" / "dataset.py").write_text("def broken(:\n", encoding="utf-8")
     seen = emulate.grade(limited, upload, about, limits=LIMITS)
@@ -363,8 +345,8 @@ def test_over_the_daily_limit_hidden_tests_are_graded_and_shown_later(
 
 
 def with_limit(tree: Path) -> str:
-    """assignment.toml with a daily limit of one, without practice."""
-    text = without_practice(tree)
+    """assignment.toml with a daily limit of one."""
+    text = (tree / "assignment.toml").read_text(encoding="utf-8")
     before = text[: text.index("[editions.cs224n]")]
     changed = before.replace("hidden_feedback_a_day = 0", "hidden_feedback_a_day = 1")
     assert changed != before
@@ -373,7 +355,8 @@ def with_limit(tree: Path) -> str:
 
 @pytest.mark.long
 def test_the_leaderboard_ranks_what_was_accepted(tree, release, upload, tmp_path):
-    ranked = without_practice(tree).replace("leaderboard = false", "leaderboard = true")
+    text = (tree / "assignment.toml").read_text(encoding="utf-8")
+    ranked = text.replace("leaderboard = false", "leaderboard = true")
     board = damaged(release, tmp_path / "board.zip", edition_of(ranked))
     # One parameter, which no model has: right predictions alone give no entry.
     torch.save({"w": torch.zeros(1)}, upload / "synthesizer.finetune.params")
@@ -388,11 +371,11 @@ def test_the_leaderboard_ranks_what_was_accepted(tree, release, upload, tmp_path
     assert rows["vanilla: parameters"]["order"] == "asc"
 
 
-def test_where_no_container_can_be_made_a_folder_serves(tree, short, monkeypatch, capsys):
+def test_where_no_container_can_be_made_a_folder_serves(tree, release, monkeypatch, capsys):
     # For an ordinary user, or on a Mac: no limits and no authority, and the output says so.
     monkeypatch.setattr(container, "is_possible", lambda: False)
     starter = tree / "dist" / f"test-{EDITION}-starter-expect-0.zip"
-    seen = emulate.grade(short, starter)
+    seen = emulate.grade(release, starter)
     assert emulate.score_of(seen.results) == 0 and seen.ran.code == 0
     assert seen.results["extra_data"]["authoritative"] is False
     assert not seen.isolated and not seen.ran.limited
@@ -430,8 +413,8 @@ def damaged(release: Path, target: Path, changes: dict[str, bytes | None]) -> Pa
     ],
     ids=lambda changes: next(iter(changes)),
 )
-def test_a_fault_of_ours_leaves_no_result(short, upload, tmp_path, changes):
-    broken = damaged(short, tmp_path / "broken.zip", changes)
+def test_a_fault_of_ours_leaves_no_result(release, upload, tmp_path, changes):
+    broken = damaged(release, tmp_path / "broken.zip", changes)
     seen = emulate.grade(broken, upload, limits=LIMITS)
     assert seen.results is None, seen.stdout
     assert seen.ran.code not in (0, 1)

@@ -77,7 +77,7 @@ def test_the_total_is_exact_wherever_it_comes_from(shown):
     edition = copy.deepcopy(ASSIGNMENT.edition("xcs224n"))
     object.__setattr__(edition.gradescope, "hidden_tests", shown)
     inexact = 0
-    for results in [results_of(edition), *(with_scores(edition, seed) for seed in range(300))]:
+    for results in [results_of(edition), *(with_scores(edition, seed) for seed in range(100))]:
         content = written(edition, results=results)
         if shown == "visible":
             assert content["score"] == float(results.score)
@@ -85,12 +85,12 @@ def test_the_total_is_exact_wherever_it_comes_from(shown):
         else:
             assert "score" not in content  # it would show what is to wait
             assert summed(content) == float(results.score)
-        document.serialize(content)
         points = {t.spec.test_id: float(t.score) for t in results.tests}
         for entry in (entry for entry in content["tests"] if "score" in entry):
             (test_id,) = entry["extra_data"]["outcomes"]
             assert round(entry["score"], 2) == points[test_id]
             assert abs(entry["score"] - points[test_id]) < 1e-12
+    document.serialize(content)
     assert inexact or shown != "visible"  # so rounding is needed where there is no total
 
 

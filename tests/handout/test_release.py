@@ -192,18 +192,17 @@ def test_every_command_of_the_students_readme_stands_on_one_line_and_is_the_shee
 
 @pytest.mark.long
 def test_a_reference_that_fails_a_test_as_a_student_is_not_released(tree, zipped, tmp_path):
-    """The students' zip lacks a field of GPTConfig that only a question without points needs."""
+    """The students' zip has a faulty given module."""
     with zipfile.ZipFile(zipped) as opened:
         files = {name: opened.read(name) for name in opened.namelist()}
     name = f"{student.FOLDER}/src/submission/model.py"
-    files[name] = files[name].replace(b"    rope: bool = False\n", b"")
-    files[name] = files[name].replace(b"config.rope", b'getattr(config, "rope", False)')
+    files[name] += b"raise ValueError('no model')\n"
     archive.write(tmp_path / zipped.name, files)
     with pytest.raises(student.ReleaseFailed) as caught:
         release.hand_in(tree, EDITION, tree / "build" / "reference", tmp_path)
     message = str(caught.value)
     assert "xcs224n: grader.py failed with exit code 1 for the reference" in message
-    assert "'GPTConfig' object has no attribute 'rope'" in message
+    assert "ValueError: no model" in message
 
 
 # Enough for a sheet whose template is changed.

@@ -89,7 +89,7 @@ def write(submission, name, before, after):
 def test_every_test_is_an_item_in_the_editions_order(run, tree, copy):
     code, lines = run("--co", "-q")
     tests = load_assignment(tree).edition("xcs224n").tests
-    assert code == 0 and len(tests) > 100
+    assert code == 0 and len(tests) > 50
     assert [node.partition("::")[2] for node in ids(lines)] == [test.test_id for test in tests]
     assert run("--co", "-q", folder=copy / "src")[1][:-1] == lines[:-1]  # but not the time
 
@@ -102,7 +102,7 @@ def test_an_editor_gets_files_lines_and_ids_that_it_can_run(run, copy, tmp_path)
     assert "loaded" in lines  # and none of those
     items = json.loads(next(line for line in lines if line.startswith("[{")))
     settled = {item["id"] for item in items}
-    assert len(settled) == len(items) > 100
+    assert len(settled) == len(items) > 50
     for item in items:
         assert item["inside"] and item["id"] == f"{item['file']}::{item['name']}"
         with open(item["file"], encoding="utf-8") as file:

@@ -72,6 +72,7 @@ def test_hint_nothing_is_learnt_when_the_gradient_is_cut_off(train, build, submi
     assert "the model learns nothing" in train(model=model)[0]
 
 
+@pytest.mark.long
 def test_hint_targets_leak_when_y_is_not_moved(train, submission):
     class Unmoved(submission.dataset.CharCorruptionDataset):
         def __getitem__(self, idx):
