@@ -14,9 +14,8 @@ import pytest
 
 from autograder.description import load_assignment
 from tests import follow
-from tests.interpreter import python
-from tests.project import ROOT, copy_of_the_project, make
-from tools import question, starter
+from tests.project import ROOT, copy_of_the_project
+from tools import question
 from tools.handout import description
 from tools.handout.sheet import Sheet
 
@@ -120,28 +119,7 @@ def test_the_sheet_has_the_question(followed, target):
     assert r"\code{\# [common prefix]}" in text and "@" not in text
 
 
-@pytest.mark.long
-def test_what_was_written_is_formatted(fresh, followed):
-    before = contents(fresh)
-    files = [n for n in contents(followed[0]) if n.endswith(".py") and n not in before]
-    assert len(files) == 8
-    for words in (("check",), ("format", "--check")):
-        done = python(followed[0], "-m", "ruff", *words, *files)
-        assert done.returncode == 0, done.stdout
-
-
 # -- the command -----------------------------------------------------------------------------------
-
-
-@pytest.mark.long
-def test_comments_of_the_description_survive(fresh, followed):
-    before, after = (
-        (tree / "assignment.toml").read_text(encoding="utf-8").splitlines()
-        for tree in (fresh, followed[0])
-    )
-    kept = iter(after)
-    assert all(line in kept for line in before)  # in this order
-    assert len(after) == len(before) + 8
 
 
 @pytest.mark.parametrize("topic", ["x", "a_name_of_twenty_let"])
@@ -197,12 +175,6 @@ def refused(tree: Path, topic: str, capsys) -> str:
 @pytest.mark.sampled(7)
 def test_a_bad_name_is_refused_in_a_line(fresh, topic, capsys):
     assert REFUSED[topic] in refused(fresh, topic, capsys)
-
-
-def test_without_a_name_make_says_what_is_expected(fresh):
-    ran = make(fresh, "question")
-    assert ran.returncode == 2
-    assert "TOPIC is missing, expected: make question TOPIC=NAME" in ran.stderr
 
 
 @pytest.mark.parametrize(
@@ -264,20 +236,6 @@ def test_a_file_that_cannot_be_written_leaves_none_behind(fresh, capsys):
         assert "nothing was changed: " in refused(fresh, "beam_width", capsys)
     finally:
         blocked.unlink()
-
-
-def test_questions_follow_each_other(tmp_path, capsys):
-    """A second one follows the first, both in its number and in the file."""
-    tree = project(tmp_path)
-    for topic, number in (("common_prefix", "3f"), ("beam_width", "3g")):
-        assert question.main([topic], tree) == 0
-        assert f"Question {number} works" in capsys.readouterr().out
-    questions = load_assignment(tree).edition(None).questions
-    assert [q.topic for q in questions if q.number in ("3f", "3g")] == [
-        "common_prefix",
-        "beam_width",
-    ]
-    assert starter.stale(tree, starter.starter_files(tree)) == {}
 
 
 def test_a_number_is_free_in_the_editions_that_get_the_question(tmp_path, capsys):

@@ -9,7 +9,6 @@ from tests.variants import GOLDEN, Variant
 
 VANILLA = "helper.py, initialize_vanilla_model, finetuning"
 MODEL = r"initialize_vanilla_model \(submission/helper.py:\d+, \[finetuning\]\) returned "
-ANGLES = "attention.py, precompute_rotary_emb, rope"
 
 
 @pytest.fixture(scope="module")
@@ -60,34 +59,9 @@ def test_hidden_tests_name_the_function_in_a_fixed_sentence(verdict):
     assert "returned None" in result.detail and "None" not in result.message
 
 
-def test_a_function_that_the_model_calls_is_named(verdict):
-    message = verdict("rope", ANGLES, "return None", "rope.uses_rope").message
-    assert re.match(r"precompute_rotary_emb \(submission/attention.py:\d+, \[rope\]\)", message)
-
-
-def test_an_item_that_is_no_pair_is_described(verdict):
-    region = "dataset.py, __getitem__, span corruption"
-    for test in ("pairs", "arrangement", "truncation", "randomness"):
-        message = verdict("span_corruption", region, "pass", f"span_corruption.{test}").message
-        assert "got: None (is a `return` missing?)" in message
-
-
-def test_an_array_is_not_described_like_a_tensor(verdict):
-    region = "attention.py, forward, synthesizer"
-    message = verdict("synthesizer", region, "return x.numpy()", "synthesizer.causality").message
-    assert "got: a NumPy array, float64[1, 8, 12]" in message
-
-
 def test_tables_that_are_not_cut_to_the_length_are_named(verdict):
     body = (GOLDEN / "synthesizer/wrong/w2_not_sliced.py").read_text(encoding="utf-8")
     region = "attention.py, forward, synthesizer"
     message = verdict("synthesizer", region, body, "synthesizer.causality").message
     assert re.match(r"submission/attention.py:\d+: RuntimeError: ", message)
     assert "with T = 10 it works, so cut w2, b2 and the mask to T = 8" in message
-
-
-def test_the_order_of_two_numbers_is_named(verdict):
-    region = "london_baseline.py, london_baseline, no pretraining"
-    test = "no_pretraining.london_baseline"
-    assert "right answers comes first" in verdict("london", region, "return 5, 2", test).message
-    assert "got: None (is its" in verdict("london", region, "pass", test).message

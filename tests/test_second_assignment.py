@@ -65,17 +65,6 @@ def test_the_command_grades_it(tree, tmp_path, code, score, code_of_exit):
     assert ran.stderr == ""
 
 
-def test_it_lists_its_tests_and_says_where_they_are(tree):
-    assert "1a-1-hidden" in grade(tree, "--list").stdout
-    places = grade(tree, "--where", "1a-1-hidden").stdout
-    for place in (
-        "src/questions/doubling/tests.py:19",
-        "src/questions/doubling/probe.py:8",
-        "solutions/hidden/doubling.py:8",
-    ):
-        assert place in places
-
-
 def test_gradescopes_command_has_no_result_without_judges(tree):
     (tree.parent / "results").mkdir()
     shutil.rmtree(tree / "solutions" / "hidden")

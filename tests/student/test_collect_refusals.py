@@ -5,7 +5,6 @@ import errno
 import os
 import re
 import shutil
-import stat
 import tempfile
 import zipfile
 from collections.abc import Callable, Iterator
@@ -129,9 +128,3 @@ def test_a_write_cut_short_leaves_the_older_zip_and_no_other_file(desk, monkeypa
         assert contents(desk) == older
         found[type(error).__name__] = err
     check("collect_cut_short", found, {str(desk.root): "A5"})
-
-
-@pytest.mark.skipif(os.name == "nt", reason="permissions of POSIX")
-def test_others_may_read_the_zip(desk):
-    desk.collect()
-    assert stat.S_IMODE(desk.zip.stat().st_mode) == 0o644

@@ -6,16 +6,14 @@ import re
 import shutil
 import zipfile
 from collections.abc import Callable
-from importlib import metadata
 
 import pytest
 
-from grading import importing, staging
-from grading.markers import END, START, find_regions, fingerprints, outside_regions
+from grading import staging
+from grading.markers import END, START, fingerprints
 from tests.project import ROOT
 from tests.snapshots import check, printed, with_lines
 from tests.student.collecting import REFERENCE, STARTER, Desk, edition_file, required_files, texts
-from tools import regions
 
 Damage = Callable[[Desk], object]
 CODE = "src/submission/"
@@ -243,22 +241,6 @@ def test_imports_that_the_autograder_lacks_are_named(desk):
     check("collect_imports", {"each module imports something": said})
 
 
-@pytest.mark.parametrize("terms", [900, 993, 1500, 2800, 100_000])
-def test_a_sum_of_a_thousand_terms_is_no_crash(terms):
-    """The sum is nested that deeply, and so is a chain of as many elifs."""
-    text = f"import pandas\nx = {' + '.join(['1'] * terms)}\n"
-    assert importing.lacking(text, ()) in ([], [(1, "pandas")])
-
-
-def test_without_packages_names_of_the_list_are_known(tmp_path, monkeypatch):
-    """Packing needs no environment; without one, packages can't be asked for their modules."""
-    path = tmp_path / "requirements.txt"
-    path.write_text("# head\ntorch>=2.13,<3\nscikit-learn\n", encoding="utf-8")
-    monkeypatch.setattr(metadata, "packages_distributions", dict)
-    monkeypatch.setattr(metadata, "requires", lambda name: None)
-    assert importing.installed(path) == {"torch", "scikit_learn"}
-
-
 def test_parameters_are_read_without_running_what_their_pickle_calls(desk, tmp_path):
     """A pickle that would write a file if it were loaded as usual."""
     bomb = f"cbuiltins\nopen\n(V{tmp_path / 'loaded'}\nVw\ntR.".encode("raw_unicode_escape")
@@ -288,22 +270,8 @@ def test_outputs_older_than_their_parameters_are_named(desk, again, warned):
     assert sorted(line.split()[0] for line in desk.warnings()) == [f"vanilla.{n}" for n in warned]
 
 
-def test_markers_are_those_of_the_starter():
-    assert (START, END) == (regions.START, regions.END)
-    for folder in (STARTER, REFERENCE):
-        for name, text in texts(folder).items():
-            found, faults = find_regions(text)
-            assert faults == []
-            assert found == [(r.start, r.end) for r in regions.find_regions(text, name)]
-
-
 def test_filling_in_the_regions_changes_no_fingerprint():
     complete = texts(REFERENCE)
     starter = fingerprints({name: texts(STARTER)[name] for name in complete})
     assert starter == fingerprints(complete)
     assert all(re.fullmatch("[0-9a-f]{8}", line) for lines in starter.values() for line in lines)
-
-
-def test_outside_regions_keeps_markers_and_drops_what_is_between():
-    text = f"a = 1  \r\n\r\n    {START}\r\n    b = 2\r\n    {END}\r\nc = 3"
-    assert [line for _, line in outside_regions(text)] == ["a = 1", START, END, "c = 3"]

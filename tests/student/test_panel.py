@@ -115,19 +115,6 @@ def test_an_editor_gets_files_lines_and_ids_that_it_can_run(run, copy, tmp_path)
     assert counts(run(f"{CORRUPTION}::1e-0-basic", "-q")[1]) == {"passed": 1}
 
 
-def test_words_of_the_grader_select_tests(run):
-    a, b = [f"{EXPLORATION}::3a-{n}" for n in ("0-basic", "1-hidden")]
-    c, d = [f"{EXPLORATION}::3a-{n}" for n in ("2-basic", "3-hidden")]
-    for words, nodes in (
-        (["3a"], [a, b, c, d]),
-        (["3A", "-k", "hidden"], [b, d]),
-        (["3a-2-basic", "1e-0-basic"], [f"{CORRUPTION}::1e-0-basic", c]),
-        ([EXPLORATION, "-k", "3a and basic"], [a, c]),
-    ):
-        code, lines = run("--co", "-q", *words)
-        assert (code, ids(lines)) == (0, nodes)
-
-
 @pytest.mark.parametrize(
     ("words", "line"),
     [
@@ -147,13 +134,6 @@ def test_next_to_the_solutions_pytest_grades_nothing(run):
     environment = os.environ | {"PYTHONPATH": str(ROOT / "src")}
     code, lines = run(*settings, folder=ROOT, env=environment)
     assert code == 4 and "ERROR: tests of submissions run in pytest only in a student's" in lines[0]
-
-
-def test_a_students_own_tests_run_too(run, submission):
-    own = submission / "test_mine.py"
-    own.write_text("def test_mine():\n    assert 1 + 1 == 2\n", encoding="utf-8")
-    code, lines = run("-q", own, "1e-0-basic")
-    assert code == 0 and counts(lines) == {"passed": 2}
 
 
 # ---------------------------------------------------------------- running
@@ -177,32 +157,6 @@ def test_outcomes_and_messages_are_the_graders(run, submission):
     headline += r"(Since .*\n)?Files: "
     assert re.search(headline, text)
     assert re.search(r"\nseed \d+\n", text)
-
-
-def test_a_dropped_test_is_skipped_with_the_reason(run, copy):
-    path = copy / "src" / "edition.json"
-    before = path.read_text(encoding="utf-8")
-    first, test, rest = before.partition('"test_id": "3a-0-basic"')
-    rest = rest.replace('"dropped": ""', '"dropped": "it was wrong"', 1)
-    path.write_text(first + test + rest, encoding="utf-8")
-    code, lines = run("3a-0-basic", "-rs")
-    path.write_text(before, encoding="utf-8")
-    assert code == 0 and any(line.endswith(": it is not run: it was wrong") for line in lines)
-
-
-def test_code_that_is_not_written_yet_fails_in_one_line(run):
-    code, lines = run("-q", "3a-0-basic")
-    heading = next(n for n, line in enumerate(lines) if "3a-0-basic: copying_query puts" in line)
-    place = r"not written yet: submission/attention_exploration\.py:\d+"
-    assert code == 1 and re.fullmatch(place, lines[heading + 1])
-    assert lines[heading + 2].startswith("no points") or "0 of 1" in lines[heading + 2]
-
-
-def test_a_submission_that_cannot_be_graded_is_refused_in_one_line(run, submission):
-    (submission / "link.py").symlink_to(submission / "utils.py")
-    code, lines = run("3a", "-q")
-    (line,) = [line for line in lines if "link.py" in line]
-    assert code == 4 and line.startswith("ERROR: src/submission/link.py is a link")
 
 
 def test_a_grader_error_is_not_the_students(run, copy):

@@ -107,12 +107,6 @@ def test_graded_questions_have_the_hints_of_the_sheet(desk):
     assert said[0].startswith("Hint on 3b-0-basic (pointer): a softmax never averages two values")
 
 
-def test_where_there_is_no_hint_one_sentence_says_so(desk):
-    assert hints(desk, "3a", "--hint", "2") == "No hints: nothing failed.\n"
-    desk.replace(QUERIES, *BROKEN)
-    assert hints(desk, "3a", "--hint", "2") == "There are no hints on what failed.\n"
-
-
 def warned(desk: Desk) -> list[str]:
     """Return what a run, which passes, says of the files below their line."""
     code, out = grade(desk, "3a")
