@@ -14,6 +14,7 @@ from nbformat.v4 import new_code_cell, new_notebook
 
 from tests.project import ROOT
 from tools import leaks, notebooks
+from tools.arguments import Failed
 from tools.commands import EXPERIMENTS, PIPELINES, pipelines_of, predict_unseen
 from tools.handout import build, description
 from tools.starter import edition_file
@@ -54,7 +55,7 @@ def first_cells(notebook, count, *more):
 @pytest.mark.parametrize("content", ["{", "[]", '{"cells": [{}], "nbformat": 4}', "\xff"])
 def test_what_is_no_notebook_is_one_line(tmp_path, content):
     (tmp_path / "colab.ipynb").write_text(content, encoding="latin-1")
-    with pytest.raises(notebooks.NotebookError, match="colab.ipynb: not a notebook: ") as raised:
+    with pytest.raises(Failed, match="colab.ipynb: not a notebook: ") as raised:
         notebooks.read(tmp_path / "colab.ipynb")
     assert "\n" not in str(raised.value)
 
@@ -63,7 +64,7 @@ def test_what_is_no_notebook_is_one_line(tmp_path, content):
 
 
 def test_a_cell_that_fails_is_named_in_one_line(tmp_path):
-    with pytest.raises(notebooks.NotebookError) as caught:
+    with pytest.raises(Failed) as caught:
         notebooks.run(code("1", "2", "int('x')", "4"), "a.ipynb", tmp_path)
     assert "a.ipynb, cell 3: ValueError" in str(caught.value) and "\n" not in str(caught.value)
 
@@ -121,7 +122,7 @@ def test_the_demo_finds_the_code_from_elsewhere(starter, tmp_path):
     (tmp_path / "empty").mkdir()
     shutil.rmtree(starter)
     shutil.rmtree(content)
-    with pytest.raises(notebooks.NotebookError, match="cell 1: .*no src/submission"):
+    with pytest.raises(Failed, match="cell 1: .*no src/submission"):
         notebooks.run(notebook, PLAY.name, tmp_path / "empty")
 
 
@@ -248,7 +249,7 @@ def test_elsewhere_colabs_notebook_uses_the_files_that_are_there(tree, tmp_path)
 
 
 def test_colabs_notebook_says_when_there_is_no_zip(tmp_path):
-    with pytest.raises(notebooks.NotebookError, match="cell 1: .*no src/grader.py"):
+    with pytest.raises(Failed, match="cell 1: .*no src/grader.py"):
         notebooks.run(first_cells(notebooks.read(COLAB), 1), COLAB.name, tmp_path)
 
 

@@ -24,7 +24,6 @@ from autograder.description import (
     ASSIGNMENT,
     ERRATA,
     REPO,
-    UsageError,
     check_recipe,
     editions,
     load_assignment,
@@ -32,7 +31,7 @@ from autograder.description import (
 from grading.edition import EDITION, to_json
 
 from . import archive, container, emulate, leaks, reference, starter
-from .arguments import OneLineParser, add_editions, add_recipe
+from .arguments import Failed, OneLineParser, add_editions, add_recipe, with_one_line_errors
 from .datafiles import GRADING_SECRET, require_data_set
 from .exchange import adding
 from .starter import GIVEN
@@ -68,21 +67,17 @@ TAKEN = (
 SOURCES = (*TAKEN, ASSIGNMENT, ERRATA, *(f"{SCRIPTS_FROM.as_posix()}/{s}" for s in SCRIPTS))
 
 
-class BuildFailed(Exception):
-    """The zip can't be built, or gives a wrong score; `str()` is the message to print."""
-
-
 def contents(repo: Path, edition: str) -> dict[str, bytes]:
     """Return the content of every file in the zip, by its name there.
 
     Raises:
-        BuildFailed: a file that belongs in it is missing.
+        Failed: a file that belongs in it is missing.
     """
     files: dict[str, bytes] = {}
     for pattern in TAKEN:
         found = [p for p in sorted(repo.glob(pattern)) if p.is_file()]
         if not found:
-            raise BuildFailed(f"{pattern} is missing: is there a data set? (make world)")
+            raise Failed(f"{pattern} is missing: is there a data set? (make world)")
         files |= {p.relative_to(repo).as_posix(): p.read_bytes() for p in found}
     del files[DESCRIPTION.as_posix()]  # Gradescope has no pydantic; it reads what this resolves:
     files[EDITION.as_posix()] = to_json(load_assignment(repo))
@@ -96,7 +91,7 @@ def check(repo: Path, names: list[str], recipe: str | None) -> None:
     """Find mistakes that would make the build fail later, before the reference is trained.
 
     Raises:
-        BuildFailed: a file that belongs in the zip is missing.
+        Failed: a file that belongs in the zip is missing.
         UsageError: the recipe or the data set is missing, or assignment.toml has a mistake.
     """
     check_recipe(repo, recipe)
@@ -157,7 +152,7 @@ def build(
         upload: the reference submission as the students' command packs it; None: as `hand_in`.
 
     Raises:
-        BuildFailed: the reference fails a test, or the starter earns a point; then no zip is
+        Failed: the reference fails a test, or the starter earns a point; then no zip is
             written.
     """
     files = contents(repo, edition)
@@ -204,21 +199,19 @@ def _prove(
             seen = emulate.grade(draft, path, limits=limits)
         score = seen.score
         if score != expected:
-            raise BuildFailed(
+            raise Failed(
                 f"{edition}: the {kind} earns {score} through the zip, expected {points}\n"
                 + seen.reasons()
             )
         if kind == "reference" and (unpassed := seen.unpassed(described)):
-            raise BuildFailed(
+            raise Failed(
                 f"{edition}: the reference does not pass every test through the zip: "
                 f"{', '.join(unpassed)}\n{seen.reasons()}"
             )
         shown = json.dumps(seen.results, ensure_ascii=False).encode()
         secrets, facts = leaks.secrets_of(repo), leaks.facts_of(repo, edition)
         if leaked := leaks.find("results.json", shown, secrets, facts):
-            raise BuildFailed(
-                f"{edition}: the {kind}'s result, which students see, leaks: {leaked[0]}"
-            )
+            raise Failed(f"{edition}: the {kind}'s result, which students see, leaks: {leaked[0]}")
         named = dist / f"test-{edition}-{kind}-expect-{points}.zip"
         os.replace(path, named)
     finally:
@@ -231,29 +224,21 @@ def outdated(edition: str) -> list[str]:
     return [f"test-{edition}-{kind}-expect-*.zip" for kind in EXPECTED]
 
 
+@with_one_line_errors
 def main(arguments: list[str] | None = None) -> int:
     """Run the command; return 0 if all was built, 1 if something failed, 2 for bad input."""
     parser = OneLineParser("python -m tools.autograder", __doc__)
     add_editions(parser)
     add_recipe(parser)
     asked = parser.parse_args(arguments)
-    try:
-        names = editions(REPO, asked.edition)
-        check(REPO, names, asked.recipe)
-        trained = reference.train(recipe=asked.recipe, editions=names)
-        older = [pattern for name in names for pattern in outdated(name)]
-        with adding(DIST, REPO / "build" / "autograder", older) as draft:
-            for edition in names:
-                for line in build(REPO, edition, trained, draft):
-                    print(line, flush=True)
-    except (
-        BuildFailed,
-        UsageError,
-        emulate.EmulatorFailed,
-        reference.TrainingFailed,
-    ) as failure:
-        print(f"error: {failure}", file=sys.stderr)
-        return 2 if isinstance(failure, UsageError) else 1
+    names = editions(REPO, asked.edition)
+    check(REPO, names, asked.recipe)
+    trained = reference.train(recipe=asked.recipe, editions=names)
+    older = [pattern for name in names for pattern in outdated(name)]
+    with adding(DIST, REPO / "build" / "autograder", older) as draft:
+        for edition in names:
+            for line in build(REPO, edition, trained, draft):
+                print(line, flush=True)
     return 0
 
 

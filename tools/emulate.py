@@ -29,7 +29,7 @@ from grading import staging, upload
 from grading.verdicts import Outcome
 
 from . import container
-from .arguments import OneLineParser, one_of
+from .arguments import Failed, OneLineParser, one_of, with_one_line_errors
 from .exchange import rebuilding
 from .telling import say, telling
 
@@ -41,10 +41,6 @@ KINDS = ("first", "tenth", "late", "extension", "group", "malformed", "missing")
 LAST_LINES = 60
 DETAILS = "details.json"  # of all tests, for staff
 TIMED_OUT = {"score": 0, "output": "The autograder failed to execute correctly: it timed out."}
-
-
-class EmulatorFailed(Exception):
-    """The run can't be emulated; `str()` is the line to print."""
 
 
 @dataclass(frozen=True)
@@ -122,7 +118,7 @@ def grade(
         keep: a folder in which to save results.json, the standard output and HTML reports.
 
     Raises:
-        EmulatorFailed: a file is missing or not a zip, or setup.sh failed.
+        Failed: a file is missing or not a zip, or setup.sh failed.
     """
     with container.fresh(None if setup else VENV) as place:
         _lay_out(place, autograder, submission, metadata)
@@ -134,7 +130,7 @@ def grade(
             text = log.read_text(encoding="utf-8", errors="replace")
             say(text.rstrip())
             if done.code != 0:
-                raise EmulatorFailed(f"setup.sh ended with exit code {done.code}, see above")
+                raise Failed(f"setup.sh ended with exit code {done.code}, see above")
         options = ["--json", f"results/{DETAILS}"]
         options += [] if place.isolated else ["--preview"]
         if keep is not None:
@@ -171,7 +167,7 @@ def _lay_out(place: container.Container, autograder: Path, submission: Path, met
         with zipfile.ZipFile(autograder) as archive:
             archive.extractall(root / "source")
     except (OSError, zipfile.BadZipFile) as error:
-        raise EmulatorFailed(f"{autograder} can't be unpacked: {error}") from None
+        raise Failed(f"{autograder} can't be unpacked: {error}") from None
     for name in ("setup.sh", "run_autograder"):
         shutil.copy(root / "source" / name, root / name)
         (root / name).chmod(0o755)
@@ -180,7 +176,7 @@ def _lay_out(place: container.Container, autograder: Path, submission: Path, met
         try:
             shutil.copytree(submission, root / "submission", symlinks=True)
         except shutil.Error as error:  # such as a pipe; each is (source, target, reason)
-            raise EmulatorFailed(f"{submission} can't be copied: {error.args[0][0][2]}") from None
+            raise Failed(f"{submission} can't be copied: {error.args[0][0][2]}") from None
     else:
         _unpack(submission, root / "submission")
     content = about(metadata) if isinstance(metadata, str) and metadata in KINDS else metadata
@@ -207,7 +203,7 @@ def _unpack(submission: Path, target: Path) -> None:
                     if size > limit:
                         raise UsageError(f"{name} is too large")
     except (OSError, ValueError, UsageError) as error:
-        raise EmulatorFailed(f"{submission} can't be unpacked: {error}") from None
+        raise Failed(f"{submission} can't be unpacked: {error}") from None
 
 
 def about(kind: str) -> Any:
@@ -315,6 +311,7 @@ def readable(markdown: str) -> str:
     return "\n".join(s for s in shown if s)
 
 
+@with_one_line_errors
 def main(arguments: list[str] | None = None) -> int:
     """Run the command; return 0 if it graded, 1 if the autograder failed, 2 for bad input."""
     parser = OneLineParser("python -m tools.emulate", __doc__)
@@ -335,19 +332,15 @@ def main(arguments: list[str] | None = None) -> int:
         help="where to save the results (default: build/emulated/SUBMISSION)",
     )
     asked = parser.parse_args(arguments)
-    try:
-        edition = load_assignment(REPO).edition(asked.edition).name
-        if not asked.submission.exists():
-            raise UsageError(f"{asked.submission}: there is no such file or folder")
-        zipped = REPO / "dist" / f"autograder-{edition}.zip"
-        if not zipped.exists():
-            command = f"make autograder EDITION={edition}"
-            raise UsageError(f"dist/{zipped.name} is missing; `{command}` builds it")
-        keep = asked.keep or KEPT / asked.submission.resolve().stem
-        seen = grade(zipped, asked.submission, asked.metadata, asked.setup, say=say, keep=keep)
-    except (EmulatorFailed, UsageError) as failure:
-        print(f"error: {failure}", file=sys.stderr)
-        return 2 if isinstance(failure, UsageError) else 1
+    edition = load_assignment(REPO).edition(asked.edition).name
+    if not asked.submission.exists():
+        raise UsageError(f"{asked.submission}: there is no such file or folder")
+    zipped = REPO / "dist" / f"autograder-{edition}.zip"
+    if not zipped.exists():
+        command = f"make autograder EDITION={edition}"
+        raise UsageError(f"dist/{zipped.name} is missing; `{command}` builds it")
+    keep = asked.keep or KEPT / asked.submission.resolve().stem
+    seen = grade(zipped, asked.submission, asked.metadata, asked.setup, say=say, keep=keep)
     show(seen)
     shown = keep.relative_to(REPO) if keep.is_relative_to(REPO) else keep
     print(f"Saved in {shown}/: {', '.join(sorted(path.name for path in keep.iterdir()))}")

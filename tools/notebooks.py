@@ -12,24 +12,22 @@ from pathlib import Path
 import nbformat
 from nbformat import NotebookNode
 
+from .arguments import Failed
+
 SHOWN = 400  # characters shown of a cell's error
-
-
-class NotebookError(Exception):
-    """A file is not a notebook, or one of its cells fails; the message is one line."""
 
 
 def read(path: Path) -> NotebookNode:
     """Read a notebook.
 
     Raises:
-        NotebookError: it is not one.
+        Failed: it is not one.
     """
     try:
         return nbformat.read(path, as_version=4)
     except (OSError, ValueError, AttributeError, nbformat.ValidationError) as error:
         words = " ".join(str(error).split())
-        raise NotebookError(f"{path}: not a notebook: {words[:SHOWN]}") from None
+        raise Failed(f"{path}: not a notebook: {words[:SHOWN]}") from None
 
 
 def for_topics(notebook: NotebookNode, topics: set[str]) -> NotebookNode:
@@ -51,7 +49,7 @@ def execute(path: Path, cwd: Path) -> bytes:
         cwd: the folder to run in.
 
     Raises:
-        NotebookError: it is not a notebook, or a cell fails or takes too long.
+        Failed: it is not a notebook, or a cell fails or takes too long.
     """
     return to_bytes(run(read(path), path.name, cwd))
 
@@ -72,7 +70,7 @@ def run(
         variables: environment variables of its kernel, in addition to this process's.
 
     Raises:
-        NotebookError: a cell fails or takes too long.
+        Failed: a cell fails or takes too long.
     """
     from nbclient import NotebookClient
     from nbclient.exceptions import CellExecutionError, CellTimeoutError, DeadKernelError
@@ -101,7 +99,7 @@ def run(
             if isinstance(error, CellExecutionError):  # whose text is a whole traceback
                 text = f"{error.ename}: {error.evalue}"
             words = " ".join(text.split())[:SHOWN]
-            raise NotebookError(f"{name}, cell {started[-1]}: {words}") from None
+            raise Failed(f"{name}, cell {started[-1]}: {words}") from None
     for cell in client.nb.cells:
         if cell.cell_type == "code":
             cell.outputs = [each for each in cell.outputs if each.get("name") != "stderr"]

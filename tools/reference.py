@@ -25,7 +25,6 @@ from pretraining.files import write_atomically
 from .arguments import Failed, OneLineParser, add_recipe, whole_number, with_one_line_errors
 from .commands import EVALUATED, Command, pipelines_of
 from .datafiles import DATASET, REPO, SHIPPED, require_data_set
-from .regions import RegionError
 from .telling import say, telling
 
 TARGET = REPO / "build" / "reference"
@@ -40,10 +39,6 @@ GIVEN = (
     "grading/importing.py",
 )
 STATE = "trained.json"  # which outputs are finished, and for which hash
-
-
-class TrainingFailed(Failed):
-    """A command of the sheet failed with the reference's code; `str()` says which and why."""
 
 
 def lay_out(repo: Path, target: Path) -> None:
@@ -112,15 +107,12 @@ def train(
         editions: those whose sheets' commands are run; by default, the default edition.
 
     Raises:
-        TrainingFailed: a command failed, or assignment.toml is malformed.
+        Failed: a command failed, or assignment.toml is malformed.
         UsageError: a recipe, an edition or the data set is missing.
     """
     check_recipe(repo, recipe)
     todos = pipelines_of(repo, editions)
-    try:
-        lay_out(repo, target)
-    except RegionError as error:
-        raise TrainingFailed("\n".join(error.faults)) from None
+    lay_out(repo, target)
     recipe = recipe or own_recipe(target)
     finished = Finished(target, fingerprint(target, recipe, seed))
     for name, todo in todos.items():
@@ -205,7 +197,7 @@ def run(words: Sequence[str], options: list[str], folder: Path, log: Path) -> No
         log: the file for its output.
 
     Raises:
-        TrainingFailed: it failed; the message contains the last line that it printed.
+        Failed: it failed; the message contains the last line that it printed.
     """
     with open(log, "wb") as output:
         code = subprocess.run(
@@ -220,7 +212,7 @@ def run(words: Sequence[str], options: list[str], folder: Path, log: Path) -> No
         text = log.read_text(encoding="utf-8", errors="replace")
         last = text.strip().splitlines()[-1:] or ["(it printed nothing)"]
         shown = " ".join(("python", *words))
-        raise TrainingFailed(f"`{shown}` failed with exit code {code}: {last[0]} (see {log})")
+        raise Failed(f"`{shown}` failed with exit code {code}: {last[0]} (see {log})")
 
 
 @with_one_line_errors

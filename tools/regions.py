@@ -27,6 +27,8 @@ from dataclasses import dataclass
 
 from grading.markers import END, START
 
+from .arguments import Failed
+
 LOOKALIKES = ("STARTCODEHERE", "BEGINCODEHERE", "ENDCODEHERE", "STOPCODEHERE", "FINISHCODEHERE")
 # "START HERE" has a similarity of .82 to the first, "END CODE" of .78 to the third; prose that
 # begins with other words stays below .6.
@@ -39,7 +41,7 @@ SCOPES = (*FUNCTIONS, ast.ClassDef)
 Scope = ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef
 
 
-class RegionError(ValueError):
+class RegionError(Failed):
     """Faults in the reference solution; `faults` has a line for each, with file and line number."""
 
     def __init__(self, faults: list[str]):

@@ -41,12 +41,19 @@ from autograder.description import (
 )
 from pretraining.files import write_atomically
 
-from . import autograder, emulate, history, reference, starter, student
-from .arguments import OneLineParser, add_editions, add_paper, add_recipe
+from . import autograder, history, reference, starter, student
+from .arguments import (
+    Failed,
+    OneLineParser,
+    add_editions,
+    add_paper,
+    add_recipe,
+    with_one_line_errors,
+)
 from .datafiles import ARCHIVE, require_data_set
 from .exchange import rebuilding
 from .handout.description import describe
-from .handout.templates import HandoutError, plain
+from .handout.templates import plain
 from .history import Archive
 from .new_term import set_line
 from .telling import telling
@@ -59,7 +66,7 @@ def hand_in(repo: Path, edition: str, trained: Path, folder: Path) -> bytes:
         The file to upload.
 
     Raises:
-        ReleaseFailed: a students' command reports a fault, or a test doesn't pass.
+        Failed: a students' command reports a fault, or a test doesn't pass.
     """
     with tempfile.TemporaryDirectory() as place:
         copy = Path(place) / student.FOLDER
@@ -85,7 +92,7 @@ def _run_as_student(edition: str, folder: Path, script: str) -> None:
             stdin=subprocess.DEVNULL,
         )
     if ran.returncode:
-        raise student.ReleaseFailed(
+        raise Failed(
             f"{edition}: {script} failed with exit code {ran.returncode} "
             f"for the reference:\n{ran.stdout}{ran.stderr}".rstrip()
         )
@@ -111,8 +118,7 @@ def release(
         breaking: why something changes that students rely on.
 
     Raises:
-        ReleaseFailed, HandoutError, autograder.BuildFailed, emulate.EmulatorFailed,
-        reference.TrainingFailed, UsageError: with the reason.
+        Failed, UsageError: with the reason.
     """
     check_recipe(repo, recipe)
     require_data_set(repo)
@@ -138,7 +144,7 @@ def choose_number(
 
     Raises:
         UsageError: a file of the course has a mistake, or the term's archives are missing.
-        ReleaseFailed: a change needs a reason or an erratum.
+        Failed: a change needs a reason or an erratum.
     """
     course, sources = load_course(repo), history.sources(repo)
     if course.release > 1 and not history.of_term(repo):
@@ -159,7 +165,7 @@ def choose_number(
         write_atomically(repo / COURSE, set_line(text, "release", str(chosen)))
     if chosen > 1 and chosen not in {erratum.release for erratum in load_errata(repo)}:
         files = history.some(sorted({name for names in changed.values() for name in names}))
-        raise student.ReleaseFailed(
+        raise Failed(
             f"release {chosen} differs in {files}; {ERRATA} should say what it corrects, "
             f"each on a line: [[erratum]], release = {chosen}, date = {date.today()}, question = "
             '"1e", sentence = "..."'
@@ -174,7 +180,7 @@ def _give_reason(
 
     Raises:
         UsageError: there is a reason, but no such change.
-        ReleaseFailed: there is such a change, but no reason.
+        Failed: there is such a change, but no reason.
     """
     unfair = []
     for edition, archive in earlier.items():
@@ -187,7 +193,7 @@ def _give_reason(
         raise UsageError("BREAKING gives a reason, but nothing changes that students rely on")
     if unfair and not breaking and not any(reasons):
         words = 'this is unfair to those who have begun; BREAKING="why" tells them the reason'
-        raise student.ReleaseFailed("\n".join([f"{words}:", *unfair]))
+        raise Failed("\n".join([f"{words}:", *unfair]))
     if breaking and breaking not in reasons:
         path = repo / ERRATA
         text = path.read_text(encoding="utf-8") if path.is_file() else ""
@@ -200,7 +206,7 @@ def _keep(repo: Path, edition: str, folder: Path, earlier: Archive | None) -> st
     """Archive an edition's release, unless that was done before; return a line about it.
 
     Raises:
-        ReleaseFailed: its archive has other zips than those that were built now.
+        Failed: its archive has other zips than those that were built now.
     """
     if earlier is None or earlier.number < load_course(repo).release:
         return history.keep(repo, edition, folder)
@@ -209,7 +215,7 @@ def _keep(repo: Path, edition: str, folder: Path, earlier: Archive | None) -> st
         both = (io.BytesIO(earlier.read(f"{kind}.zip")), folder / name)
         then, now = ({i.filename: i.CRC for i in ZipFile(it).infolist()} for it in both)
         if differing := history.some(history.differences(then, now)):
-            raise student.ReleaseFailed(
+            raise Failed(
                 f"{name} differs from that of {earlier.name} in {differing}, although both were "
                 "made from the same files (by other tools?); the archived one counts, or else "
                 f"{ERRATA} should say what release {earlier.number + 1} corrects"
@@ -246,6 +252,7 @@ def _build(repo: Path, edition: str, trained: Path, paper: str, folder: Path) ->
         print(f"  {line}", flush=True)
 
 
+@with_one_line_errors
 def main(arguments: list[str] | None = None) -> int:
     """Run the command; return the exit code."""
     parser = OneLineParser("python -m tools.release", __doc__)
@@ -256,19 +263,8 @@ def main(arguments: list[str] | None = None) -> int:
         "--breaking", type=_reason, metavar="WHY", help="why the rules change mid-term"
     )
     asked = parser.parse_args(arguments)
-    try:
-        names = editions(REPO, asked.edition)
-        release(REPO, names, asked.recipe, asked.paper, asked.breaking)
-    except (
-        UsageError,
-        student.ReleaseFailed,
-        HandoutError,
-        autograder.BuildFailed,
-        emulate.EmulatorFailed,
-        reference.TrainingFailed,
-    ) as failure:
-        print(f"error: {failure}", file=sys.stderr)
-        return 2 if isinstance(failure, UsageError) else 1
+    names = editions(REPO, asked.edition)
+    release(REPO, names, asked.recipe, asked.paper, asked.breaking)
     return 0
 
 

@@ -21,7 +21,7 @@ from autograder.description import REPO, UsageError
 from pretraining.files import save_atomically
 
 from . import autograder, datafiles, history
-from .arguments import OneLineParser, with_one_line_errors
+from .arguments import Failed, OneLineParser, with_one_line_errors
 
 RESTORED = re.compile(r"src/data/[\w.-]+|" + "|".join((*history.OWNED, *history.SECRETS)))
 
@@ -72,7 +72,7 @@ def _code(repo: Path, kept: history.Archive) -> str:
     commit = kept.manifest["commit"] or "its code"
     try:
         here = json.loads(autograder.contents(repo, kept.manifest["edition"])["manifest.json"])
-    except (UsageError, autograder.BuildFailed) as error:
+    except (UsageError, Failed) as error:
         return f"the code here is not the release's ({error}): check out {commit}"
     if differing := history.differences(released, here):
         named = history.some(differing)

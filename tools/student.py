@@ -18,7 +18,7 @@ import sys
 import tomllib
 from pathlib import Path
 
-from autograder.description import ASSIGNMENT, REPO, UsageError, editions, load_assignment
+from autograder.description import ASSIGNMENT, REPO, editions, load_assignment
 from grading.edition import EDITION, Edition
 from grading.findings import LINES
 from grading.markers import fingerprints
@@ -26,15 +26,13 @@ from grading.release import GIVEN, manifest
 from pretraining.files import write_atomically
 
 from . import archive, leaks, notebooks, requirements, starter
-from .arguments import OneLineParser, add_editions, add_paper
+from .arguments import Failed, OneLineParser, add_editions, add_paper, with_one_line_errors
 from .commands import EXPERIMENTS, pipelines_of, predict_unseen
 from .datafiles import require_data_set
 from .exchange import adding
 from .handout import build, checks
 from .handout.description import describe
 from .handout.sheet import Sheet
-from .handout.templates import HandoutError
-from .regions import RegionError
 from .telling import telling
 
 # The allow-list of unchanged files: each entry is a file, or a pattern that must match some.
@@ -62,22 +60,17 @@ FOLDER = "assignment5"  # everything in the zip is in it
 EXECUTABLE = (f"{FOLDER}/collect_submission.sh",)
 
 
-class ReleaseFailed(Exception):
-    """The release can't be built, or contains what it mustn't; `str()` is what to print."""
-
-
 def contents(repo: Path, edition: str, made: build.Made, paper: str) -> dict[str, bytes]:
     """Return the content of every file in the zip, by its name there.
 
     Raises:
-        ReleaseFailed: a file that belongs in it is missing.
-        HandoutError: a template has a mistake.
+        Failed: a file that belongs in it is missing, or a template has a mistake.
     """
     files: dict[str, bytes] = {}
     for pattern in TAKEN:
         found = [p for p in sorted(repo.glob(pattern)) if p.is_file()]
         if not found:
-            raise ReleaseFailed(f"{pattern} is missing: is there a data set? (make world)")
+            raise Failed(f"{pattern} is missing: is there a data set? (make world)")
         files |= {p.relative_to(repo).as_posix(): p.read_bytes() for p in found}
     package = starter.package_of(repo, edition)
     files |= {f"src/submission/{name}": content for name, content in package.items()}
@@ -185,7 +178,7 @@ def check(repo: Path, names: list[str]) -> None:
 
     Raises:
         UsageError: there is no data set, or assignment.toml or course.toml has a mistake.
-        HandoutError: a template or a table has a mistake, or a tool is missing.
+        Failed: a template or a table has a mistake, or a tool is missing.
     """
     require_data_set(repo)
     for name in names:
@@ -196,7 +189,7 @@ def release(repo: Path, edition: str, paper: str, dist: Path | None = None) -> t
     """Build an edition's handout and zip; return the zip's path, and a line about it.
 
     Raises:
-        ReleaseFailed, HandoutError: see `contents`; or something leaks, and then no zip is made.
+        Failed: see `contents`; or something leaks, and then no zip is made.
     """
     check(repo, [edition])
     dist = dist or repo / "dist"
@@ -210,7 +203,7 @@ def release(repo: Path, edition: str, paper: str, dist: Path | None = None) -> t
         with telling(f"{edition}: looking for parts of the solutions in {target.name}"):
             found = leaks.find(target.name, draft.read_bytes(), secrets, facts)
         if found:
-            raise ReleaseFailed("\n".join(["students would get parts of the solutions:", *found]))
+            raise Failed("\n".join(["students would get parts of the solutions:", *found]))
         os.replace(draft, target)
     finally:
         draft.unlink(missing_ok=True)
@@ -219,21 +212,18 @@ def release(repo: Path, edition: str, paper: str, dist: Path | None = None) -> t
     return target, f"dist/{target.name}: {words}"
 
 
+@with_one_line_errors
 def main(arguments: list[str] | None = None) -> int:
     """Run the command; return the exit code."""
     parser = OneLineParser("python -m tools.student", __doc__)
     add_editions(parser)
     add_paper(parser)
     asked = parser.parse_args(arguments)
-    try:
-        names = editions(REPO, asked.edition)
-        check(REPO, names)
-        with adding(REPO / "dist", REPO / "build" / "student") as draft:
-            for edition in names:
-                print(release(REPO, edition, asked.paper, draft)[1], flush=True)
-    except (ReleaseFailed, HandoutError, RegionError, UsageError) as error:
-        print(f"error: {error}", file=sys.stderr)
-        return 2 if isinstance(error, UsageError) else 1
+    names = editions(REPO, asked.edition)
+    check(REPO, names)
+    with adding(REPO / "dist", REPO / "build" / "student") as draft:
+        for edition in names:
+            print(release(REPO, edition, asked.paper, draft)[1], flush=True)
     return 0
 
 

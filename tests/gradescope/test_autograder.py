@@ -23,6 +23,7 @@ from grading.edition import to_json
 from tests.interpreter import python
 from tests.project import make
 from tools import archive, autograder, container, emulate, leaks
+from tools.arguments import Failed
 
 LIMITS = container.Limits(cpus=2.0)
 EDITION = "xcs224n"
@@ -133,13 +134,13 @@ def test_what_does_not_prove_itself_leaves_no_zip(
     (results if "score" in change else entry).update(change)
     poor = dataclasses.replace(graded, results=results)
     monkeypatch.setattr(emulate, "grade", lambda *_, **__: poor)
-    with pytest.raises(autograder.BuildFailed, match=words):
+    with pytest.raises(Failed, match=words):
         autograder.build(tree, EDITION, tree / "build" / "reference", tmp_path / "dist")
     assert not list((tmp_path / "dist").iterdir())
 
 
 def test_without_a_data_set_nothing_is_built(tree, tmp_path):
-    with pytest.raises(autograder.BuildFailed, match="make world"):
+    with pytest.raises(Failed, match="make world"):
         autograder.contents(tmp_path, EDITION)
 
 
@@ -272,7 +273,7 @@ def test_a_submission_is_unpacked_within_the_graders_rules(tmp_path):
         link = zipfile.ZipInfo("a5/submission/secret.py")
         link.external_attr = (stat.S_IFLNK | 0o777) << 16
         writer.writestr(link, "/etc/passwd")
-    with pytest.raises(emulate.EmulatorFailed, match="a5/submission/secret.py is a link"):
+    with pytest.raises(Failed, match="a5/submission/secret.py is a link"):
         emulate.grade(tmp_path / "autograder.zip", tmp_path / "upload.zip", limits=LIMITS)
 
 
@@ -313,7 +314,7 @@ def test_a_hostile_upload_ends_in_one_line(tmp_path, kind, words):
     with zipfile.ZipFile(tmp_path / "autograder.zip", "w") as writer:
         writer.writestr("setup.sh", "")
         writer.writestr("run_autograder", "#!/bin/sh\n")
-    with pytest.raises(emulate.EmulatorFailed, match=words) as caught:
+    with pytest.raises(Failed, match=words) as caught:
         emulate.grade(tmp_path / "autograder.zip", hostile(kind, tmp_path), limits=LIMITS)
     assert "\n" not in str(caught.value)
 

@@ -9,6 +9,7 @@ from autograder.description import UsageError
 from tests.project import copy_of_the_project
 from tests.snapshots import check, with_lines
 from tools import autograder, reference, release, student, world
+from tools.arguments import Failed
 from tools.handout import build, checks
 from tools.handout.templates import HandoutError
 
@@ -202,7 +203,7 @@ def no_build_of_autograder(*arguments):
     try:
         no_build(*arguments)
     except HandoutError as error:
-        raise autograder.BuildFailed(str(error)) from None
+        raise Failed(str(error)) from None
 
 
 LATE = ("course.toml", "2027-01-18", "2027-02-18")

@@ -17,6 +17,7 @@ import pytest
 from autograder.description import load_assignment
 from tests.project import copy_of_the_project, make, without_structure
 from tools import archive, autograder, container, history, leaks, release, starter, student
+from tools.arguments import Failed
 from tools.commands import PIPELINES
 from tools.handout import build
 
@@ -198,7 +199,7 @@ def test_a_reference_that_fails_a_test_as_a_student_is_not_released(tree, zipped
     name = f"{student.FOLDER}/src/submission/model.py"
     files[name] += b"raise ValueError('no model')\n"
     archive.write(tmp_path / zipped.name, files)
-    with pytest.raises(student.ReleaseFailed) as caught:
+    with pytest.raises(Failed) as caught:
         release.hand_in(tree, EDITION, tree / "build" / "reference", tmp_path)
     message = str(caught.value)
     assert "xcs224n: grader.py failed with exit code 1 for the reference" in message
@@ -235,7 +236,7 @@ def test_what_leaks_is_not_released(tree, monkeypatch, tmp_path):
         text + f"\n\\begin{{listing}}\n{secret}\n\\end{{listing}}\n", encoding="utf-8"
     )
     try:
-        with pytest.raises(student.ReleaseFailed) as caught:
+        with pytest.raises(Failed) as caught:
             student.release(tree, "short", "letter", tmp_path)
     finally:
         assignment.write_text(editions, encoding="utf-8")

@@ -13,6 +13,8 @@ from typing import Any
 
 import jinja2
 
+from ..arguments import Failed
+
 SPECIAL = {
     "\\": r"\textbackslash{}",
     "~": r"\textasciitilde{}",
@@ -21,7 +23,7 @@ SPECIAL = {
 }
 
 
-class HandoutError(Exception):
+class HandoutError(Failed):
     """A mistake in a template or a table; `str()` is the line to print."""
 
 
