@@ -16,8 +16,16 @@ from grading.report import render
 from grading.results import write_atomically
 
 from .parameters import similarities
-from .ranking import Entry, Index, Ranking, Row, authors_of, comparable
-from .reading import ANSWERS, TENSORS
+from .ranking import (
+    ANSWERS,
+    TENSORS,
+    Entry,
+    Index,
+    Ranking,
+    Row,
+    authors_of,
+    comparable,
+)
 from .texts import GRAM, NAMES, SHAPE, VIEWS, Text, grams
 
 HERE = Path(__file__).parent

@@ -20,6 +20,7 @@ import numpy as np
 from .parameters import Signature
 from .texts import VIEWS, Known, Text, grams
 
+ANSWERS, TENSORS = "wrong predictions", "identical tensors"  # what is compared beside code
 CLOSE = 0.8  # a group's lowest score, as a share of its highest
 MOST = 30  # rows of a list
 LONGEST = 50_000  # pairs that are looked through to fill a list

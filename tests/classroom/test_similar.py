@@ -13,7 +13,7 @@ import torch
 
 from autograder import solutions
 from classroom import __main__ as classroom
-from classroom.similar import reading
+from classroom.similar import command
 from classroom.similar.pages import LEAST
 from classroom.similar.parameters import signature_of, similarities
 from classroom.similar.ranking import Entry, Index, Ranking, authors_of, comparable
@@ -71,7 +71,7 @@ def made(tmp_path_factory):
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(paths, "DATA", root / "data")
         patch.setattr(solutions, "ANSWERS", root / "data")
-        patch.setattr(reading, "RESULTS", root / "results")
+        patch.setattr(command, "RESULTS", root / "results")
         said = []
         patch.setattr("builtins.print", lambda *words, **_: said.append(" ".join(map(str, words))))
         words = ["similar", str(root / "class"), "--into", str(root / "out"), "--exclude", "staff"]
