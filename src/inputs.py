@@ -13,6 +13,7 @@ from submission.dataset import CharCorruptionDataset
 from submission.model import GPT, GPTConfig
 
 DATA = Path(__file__).resolve().parent / "data"
+STAFF = Path(__file__).resolve().parent / "staff"  # a model, and the data set of its own world
 
 
 def find_data(path: str) -> Path:
@@ -74,6 +75,19 @@ def choose_recipe(name: str | None) -> recipes.Recipe:
             file=sys.stderr,
         )
     return recipe
+
+
+def staffs_recipe() -> recipes.Recipe:
+    """Return the recipe of the staff's model.
+
+    Raises:
+        InputError: this copy has no such model.
+    """
+    if not STAFF.is_dir():
+        raise InputError(
+            f"{STAFF} is missing, which has the staff's model: unpack the course's zip"
+        )
+    return recipes.load_recipe(recipes.default_recipe(recipes.dataset_in(STAFF)))
 
 
 def choose_device(name: str) -> torch.device:

@@ -24,10 +24,12 @@ layer of its attention do?
         --outputs_path inspect.html
     python src/run.py recall vanilla
 
-Experiments on your own model, each after a prediction (src/experiments/ explains them):
+Experiments on your own model, each after a prediction (src/experiments/ explains them). If you have
+no model yet, use the staff's, which knows other people than yours:
 
     python src/run.py trace vanilla wiki.txt --reading_params_path vanilla.finetune.params \\
         --predict "..."
+    python src/run.py trace vanilla --model staff --predict "..."
     python src/run.py ablate, induction, reverse, overwrite, wordings: the same way
 
 What is left of the difference between two variants after equally many steps?
@@ -63,6 +65,7 @@ import torch
 
 from experiments import commands, laboratory
 from inputs import (
+    STAFF,
     build_model,
     check_readable,
     check_writable,
@@ -72,6 +75,7 @@ from inputs import (
     predict,
     read_answered,
     read_corpus,
+    staffs_recipe,
 )
 from pretraining import files, plots, recipes, returned
 from pretraining.errors import InputError
@@ -100,6 +104,10 @@ REQUIRED = {
     "compare": ["second_variant"],
 }
 WITHOUT_CORPUS = ("recall", "induction")
+# The commands that can examine the staff's model, and which of its stages.
+OF_STAFF = {"cloze": "pretrain", "reverse": "pretrain"} | dict.fromkeys(
+    ("calibration", "inspect", "trace", "ablate", "overwrite"), "finetune"
+)
 WITH_PICTURES = ("calibration", "inspect", *laboratory.EXPERIMENTS)
 TRAININGS = ("pretrain", "finetune")
 INPUTS = (
@@ -135,6 +143,9 @@ def parse_arguments(arguments: list[str] | None, variants: list[str]) -> argpars
         "--second_variant", choices=variants, help="variant to inspect or compare with the first"
     )
     parser.add_argument("--second_params_path", help="parameters of the second variant")
+    parser.add_argument(
+        "--model", default="own", choices=["own", "staff"], help="whose model to examine"
+    )
     parser.add_argument("--predict", help="what you expect of an experiment, in a sentence")
     parser.add_argument(
         "--digits", default="repeated", choices=["repeated", "permutation"], help="of induction"
@@ -159,7 +170,10 @@ def parse_arguments(arguments: list[str] | None, variants: list[str]) -> argpars
         "--restart", action="store_true", help="start an interrupted training over"
     )
     parser.add_argument("--log_dir", help="where to write TensorBoard's files")
+    parser.set_defaults(unseen_corpus_path="birth_unseen_inputs.tsv")
     args = parser.parse_args(arguments)
+    if args.model == "staff":
+        take_staffs(parser, args)
     if args.pretrain_corpus_path is None and args.function not in WITHOUT_CORPUS:
         parser.error(f"{args.function} needs pretrain_corpus_path, such as wiki.txt")
     for name in REQUIRED[args.function]:
@@ -172,6 +186,19 @@ def parse_arguments(arguments: list[str] | None, variants: list[str]) -> argpars
     ):
         parser.error("--second_variant and --second_params_path go together, got only one of them")
     return args
+
+
+def take_staffs(parser: argparse.ArgumentParser, args: argparse.Namespace) -> None:
+    """Let a command examine the staff's model, and ask it about the people of its own world."""
+    if args.function not in OF_STAFF or args.variant != "vanilla":
+        parser.error(f"--model staff is of the variant vanilla, for {', '.join(OF_STAFF)}")
+    if args.reading_params_path is not None:
+        parser.error("--model staff and --reading_params_path exclude each other")
+    args.pretrain_corpus_path = str(STAFF / "wiki.txt")
+    args.reading_params_path = str(STAFF / f"vanilla.{OF_STAFF[args.function]}.params")
+    args.finetune_corpus_path = str(STAFF / "birth_places_train.tsv")
+    args.eval_corpus_path = str(STAFF / "birth_dev.tsv")
+    args.unseen_corpus_path = str(STAFF / args.unseen_corpus_path)
 
 
 def extras(args: argparse.Namespace, function: Callable, recipe: recipes.Recipe) -> dict:
@@ -370,7 +397,7 @@ def run_checked(args: argparse.Namespace) -> None:
     check_unfinished(args)
     for path in filter(None, (args.reading_params_path, args.second_params_path)):
         check_readable(path)
-    recipe = choose_recipe(args.recipe)
+    recipe = choose_recipe(args.recipe) if args.model == "own" else staffs_recipe()
     device = choose_device(args.device)
     seed_in_words = choose_seed(args)
     utils.set_seed(args.seed)

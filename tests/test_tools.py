@@ -29,6 +29,7 @@ COMMANDS = {
     "requirements": ((), (), False),
     "restore": (("no/such",), (), False),
     "rubrics": (("--into=new",), ("--edition",), False),
+    "staff_model": ((), (), True),
     "starter": ((), (), False),
     "student": ((), ("--edition",), True),
     "viva": (("no/such",), ("--edition",), False),

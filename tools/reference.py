@@ -15,7 +15,7 @@ import shutil
 import subprocess
 import sys
 import time
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 
 from autograder.description import check_recipe, load_assignment
@@ -113,7 +113,16 @@ def train(
     check_recipe(repo, recipe)
     todos = pipelines_of(repo, editions)
     lay_out(repo, target)
-    recipe = recipe or own_recipe(target)
+    run_all(todos, target, recipe or own_recipe(target), seed)
+    return target
+
+
+def run_all(todos: Mapping[str, list[Command]], target: Path, recipe: str, seed: int) -> None:
+    """Run commands, by what trains, in a folder that is laid out; skip what is up to date.
+
+    Raises:
+        Failed: a command failed.
+    """
     finished = Finished(target, fingerprint(target, recipe, seed))
     for name, todo in todos.items():
         stale = False
@@ -130,7 +139,6 @@ def train(
                 share = 100 * sum(dev) / len(dev)
                 done += f" Correct: {sum(dev)} of {len(dev)}, {share:.1f} percent"
             say(done)
-    return target
 
 
 def right(predictions: Path, answers: Path) -> list[bool]:

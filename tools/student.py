@@ -25,7 +25,7 @@ from grading.markers import fingerprints
 from grading.release import GIVEN, manifest
 from pretraining.files import write_atomically
 
-from . import archive, leaks, notebooks, requirements, starter
+from . import archive, leaks, notebooks, requirements, staff_model, starter
 from .arguments import Failed, OneLineParser, add_editions, add_paper, with_one_line_errors
 from .commands import EXPERIMENTS, pipelines_of, predict_unseen
 from .datafiles import require_data_set
@@ -64,7 +64,8 @@ def contents(repo: Path, edition: str, made: build.Made, paper: str) -> dict[str
     """Return the content of every file in the zip, by its name there.
 
     Raises:
-        Failed: a file that belongs in it is missing, or a template has a mistake.
+        Failed: a file that belongs in it is missing, a template has a mistake, or the staff's model
+            can't be trained.
     """
     files: dict[str, bytes] = {}
     for pattern in TAKEN:
@@ -74,6 +75,7 @@ def contents(repo: Path, edition: str, made: build.Made, paper: str) -> dict[str
         files |= {p.relative_to(repo).as_posix(): p.read_bytes() for p in found}
     package = starter.package_of(repo, edition)
     files |= {f"src/submission/{name}": content for name, content in package.items()}
+    files |= staff_model.files(repo)
     files[EDITION.as_posix()] = starter.edition_file(repo, edition)
     code = {n.removeprefix("src/"): c for n, c in files.items() if PACKAGES.fullmatch(n)}
     lines = fingerprints({name: content.decode("utf-8") for name, content in code.items()})

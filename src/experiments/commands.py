@@ -17,7 +17,7 @@ from . import calibration, cloze, inspection, pages, recall
 from .people import people_of
 
 # The tables in which people are looked up unless an option names others.
-TRAIN, DEV, UNSEEN = "birth_places_train.tsv", "birth_dev.tsv", "birth_unseen_inputs.tsv"
+TRAIN, DEV = "birth_places_train.tsv", "birth_dev.tsv"
 
 
 def run_cloze(
@@ -44,7 +44,7 @@ def run_calibration(
 ) -> None:
     """Compare a finetuned model's probabilities with its accuracy, in a picture and a table."""
     found, questions, places = read_answered(args.eval_corpus_path or DEV)
-    unseen = find_data(UNSEEN)
+    unseen = find_data(args.unseen_corpus_path)
     model.load_state_dict(utils.load_parameters(args.reading_params_path, model))
     pairs = list(zip(predict(model, dataset, found, questions), places, strict=True))
     made_up = predict(model, dataset, unseen, utils.read_places(unseen)[0])
@@ -62,7 +62,7 @@ def run_inspect(
     args: argparse.Namespace, recipe: Recipe, dataset: CharCorruptionDataset, model: GPT
 ) -> None:
     """Write a page that shows how one model, or two, answer a question."""
-    _, asked, answers = read_answered(TRAIN)
+    _, asked, answers = read_answered(args.finetune_corpus_path or TRAIN)
     _, more_asked, more_answers = read_answered(args.eval_corpus_path or DEV)
     recorded = dict(zip(asked + more_asked, answers + more_answers, strict=True))
     question = args.question or more_asked[0]

@@ -27,7 +27,7 @@ from . import ablate, compare, induction, overwrite, record, reverse, trace, wor
 from .people import Person, people_of
 
 TRAIN, DEV = "birth_places_train.tsv", "birth_dev.tsv"
-TEST, UNSEEN = "birth_test_inputs.tsv", "birth_unseen_inputs.tsv"
+TEST = "birth_test_inputs.tsv"
 QUESTIONS = {
     "trace": "After which block is the person settled on the surname's letters, and after which at "
     "the MASK? In which cells will a trained model differ from an untrained one?",
@@ -149,8 +149,9 @@ def run_overwrite(setting: Setting) -> tuple[list[str], str]:
     """Teach each set made of one half of dev, and ask about the other half."""
     people = people_in(setting.args.eval_corpus_path)
     halves = people[: len(people) // 2], people[len(people) // 2 :]
+    strangers = names_in(setting.args.unseen_corpus_path)
     runs = overwrite.overwrite(
-        setting.model, setting.dataset, halves, names_in(UNSEEN), [setting.args.seed]
+        setting.model, setting.dataset, halves, strangers, [setting.args.seed]
     )
     return overwrite.lines(runs), overwrite.draw(runs)
 

@@ -59,7 +59,12 @@ def variants() -> list[str]:
 
 def installed_dataset() -> str | None:
     """Return the name of the data set installed in src/data/, or None if there is none."""
-    path = HERE.parent / "data" / "dataset.json"
+    return dataset_in(HERE.parent / "data")
+
+
+def dataset_in(folder: Path) -> str | None:
+    """Return the name of the data set in a folder, or None if there is none."""
+    path = folder / "dataset.json"
     if not path.is_file():
         return None
     return json.loads(path.read_text(encoding="utf-8"))["name"]

@@ -48,6 +48,47 @@ def test_evaluate_hints_when_a_pretrained_model_is_far_below_what_is_usual(run, 
     assert "Hint" not in printed("rope", f"{trained}/rope.finetune.params")  # never measured
 
 
+@pytest.fixture
+def staff(root, trained):
+    """A model of the staff's where a student's copy has it; the course's own data is away."""
+    folder, data = root / "src" / "staff", root / "src" / "data"
+    data.rename(folder)
+    for stage in ("pretrain", "finetune"):
+        state = torch.load(trained / f"vanilla.{stage}.params", weights_only=True)
+        rounded = {name: tensor.half() for name, tensor in state.items()}
+        torch.save(rounded, folder / f"vanilla.{stage}.params")
+    yield folder
+    for stage in ("pretrain", "finetune"):
+        (folder / f"vanilla.{stage}.params").unlink()
+    folder.rename(data)
+
+
+@pytest.mark.parametrize("experiment", ["ablate", "reverse", "overwrite"])
+def test_experiments_can_use_the_staffs_model(run, staff, experiment):
+    command = f"{experiment} vanilla --model staff"
+    code, output, errors = run(f"{command} --predict 'I expect that nothing will be left'")
+    assert code == 0, errors
+    assert "recipe tiny" in output and f"Wrote {experiment}.svg" in output
+
+
+@pytest.mark.parametrize(
+    "command, says",
+    [
+        ("trace rope --model staff", "is of the variant vanilla"),
+        ("pretrain vanilla --model staff --writing_params_path w", "for cloze, reverse"),
+        ("trace vanilla --model staff --reading_params_path w", "exclude each other"),
+    ],
+)
+def test_the_staffs_model_is_for_looking_into(run, command, says):
+    code, _, errors = run(command)
+    assert code == 2 and says in errors
+
+
+def test_a_copy_without_the_staffs_model_says_so(run):
+    code, _, errors = run("trace vanilla --model staff --predict 'I expect no effect at all'")
+    assert code == 2 and "no such file" in errors and "vanilla.finetune.params" in errors
+
+
 def test_a_usual_accuracy_brings_no_hint(run, trained, modules, monkeypatch):
     """Of 20 answers, 12 are right: more than .8 of the lowest usual share, .7."""
     monkeypatch.setattr(modules[0].utils, "evaluate_places", lambda *arguments: (20, 12))
