@@ -232,12 +232,15 @@ class Topic(Table):
 
     Attributes:
         hours: the estimated hours of a student's work, for the sheet.
+        coding, written: its points in an edition that counts the whole part.
     """
 
     part: OfPart = ""
     title: Text = ""
     hours: NotNegative = 0.5
     practice: bool = False
+    coding: Points = Decimal(0)
+    written: Annotated[List[Points], BeforeValidator(_listed)] = (Decimal(0),)
     tests: dict[Name, TestTable] = {}
     required_files: Set[Annotated[str, AfterValidator(_output)]] = ()
 
@@ -274,6 +277,7 @@ class EditionTable(Table):
     course: Text = ""
     extends: OfEdition = ""
     practice: Count | None = None
+    counts: dict[OfPart, Count] = {}
     without: Set[OfTopic] = ()
     not_required: Set[Text] = ()
 
@@ -532,7 +536,7 @@ def _edition(name: str, file: AssignmentFile) -> Edition:
     table = _extended(name, file, ())
     if table.gradescope is None:
         raise _wrong(name, "'gradescope' is missing")
-    lines = sorted([*table.questions, *_practice(name, table, file)], key=lambda q: q.place)
+    lines = sorted([*table.questions, *_whole_parts(name, table, file)], key=lambda q: q.place)
     for before, line in zip(lines, lines[1:], strict=False):
         if before.number == line.number:
             words = f"two questions are numbered {line.number}: {before.topic}, {line.topic}"
@@ -572,30 +576,46 @@ def _extended(name: str, file: AssignmentFile, below: tuple[str, ...]) -> Editio
         "course": own.course or base.course,
         "gradescope": own.gradescope or base.gradescope,
         "practice": own.practice or base.practice,
+        "counts": base.counts | own.counts,
         "without": base.without + own.without,
         "not_required": base.not_required + own.not_required,
     }
     return own.model_copy(update=together)
 
 
-def _practice(name: str, table: EditionTable, file: AssignmentFile) -> list[QuestionTable]:
-    """Make a line for each practice topic that has none yet, in the order of their tables."""
-    part = file.assignment.practice
-    if table.practice is None:
-        return []
-    if not part:
-        words = "practice has a number, but no part: 'practice' in [assignment] names it"
-        raise _wrong(name, words)
+def _whole_parts(name: str, table: EditionTable, file: AssignmentFile) -> list[QuestionTable]:
+    """Make a line for each topic of the practice part and of those that count, if it has none.
+
+    Practice has no points, and the others' are those of their topics.
+    """
+    lines = []
+    if table.practice is not None:
+        if not file.assignment.practice:
+            words = "practice has a number, but no part: 'practice' in [assignment] names it"
+            raise _wrong(name, words)
+        for number, topic in _missing(name, file.assignment.practice, table.practice, table, file):
+            lines.append(QuestionTable.model_construct(number=number, topic=topic))
+    for part, section in table.counts.items():
+        for number, topic in _missing(name, part, section, table, file):
+            own = file.topics[topic]
+            points = {"coding": own.coding, "written": own.written}
+            lines.append(QuestionTable.model_construct(number=number, topic=topic, **points))
+    return lines
+
+
+def _missing(
+    name: str, part: str, section: int, table: EditionTable, file: AssignmentFile
+) -> list[tuple[str, str]]:
+    """Return free numbers and the part's topics without a line, in the order of their tables."""
     present = {line.topic for line in table.questions} | set(table.without)
     missing = [n for n, topic in file.topics.items() if topic.part == part and n not in present]
     taken = {line.number for line in table.questions}
-    numbers = [f"{table.practice}{letter}" for letter in string.ascii_lowercase]
+    numbers = [f"{section}{letter}" for letter in string.ascii_lowercase]
     free = [number for number in numbers if number not in taken]
     if len(missing) > len(free):
-        words = f"practice has {len(missing)} questions, which is more than there are letters"
+        words = f"{part} has {len(missing)} questions, which is more than there are letters"
         raise _wrong(name, words)
-    pairs = zip(free, missing, strict=False)
-    return [QuestionTable.model_construct(number=number, topic=topic) for number, topic in pairs]
+    return list(zip(free, missing, strict=False))
 
 
 def _question(

@@ -5,6 +5,7 @@ from decimal import Decimal
 
 import pytest
 
+from autograder.description import load_assignment
 from tests.handout.outlines import words
 from tests.project import ROOT
 from tools.handout import build
@@ -69,3 +70,27 @@ def test_the_plateau_is_told_of_where_it_occurs(rendered, change, recipe):
     change("assignment.toml", 'recipe = "laptop"', f'recipe = "{recipe}"')
     text, _ = rendered("xcs224n", dataset="world")
     assert ("may stop falling for a while" in words(text)) == (recipe == "original")
+
+
+def test_any_edition_counts_the_experiments_or_not_by_one_line(tmp_path):
+    """The shipped description, since the line and the points are the course's."""
+    line = re.compile(r"^counts = \{ experiments = \d+ \}.*\n", re.MULTILINE)
+    shipped, count = line.subn("", (ROOT / "assignment.toml").read_text(encoding="utf-8"))
+    assert count == 1, "expected where one edition counts them"
+
+    def points(text: str, edition: str) -> tuple[Decimal, Decimal, dict[str, str]]:
+        (tmp_path / "assignment.toml").write_text(text, encoding="utf-8")
+        read = load_assignment(tmp_path).edition(edition).questions
+        experiments = {q.topic: q.number for q in read if q.number.startswith("7")}
+        return sum(q.coding for q in read), sum(q.written for q in read), experiments
+
+    for edition in ("xcs224n", "cs224n", "current"):
+        coding, written, none = points(shipped, edition)
+        counted = shipped.replace(
+            f"\n[editions.{edition}]\n", f"\n[editions.{edition}]\ncounts = {{ experiments = 7 }}\n"
+        )
+        assert none == {} and points(counted, edition) == (
+            coding + 1,
+            written + 9,
+            {"experiment_trace": "7a", "induction_scores": "7b", "experiment_choice": "7c"},
+        )
