@@ -16,10 +16,7 @@ import json
 import sys
 from pathlib import Path
 
-import torch
-
 from autograder.description import REPO, load_assignment
-from pretraining import parameter_files
 
 from . import commands, datafiles, reference, world
 from .arguments import OneLineParser, with_one_line_errors
@@ -75,6 +72,10 @@ def questions(tables: list[str]) -> set[str]:
 
 def rounded(path: Path) -> bytes:
     """Return a file of parameters in float16."""
+    import torch  # here, since most commands that import this module never come here
+
+    from pretraining import parameter_files
+
     content = io.BytesIO()
     state = {name: tensor.half() for name, tensor in parameter_files.read(path).items()}
     torch.save(state, content)
