@@ -598,8 +598,10 @@ def _whole_parts(name: str, table: EditionTable, file: AssignmentFile) -> list[Q
     for part, section in table.counts.items():
         for number, topic in _missing(name, part, section, table, file):
             own = file.topics[topic]
-            points = {"coding": own.coding, "written": own.written}
-            lines.append(QuestionTable.model_construct(number=number, topic=topic, **points))
+            line = QuestionTable.model_construct(
+                number=number, topic=topic, coding=own.coding, written=own.written
+            )
+            lines.append(line)
     return lines
 
 

@@ -2,10 +2,10 @@
 
     python -m tools.student [--edition NAME] [--paper a4|letter]
 
-The zip contains the starter, the grader without the solutions, the data, the staff's model (which is
-trained first, in build/staff), the demo with its outputs, the sheet as PDF and HTML, and the files
-for typesetting answers. The same inputs give the same bytes. The build fails if the leak check finds anything; files in dist/ are replaced only when all
-of them are built.
+The zip contains the starter, the grader without the solutions, the data, the staff's model (which
+is trained first, in build/staff), the demo with its outputs, the sheet as PDF and HTML, and the
+files for typesetting answers. The same inputs give the same bytes. The build fails if the leak
+check finds anything; files in dist/ are replaced only when all of them are built.
 Exit codes: 0 built; 1 something is missing, malformed or leaks; 2 wrong usage, a mistake in
 assignment.toml or course.toml, or no data set.
 """
