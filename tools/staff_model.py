@@ -38,7 +38,7 @@ def files(repo: Path = REPO) -> dict[str, bytes]:
     """Return the staff's model and its data, by name in a student's copy, after training it.
 
     Raises:
-        TrainingFailed: a command failed.
+        Failed: a command failed.
         UsageError: there is no data set, or assignment.toml has a mistake.
     """
     target, assignment = repo / TARGET, load_assignment(repo)
