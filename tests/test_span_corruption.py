@@ -4,12 +4,11 @@ from types import SimpleNamespace
 
 import numpy as np
 import pytest
-import torch
 
 from grading import wire
 from grading.errors import WireError
 from grading.verdicts import TestEnd
-from questions.span_corruption import items, probe
+from questions.span_corruption import items
 from questions.span_corruption.tests import SpanCorruption
 
 DOCUMENT = "Ada Byron was born in London."
@@ -141,34 +140,3 @@ def test_several_draws_come_from_one_worker_and_are_checked_one_by_one():
     assert first == second == {**run([RIGHT], [DOCUMENT]), "drawn": right}
     with pytest.raises(TestEnd, match="__init__"):
         Case({"runs": [right, {**right, "length": 3, "kept": 3}]}).drawings(asked, asked)
-
-
-@pytest.mark.parametrize("seed", range(20))
-def test_no_document_begins_or_ends_with_a_blank(seed):
-    lengths = [4, 4, 5, 60, 200]
-    drawn = items.draw_documents(np.random.default_rng(seed), lengths, "ab cdefg")
-    assert [len(d.strip()) for d in drawn] == lengths
-
-
-ENTRIES = torch.arange(7)
-
-
-@pytest.mark.parametrize(
-    "vectors",
-    [
-        [ENTRIES, ENTRIES],
-        [torch.stack((ENTRIES, -ENTRIES), 1)[:, 0], ENTRIES],
-        [ENTRIES, torch.stack((ENTRIES, -ENTRIES), 1)[:, 0]],
-        [ENTRIES.int(), ENTRIES, ENTRIES.to(torch.uint8)],
-        [torch.nn.Buffer(ENTRIES), ENTRIES],
-    ],
-    ids=["plain", "strided first", "strided second", "other dtypes", "another class"],
-)
-def test_the_probe_sends_vectors_as_they_are_stored_or_not(vectors, monkeypatch):
-    items_of_it = [(vector, vector + 1) for vector in vectors]
-    monkeypatch.setattr(probe, "_dataset", lambda *_: items_of_it)
-    drawn = probe._drawn(["some"] * len(vectors), 8, repeat=2)
-    count = 2 * len(vectors)
-    assert drawn["x"].tolist() == ENTRIES.tolist() * count
-    assert drawn["y"].tolist() == (ENTRIES + 1).tolist() * count
-    assert drawn["x_sizes"].tolist() == drawn["y_sizes"].tolist() == [len(ENTRIES)] * count

@@ -16,7 +16,6 @@ from tools.regions import (
     START,
     RegionError,
     find_regions,
-    leave_out,
     resembles_marker,
     strip,
 )
@@ -100,18 +99,6 @@ def faults_of(text):
 
 def test_regions_are_stripped_and_all_else_is_kept():
     assert strip(TRUTH, NAME) == STARTER
-
-
-@pytest.mark.parametrize("length", [1, 30, 50, 70])
-def test_stub_keeps_the_line_length(length):
-    name = "f" * length
-    text = f"def {name}():\n    # [a topic]\n    {START}\n    return 1\n    {END}\n"
-    stripped = strip(text, NAME)
-    assert max(map(len, stripped.splitlines())) <= 100
-    with pytest.raises(NotImplementedError, match=rf"\[a topic\] {name} in submission/toy.py is y"):
-        scope = {}
-        exec(stripped, scope)
-        scope[name]()
 
 
 @pytest.mark.parametrize(
@@ -204,37 +191,7 @@ def test_faulty_region_is_an_error_with_its_line(body, line, words):
     assert any(fault.startswith(f"{where}:{line}: ") for fault in faults), faults
 
 
-def test_every_fault_is_named_at_once():
-    text = f"def f():\n    {END}\n    ### BEGIN CODE HERE ###\n    return 1\n    {START}\n"
-    assert [fault.split(":")[1] for fault in faults_of(text)] == ["2", "3", "5"]
-
-
 # ---------------------------------------------------------------- functions of optional topics
-
-REGION = f"    {START}\n    return 1\n    {END}\n"
-KEPT = f"def kept():\n    # [span corruption]\n{REGION}"
-GIVEN = "def given():\n    return optional()\n"
-OPTIONAL = f'@cache\ndef optional():\n    """Doc."""\n    # [rope]\n    # Hint: 1.\n{REGION}'
-METHOD = f"class A:\n    def method(self):\n        # [rope]\n{textwrap.indent(REGION, '    ')}"
-BOTH = OPTIONAL.replace("optional", "both") + REGION.replace("    ### S", "    # [pre]\n    ### S")
-
-
-@pytest.mark.parametrize(
-    ("before", "after"),
-    [
-        ([OPTIONAL, KEPT], [KEPT]),
-        ([KEPT, OPTIONAL, GIVEN], [KEPT, GIVEN]),
-        ([GIVEN, KEPT, OPTIONAL], [GIVEN, KEPT]),
-        ([METHOD, KEPT], [METHOD, KEPT]),
-        ([BOTH, OPTIONAL], [BOTH]),
-        ([GIVEN, KEPT], [GIVEN, KEPT]),
-    ],
-    ids=["first", "middle", "last", "a method stays", "of two topics stays", "none"],
-)
-def test_whole_functions_of_a_topic_are_left_out(before, after):
-    left = leave_out("\n\n".join(before), NAME, {"rope", "synthesizer"})
-    assert left == "\n\n".join(after)
-    assert leave_out("\n\n".join(before), NAME, ()) == "\n\n".join(before)
 
 
 @pytest.mark.parametrize(("edition", "has"), [("xcs224n", 0), ("cs224n", 0), ("current", 1)])
@@ -295,13 +252,6 @@ def test_stale_starter_names_what_to_edit_and_to_run(project, capsys):
     (line,) = capsys.readouterr().out.splitlines()
     assert edited in line and f"edit {source}" in line and line.endswith("run: make starter")
     assert contents(project / edited.rpartition("/")[0]) == before
-
-
-def test_changed_solution_leaves_the_starter_up_to_date(project):
-    starter.main([], project)
-    changed = TRUTH.replace("number + number", "2 * number")
-    (project / "solutions/submission/toy.py").write_text(changed, encoding="utf-8")
-    assert starter.main(["--check"], project) == 0
 
 
 def test_file_without_original_is_stale_and_removed(project):

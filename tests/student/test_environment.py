@@ -148,26 +148,6 @@ def test_every_module_of_python_can_be_hidden_and_is_named(source):
     assert beginnings(ran) == said_of("grader.py", *(f"{name}.py" for name in names))
 
 
-def test_folders_of_pythonpath_are_searched_and_other_files_hide_nothing(source, tmp_path):
-    folder, library = tmp_path / "mine", tmp_path / "site-packages"
-    (folder / "numpy").mkdir(parents=True)
-    (folder / "numpy" / "__init__.py").touch()  # a library may be there
-    for path in (folder / "random.py", library / "wave.py", folder / "data" / "random.py"):
-        path.parent.mkdir(parents=True, exist_ok=True)
-        path.write_text("from secrets import *\n", encoding="utf-8")
-    for name in ("sys.py", "notes.py", "random.txt"):
-        (source / name).touch()
-    (source / "random").mkdir()
-    ran = {
-        path: interpreter.python(
-            source.parent, "src/check_written.py", "--help", env={"PYTHONPATH": str(path)}
-        )
-        for path in (folder, library)
-    }
-    assert beginnings(ran[folder]) == said_of("check_written.py", "random.py", folder="mine")
-    assert ran[library].stderr == ""
-
-
 NAMESAKES = [name for name in COMMANDS if (ROOT / "src" / "submission" / name).exists()]
 
 
