@@ -12,6 +12,7 @@ from grading import report
 from grading.results import Results, TestResult
 from grading.verdicts import Outcome
 from tests import pinned
+from tests.accessible import check_files
 from tests.interpreter import python
 from tools import starter
 
@@ -89,6 +90,15 @@ def test_every_test_stands_in_it_with_points_and_outcome(results, staff):
         )
         assert line and line[1] == test.outcome.value
     assert f"{results.score.normalize():f} of 53 points" in page.text
+
+
+@pytest.mark.requires_tool("chromium")
+def test_the_pages_are_for_everybody(results, at_home, tmp_path):
+    texts = [shown(results), pages.page(results), shown(at_home, is_judged=False)]
+    files = [tmp_path / f"{number}.html" for number in range(len(texts))]
+    for file, text in zip(files, texts, strict=True):
+        file.write_text(text, encoding="utf-8")
+    check_files(files)
 
 
 def test_a_students_report_holds_nothing_for_staff(results):

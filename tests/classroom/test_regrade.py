@@ -15,6 +15,7 @@ from classroom.__main__ import main
 from classroom.grade import Release
 from classroom.store import Store
 from classroom.submissions import Record
+from tests.accessible import check_files
 from tests.classroom.graded import changed, rows_of
 from tests.classroom.tiny import class_of, needs_root
 
@@ -379,6 +380,13 @@ def test_the_page_and_its_links_are_there_and_private(made):
         path = (page.parent / link).resolve()
         assert path.is_file() and path.stat().st_mode & 0o077 == 0
     assert "Content-Security-Policy" in text and "1-hidden" in text
+
+
+@pytest.mark.requires_tool("chromium")
+def test_the_pages_are_for_everybody(made):
+    made("regrade")
+    folder = made.path / "regrades" / "regrade-1"
+    check_files([folder / "index.html", *sorted(folder.glob("*/before.html"))[:1]])
 
 
 def test_history_contains_no_names(made):

@@ -1,19 +1,18 @@
 """The web page: it is self-contained, says what the sheet says, and is accessible to everybody."""
 
 import re
-import shutil
 from html import unescape
 
 import numpy as np
 import pytest
 
+from tests import accessible
 from tests.project import ROOT
 from tools import commands
 from tools.handout import build, description, sheet, web
 from tools.handout.templates import HandoutError
 
 EDITIONS = build.editions(ROOT)
-FLAGS = ["--no-sandbox", "--disable-gpu", "--disable-background-networking"]
 
 
 def on_the_page(test):
@@ -51,24 +50,16 @@ def pages(tmp_path_factory):
 @pytest.fixture(scope="module")
 def opened(pages, tmp_path_factory):
     """opened(edition, ...): a page in a browser, with a context's options; records errors."""
-    from playwright.sync_api import sync_playwright
-
     folder = tmp_path_factory.mktemp("pages")
     for (edition, document), text in pages.items():
         (folder / f"{edition}-{document}.html").write_text(text, encoding="utf-8")
-    with sync_playwright() as started:
-        browser = started.chromium.launch(executable_path=shutil.which("chromium"), args=FLAGS)
+    with accessible.browser() as launched:
 
-        def opened(edition, width=1280, document="sheet", **options):
-            size = {"width": width, "height": 900}
-            page = browser.new_page(viewport=size, **options)
-            page.errors = []
-            page.on("pageerror", lambda error: page.errors.append(str(error)))
-            page.goto((folder / f"{edition}-{document}.html").as_uri())
-            return page
+        def opened(edition, width=1280, document="sheet", scheme="light", **options):
+            path = folder / f"{edition}-{document}.html"
+            return accessible.opened(launched, path, scheme, width, **options)
 
         yield opened
-        browser.close()
 
 
 DRAWN = {
@@ -236,72 +227,25 @@ def test_what_is_wider_than_a_phone_scrolls_and_has_a_shadow_there(opened):
     assert widened and all(widened)
 
 
-# Contrast takes axe most of its time, for thousands of letters in formulas. Those with the colour
-# of the words around them, on nothing of their own, have the contrast of these, which axe checks.
-MARK_LIKE_WORDS = """() => document.querySelectorAll("math").forEach(formula => {
-  const around = formula.parentElement, colour = getComputedStyle(around).color;
-  const words = [...around.childNodes].some(n => n.nodeType === 3 && n.data.trim());
-  const alike = [formula, ...formula.querySelectorAll("*")].every(part => {
-    const style = getComputedStyle(part);
-    return style.color === colour && style.opacity === "1" && style.backgroundImage === "none"
-      && style.backgroundColor === "rgba(0, 0, 0, 0)";
-  });
-  // A heading is large: it may have less contrast than what is small in it.
-  if (words && alike && !around.closest("h1, h2, h3, h4, h5, h6")) formula.dataset.likeWords = "";
-})"""
-CONTRAST = """
-axe.configure({rules: [{id: "color-contrast", selector: "*:not([data-like-words] *)"}]});
-"""
-
-
-# Scheme and width; `make test` keeps two of the first edition.
-WINDOWS = (("light", 1280), ("dark", 390), ("dark", 1280), ("light", 390))
-KEPT = [(EDITIONS[0], *window) for window in WINDOWS[:2]]
+# `make test` keeps two of the first edition.
+WINDOWS = [(d, *window) for window in accessible.WINDOWS for d in ("sheet", "practice")]
+KEPT = [(EDITIONS[0], "sheet", "light", 1280), (EDITIONS[0], "practice", "dark", 390)]
 OPENED = [(edition, *window) for edition in EDITIONS for window in WINDOWS]
-
-
-@pytest.fixture(scope="module")
-def axe():
-    from axe_playwright_python.sync_playwright import Axe
-
-    axe = Axe()
-    axe.axe_script += CONTRAST
-    return axe
 
 
 @in_a_browser
 @pytest.mark.parametrize(
-    ("edition", "scheme", "width"),
+    ("edition", "document", "scheme", "width"),
     [pytest.param(*one, marks=() if one in KEPT else pytest.mark.long) for one in OPENED],
 )
-def test_axe_finds_no_fault_with_the_page(opened, axe, edition, scheme, width):
-    """Headings, alternatives, contrast (4.5:1 at least), in light and dark, wide and narrow."""
-    page = opened(edition, width, color_scheme=scheme)
-    form = page.locator(".heads form")
-    form.get_by_label("a second head").check()
-    page.evaluate("document.querySelectorAll('details').forEach(d => { d.open = true })")
-    # axe judges no text over a gradient: the colour below the shadows is what counts.
-    page.add_style_tag(content="* { background-image: none !important }")
-    page.evaluate(MARK_LIKE_WORDS)
+def test_the_pages_are_for_everybody(opened, edition, document, scheme, width):
+    page = opened(edition, width, document, scheme)
+    for box in page.get_by_label("a second head").all():
+        box.check()
     # Colours depend on the scheme alone; what is shown only in a narrow window is in all
     # editions, and checked in one.
-    contrast = width == 1280 or edition == EDITIONS[0]
-    rules = {"color-contrast": {"enabled": contrast}}
-    found = axe.run(page, options={"resultTypes": ["violations"], "rules": rules})
-    assert found.violations_count == 0, found.generate_report()
-    assert len(found.response["passes"]) > 15
-    wide = "document.documentElement.scrollWidth"
-    assert page.evaluate(wide) <= width, "the page scrolls sideways"
-    assert page.errors == []
+    accessible.check(page, contrast=width == 1280 or edition == EDITIONS[0])
     page.close()
-
-
-@in_a_browser
-def test_axe_finds_pale_text(opened, axe):
-    """Or else finding nothing would prove nothing."""
-    bad = opened(EDITIONS[0])
-    bad.set_content("<html><body><p style='color:#bbb'>pale</p></body></html>")
-    assert axe.run(bad).violations_count > 0
 
 
 # ---------------------------------------------------------------- the interactive figure
@@ -337,7 +281,7 @@ def test_the_figure_computes_what_attention_gives(opened, query):
         page.locator("#heads-s").fill(str(scale))
         page.locator("#heads-length").fill(str(length))
         assert column(page, 1) == expected(query, scale, length)
-    assert page.locator(".heads .first").is_hidden() and page.errors == []
+    assert page.locator(".heads .first").is_hidden() and page.acts == []
 
 
 @in_a_browser
