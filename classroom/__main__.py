@@ -18,7 +18,7 @@ from grading.errors import GradingError, UsageError
 from grading.upload import MACHINE_ERRNOS
 from grading.verdicts import ExitCode
 
-from . import grade, listing, privacy, regrade, stored
+from . import exports, grade, privacy, regrade, stored
 from .arguments import USUAL, Parser
 from .grades import commands as grades
 from .report import command as report
@@ -26,7 +26,7 @@ from .similar import command as similar
 
 # Each adds its commands (see `arguments.add_command`), and imports large packages only to run them.
 COMMANDS: tuple[ModuleType, ...] = (
-    listing,
+    exports,
     grade,
     grades,
     regrade,

@@ -1,4 +1,4 @@
-"""Reads what a class handed in, from any platform; nothing is unpacked, and no link followed.
+"""`list SOURCE`: what a class handed in, from any platform; nothing is unpacked, no link followed.
 
     assignment_ID_export/                               Gradescope (`gradescope.py`)
     byronada_LATE_340934_208490284_work.zip             Canvas: a student's ID, then an upload's
@@ -16,9 +16,11 @@ be graded, is a submission nevertheless.
 
 from __future__ import annotations
 
+import argparse
 import re
 import zipfile
 from collections import Counter, defaultdict
+from collections.abc import Callable
 from contextlib import suppress
 from dataclasses import dataclass, replace
 from datetime import datetime, tzinfo
@@ -29,10 +31,12 @@ from grading import upload as reading
 from grading.errors import SubmissionError, UsageError
 from grading.staging import PACKAGE
 from grading.upload import Entry, archive_suffix, is_archive, is_supported
+from grading.verdicts import ExitCode
 
-from . import cells, gradescope
+from . import cells, gradescope, times
+from .arguments import Commands, add_command, count
 from .cells import Row, Sheet
-from .store import DATABASE
+from .store import DATABASE, Store
 from .submissions import Student, Submission, Upload, children, id_of
 
 MARKERS = {DATABASE, "classroom.json"}  # in the folder of a class's results, also of older ones
@@ -88,9 +92,9 @@ def read_export(source: Path, all_attempts: bool = False) -> Export:
         _refuse_one_submission(root, source)
         kind = "download" if any(_is_download(e.name) for e in children(root)) else "folder"
         submissions, more = _read_files(root)
-    for submission_id, count in Counter(one.id for one in submissions).items():
-        if count > 1:
-            raise UsageError(f"{count} submissions have the same id {submission_id}: rename one")
+    for submission_id, number in Counter(one.id for one in submissions).items():
+        if number > 1:
+            raise UsageError(f"{number} submissions have the same id {submission_id}: rename one")
     more += _compare_names(submissions)
     if not all_attempts:
         submissions, earlier = _latest(submissions)
@@ -110,15 +114,15 @@ def _compare_names(submissions: list[Submission]) -> list[str]:
     """Return notes about students who share an e-mail address, an ID or a name."""
     notes = []
     students = {student for one in submissions for student in one.students}
-    for key, count in sorted(Counter(student.key for student in students).items()):
-        if count > 1:
+    for key, number in sorted(Counter(student.key for student in students).items()):
+        if number > 1:
             ids = [one.id for one in submissions if key in {s.key for s in one.students}]
             notes.append(f"{', '.join(ids)}: {key} has more than one name, or more than one ID")
     names = Counter(name for _, name in {(s.key, s.name) for s in students} if name)
-    for name, count in sorted(names.items()):
-        if count > 1:
+    for name, number in sorted(names.items()):
+        if number > 1:
             notes.append(
-                f"{count} students are called {printable.line(name, 200)}: they differ in their "
+                f"{number} students are called {printable.line(name, 200)}: they differ in their "
                 "e-mail address, ID or file's name"
             )
     return notes
@@ -404,3 +408,117 @@ def _time(text: str, zone: tzinfo) -> datetime | None:
         with suppress(ValueError):
             return datetime.strptime(text, form).replace(tzinfo=zone)
     return None
+
+
+# `list SOURCE`: before anything is graded ---------------------------------------------------------
+
+
+def add_to(commands: Commands) -> None:
+    """Add the command."""
+    command = add_command(
+        commands,
+        "list",
+        run,
+        "show what a class handed in, with notes on anything unusual",
+        "Show what would be graded: a line for each submission, then notes on anything unusual.",
+    )
+    add_source(command)
+    command.add_argument("--names", action="store_true", help="show who handed in what")
+
+
+def add_source(command: argparse.ArgumentParser) -> None:
+    """Add the arguments that `read_source` takes."""
+    command.add_argument(
+        "source",
+        type=Path,
+        metavar="SOURCE",
+        help="a Gradescope export, a Canvas or Moodle download, or a folder of zips and folders",
+    )
+    command.add_argument(
+        "--worksheet",
+        type=Path,
+        metavar="FILE",
+        help="Moodle's grading worksheet, which has names, addresses and times",
+    )
+
+
+def run(asked: argparse.Namespace) -> int:
+    """Print what a source contains."""
+    export, zone = read_source(asked), times.course_zone()
+    for one in export.submissions:
+        print(line(one, asked.names, times.shown(one.submitted, zone) if one.submitted else ""))
+    show_notes(export)
+    return ExitCode.OK
+
+
+def read_source(asked: argparse.Namespace) -> Export:
+    """Read the source that was named in a command.
+
+    Raises:
+        UsageError: it can't be read.
+    """
+    export = read_export(asked.source)
+    if asked.worksheet is None:
+        return export
+    return with_worksheet(export, asked.worksheet, times.course_zone())
+
+
+def show_notes(export: Export) -> None:
+    """Print the notes, and the numbers of submissions, students, groups and notes."""
+    for note in export.notes:
+        print(f"note: {note}")
+    students = {student.key for one in export.submissions for student in one.students}
+    groups = sum(len(one.students) > 1 for one in export.submissions)
+    counts = [
+        count(len(export.submissions), "submission"),
+        count(len(students), "student"),
+        count(groups, "group"),
+        count(len(export.notes), "note"),
+    ]
+    print(f"{export.kind}: {', '.join(counts)}")
+
+
+def line(submission: Submission, names: bool, submitted: str) -> str:
+    """Return what is known about a submission; without names, only the size of a group."""
+    words = [submission.id, *filter(None, [submitted])]
+    if submission.late:
+        words.append("late")
+    if submission.attempt > 1:
+        words.append(f"attempt {submission.attempt}")
+    if names:
+        words.append(", ".join(_called(student) for student in submission.students))
+    elif len(submission.students) > 1:
+        words.append(f"group of {len(submission.students)}")
+    return "  ".join(words)
+
+
+def _called(student: Student) -> str:
+    return printable.line(f"{student.name or '(no name)'} <{student.email or student.key}>")
+
+
+def submissions_of(store: Store, say: Callable[[str], None] = print) -> dict[str, Submission]:
+    """Return the submissions of a class with their files, by id, where they were read last.
+
+    Args:
+        say: called with a line about each source that can no longer be read.
+
+    Raises:
+        UsageError: none can be read.
+    """
+    submissions: dict[str, Submission] = {}
+    problems = []
+    for (path,) in store.rows("SELECT path FROM sources ORDER BY read_at DESC, id DESC"):
+        try:
+            export = read_export(Path(path), all_attempts=True)
+        except UsageError as error:
+            problems.append(str(error))
+            continue
+        submissions = {one.id: one for one in export.submissions} | submissions
+    known = {row["id"] for row in store.rows("SELECT id FROM submissions")}
+    submissions = {key: one for key, one in submissions.items() if key in known}
+    if not submissions:
+        reasons = "; ".join(problems) or "no source is known"
+        raise UsageError(f"can't find the submissions: {reasons}; run `grade SOURCE` again")
+    for problem in problems:
+        say(f"note: {problem}")
+    return submissions

@@ -42,7 +42,7 @@ from .arguments import (
     count,
     where_of,
 )
-from .listing import add_source, read_source, show_notes
+from .exports import add_source, read_source, show_notes
 from .store import Store
 from .submissions import PREVIEW, Record, Submission
 

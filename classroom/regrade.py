@@ -36,8 +36,8 @@ from grading.verdicts import ExitCode, Outcome, cause_of
 
 from . import times
 from .arguments import Commands, add_cluster, add_command, add_folder, count, where_of
+from .exports import submissions_of
 from .grade import GRADING, Job, Release, add_release, grade_all, progress_bar, release_of, teller
-from .listing import submissions_of
 from .report.result_pages import titles, write_result
 from .store import Store
 from .submissions import Record, points, with_tests

@@ -17,7 +17,7 @@ from autograder import replay
 from grading.errors import UsageError
 from grading.verdicts import ExitCode, Outcome
 
-from . import exports, gradescope, listing
+from . import exports, gradescope
 from .arguments import Commands, add_command, add_folder
 from .store import Store
 from .submissions import Record, with_tests
@@ -50,7 +50,7 @@ def run(asked: argparse.Namespace) -> int:
         raise UsageError(
             f"{asked.source} has no {gradescope.METADATA}: expected a Gradescope export"
         )
-    listing.show_notes(export)
+    exports.show_notes(export)
     with Store.create(asked.folder) as store, store.transaction():
         _refuse_other_results(store)
         store.add_submissions(asked.source, export.kind, export.submissions)

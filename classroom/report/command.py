@@ -22,7 +22,7 @@ from grading.verdicts import ExitCode
 
 from ..arguments import Commands, add_command, add_folder, count
 from ..cells import Number, write
-from ..listing import submissions_of
+from ..exports import submissions_of
 from ..store import Store
 from ..submissions import Submission
 from . import numbers

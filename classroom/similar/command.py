@@ -20,8 +20,7 @@ from grading.verdicts import ExitCode
 
 from .. import times
 from ..arguments import USUAL, Commands, add_command, add_folder
-from ..exports import read_export
-from ..listing import add_source, read_source, show_notes
+from ..exports import add_source, read_export, read_source, show_notes
 from ..store import Store
 from ..submissions import Submission, same
 from . import parameters

@@ -118,7 +118,7 @@ def test_what_ends_a_command_is_one_line_and_an_exit_code(monkeypatch, capsys, e
     def fail(asked):
         raise error
 
-    monkeypatch.setattr("classroom.listing.run", fail)
+    monkeypatch.setattr("classroom.exports.run", fail)
     assert main(["list", "x"]) == code
     err = capsys.readouterr().err
     assert said in err and len(err.splitlines()) == 1
@@ -127,9 +127,9 @@ def test_what_ends_a_command_is_one_line_and_an_exit_code(monkeypatch, capsys, e
 @pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM, signal.SIGHUP])
 def test_a_signal_interrupts_a_command(number):
     code = (
-        "import runpy, sys, time; from classroom import listing\n"
+        "import runpy, sys, time; from classroom import exports\n"
         "def run(asked): print('begun', flush=True); time.sleep(60)\n"
-        "listing.run = run; sys.argv[1:] = ['list', 'x']\n"
+        "exports.run = run; sys.argv[1:] = ['list', 'x']\n"
         "runpy.run_module('classroom', run_name='__main__', alter_sys=True)"
     )
     process = subprocess.Popen(
