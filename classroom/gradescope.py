@@ -183,6 +183,7 @@ class _Export:
     def __init__(self, folders: dict[str, Entry]) -> None:
         self._folders = folders
         self._taken: set[str] = set()
+        self._earlier: dict[str, str] = {}  # attempts, and what came instead
         self.submissions: list[Submission] = []
         self.notes: list[str] = []
 
@@ -203,6 +204,7 @@ class _Export:
         }
         attempt = 1 + sum(moment <= active.moment for moment in others.values())
         self._taken.add(active.id)
+        self._earlier |= dict.fromkeys(others, active.id)
         self.submissions.append(replace(active, attempt=attempt))
         newest = max(others, key=lambda name: others[name], default=key)
         if active.submitted and others.get(newest, active.moment) > active.moment:
@@ -212,9 +214,13 @@ class _Export:
             )
 
     def take_strangers(self) -> None:
-        """Take the folders that the metadata don't mention."""
+        """Take the folders that the metadata don't mention; leave out earlier attempts."""
         for name in sorted(self._folders):
-            if _id(name) not in self._taken:
+            if _id(name) in self._taken:
+                continue
+            if name in self._earlier:
+                self.notes.append(f"{name} is left out: {self._earlier[name]} is active instead")
+            else:
                 self.notes.append(
                     f"{printable.line(name)} is not in {METADATA}, so it is unknown whose it is"
                 )

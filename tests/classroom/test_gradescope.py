@@ -160,6 +160,8 @@ CLASSES = [
         ("submission_1, submission_3: ada@example.edu has more", "2 students are called Ada:"),
     ),
     (THIRD, (13,), False, {13: "Ada 3"}, ()),
+    (THIRD, (11, 13), True, {13: "Ada 3"}, ("submission_11 is left out: submission_13 is",)),
+    (THIRD + entry(11, BOB), (11, 13), False, {13: "Ada 3", 11: "Bob 1"}, ()),  # a former partner
     (
         entry(13, ADA, history=[(14, "2026-11-03 09:00:00 -08:00")]),
         *((13,), False, {13: "Ada 1"}),
