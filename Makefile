@@ -34,7 +34,7 @@ $(STAMP): $(wildcard requirements*.txt) constraints.txt tools/setup.sh $(if $(OT
 	@PYTHON="$(PYTHON)" TORCH_INDEX="$(TORCH_INDEX)" sh tools/setup.sh
 
 setup-tex: $(STAMP) ## install LaTeX and the other packages of apt.txt (Debian, Ubuntu; as root)
-	@$(RUN) -m tools.apt --loud
+	@$(RUN) && sh tools/apt.sh --loud
 
 world: $(STAMP) ## generate a data set about fictional people [SEED=64-BITS PEOPLE=N DATASET=NAME FORCE=1]
 # For targets that need a data set: generate one if there is none.
@@ -90,13 +90,13 @@ test test-long test-quick: export PYTHONDONTWRITEBYTECODE :=
 
 # ARGS come last, so that they may hold another -n.
 test: $(STAMP) ## run all checks, and all tests but the long ones [ARGS="-k starter"]
-	@$(RUN) -m tools.apt
+	@$(RUN) && sh tools/apt.sh
 	@$(GENERATED)
 	@$(MAKE) lint
 	@$(PYTEST) -n 4 $(ARGS)
 
 test-long: $(STAMP) ## run the long tests, which `make test` leaves out: hours [ARGS="-k starter"]
-	@$(RUN) -m tools.apt
+	@$(RUN) && sh tools/apt.sh
 	@$(PYTEST) -n 4 -m long $(ARGS)
 
 test-quick: $(STAMP) ## run the tests that edits break most often: two minutes

@@ -16,7 +16,6 @@ from uv import find_uv_bin
 
 from tests.project import OUTER_MAKE
 from tests.wheels import torch_index
-from tools import apt
 
 pytestmark = pytest.mark.requires_tool("make")
 BASE = os.path.realpath(getattr(sys, "_base_executable", None) or sys.executable)
@@ -275,12 +274,37 @@ def test_other_users_can_read_what_is_installed(project, make, root):
 
 
 @AS_ROOT
-@pytest.mark.requires_tool("apt-get")
-@pytest.mark.parametrize("works, words", [(True, "installed"), (False, "could not install")])
-def test_an_installation_is_a_line_before_and_a_line_after(monkeypatch, capsys, works, words):
-    monkeypatch.setattr(apt, "missing", lambda packages: ["latexmk", "chromium"])
-    monkeypatch.setattr(apt, "install", lambda packages: works)
-    assert apt.main([]) == 0
-    before, after = capsys.readouterr().out.splitlines()
-    assert before == "apt: installing latexmk, chromium ..."
-    assert words in after and after.endswith("latexmk, chromium")
+@pytest.mark.parametrize(
+    ("code", "after", "loud_code"),
+    [(0, "installed", 0), (1, "apt-get could not install", 1), (None, "", 0)],
+)
+def test_missing_packages_are_installed_with_a_line_before_and_one_after(
+    tmp_path, root, code, after, loud_code
+):
+    """None: nothing is missing. Otherwise one of three packages is installed."""
+    (tmp_path / "tools").mkdir()
+    shutil.copy(root / "tools" / "apt.sh", tmp_path / "tools")
+    (tmp_path / "apt.txt").write_text("# head\nlmodern\n\nlatexmk # why\nchromium\n", "utf-8")
+    there = "*" if code is None else "lmodern"
+    status = "echo 'install ok installed'"
+    script(tmp_path / "dpkg-query", f'case "$3" in {there}) {status} ;; *) exit 1 ;; esac')
+    script(tmp_path / "apt-get", f'echo "$@" >>"{tmp_path}/done"; exit {code}')
+    path = f"{tmp_path}{os.pathsep}{os.environ['PATH']}"
+    quiet, loud = (
+        subprocess.run(
+            ["sh", tmp_path / "tools" / "apt.sh", *words],
+            env=os.environ | {"PATH": path},
+            capture_output=True,
+            encoding="utf-8",
+        )
+        for words in ((), ("--loud",))
+    )
+    assert (quiet.returncode, loud.returncode, quiet.stderr, loud.stderr) == (0, loud_code, "", "")
+    if code is None:
+        assert (quiet.stdout, loud.stdout) == ("", "apt: nothing is missing\n")
+        return
+    names = "latexmk, chromium"
+    assert quiet.stdout == loud.stdout == f"apt: installing {names} ...\napt: {after} {names}\n"
+    asked = (tmp_path / "done").read_text(encoding="utf-8").splitlines()
+    assert asked[0] == "update"
+    assert ("install --yes --no-install-recommends latexmk chromium" in asked) == (code == 0)

@@ -13,7 +13,6 @@ from tests.snapshots import check
 
 COMMANDS = {
     # name: (required arguments, its options for editions and recipes, whether it needs data)
-    "apt": ((), (), False),
     "autograder": ((), ("--edition", "--recipe"), True),
     "demo": ((), ("--recipe",), True),
     "emulate": (("src/submission",), ("--edition",), False),
