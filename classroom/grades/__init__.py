@@ -7,7 +7,7 @@
 
 The modules, from input to output:
 
-- `written`, `decisions`  read what `decide` stores
+- `decisions`             reads what `decide` stores
 - `people`                matches the people in several sources
 - `policy`                lateness and the cap on extra credit, in exact fractions
 - `book`                  what everybody handed in, and their grades, step by step

@@ -20,10 +20,19 @@ from ..arguments import count
 from ..cells import shown
 from ..store import Store
 from . import decisions
-from .decisions import DAYS_LATE, EXCUSE, EXTENSION, OVERRIDE, USED, Decided, Decision
+from .decisions import (
+    DAYS_LATE,
+    EXCUSE,
+    EXTENSION,
+    OVERRIDE,
+    USED,
+    Decided,
+    Decision,
+    IsExtra,
+    uniformly_extra,
+)
 from .people import CODING, WRITTEN, Mention, Person, join
 from .policy import ZERO, Earned, Settled, days_late, settle
-from .written import IsExtra, uniformly_extra
 
 # In the order of the table `students`; what these columns are called in `people.Mention.ids`.
 IDS = {"key": "key", "sid": "sid", "email": "email", "canvas_id": "canvas", "moodle_id": "moodle",

@@ -19,7 +19,7 @@ from .. import cells
 from ..arguments import Commands, add_command, add_folder, count
 from ..cells import Number, decimal, rounded, shown
 from ..store import Store, refuse_project
-from . import decisions, written
+from . import decisions
 from .book import EXCUSED, GRADED, INCOMPLETE, STATES, WITHHELD, Book, Grade, natural, read_book
 from .decisions import COLUMNS, Decision
 from .people import find_one
@@ -124,7 +124,7 @@ def _store(store: Store, path: Path, due: datetime) -> str:
         return count(len(rows), "row")
     if "Total Score" not in sheet.rows[0].cells:
         raise UsageError(f"{path}: unknown file{nearest(name, ('written.csv', *COLUMNS))}")
-    scores = written.read_scores(sheet)
+    scores = decisions.read_scores(sheet)
     store.db.execute("DELETE FROM written")
     for row in scores:
         store.db.execute(_insert("written", list(row)), (*row.values(),))

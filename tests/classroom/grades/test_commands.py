@@ -6,7 +6,7 @@ from decimal import Decimal
 import pytest
 
 from classroom.cells import parse
-from classroom.grades.written import read_scores, uniformly_extra
+from classroom.grades.decisions import read_scores, uniformly_extra
 from grading.errors import UsageError
 from tests.classroom.grades.building import (
     ADA,
