@@ -4,8 +4,11 @@
     python -m tests.golden_verdicts --write         write the table; read the diff before you commit
     python -m tests.golden_verdicts --seed 7 relu   another seed; variants with "relu" in the name
 
-A variant or a test that the table doesn't name passes. The seed is fixed: with another one, a wrong
-variant may pass a test that it fails by chance, but a right variant must always pass.
+A variant or a test that the table doesn't name passes. At the end, a line for each topic says how
+many right and wrong codes were judged, and what follows: if none of n is misjudged, of all such
+codes at most 3/n are, with 95 % confidence (if these n are drawn from them). The seed is fixed:
+with another one, a wrong variant may pass a test that it fails by chance, but a right variant must
+always pass.
 """
 
 from __future__ import annotations
@@ -134,6 +137,21 @@ def difference(name: str, expected: dict[str, list[str]] | None, found: Outcomes
     return "\n".join([f"{name}:", *lines]) if lines else ""
 
 
+def bounds(judged: dict[Variant, Outcomes]) -> list[str]:
+    """Return a line for each topic: how many codes were judged, and how many may be misjudged."""
+    lines = []
+    for topic in dict.fromkeys(variant.topic for variant in judged):
+        words = []
+        for kind, is_right in (("right", True), ("wrong", False)):
+            ends = [e for v, e in judged.items() if (v.topic, v.is_right) == (topic, is_right)]
+            missed = sum({*e.values()} == {PASSED} for e in ends)
+            missed = len(ends) - missed if is_right else missed
+            bound = f": at most {3 / len(ends):.1%} of all" if ends and not missed else ""
+            words.append(f"{missed} of {len(ends)} {kind} codes misjudged{bound}")
+        lines.append(f"{topic}: {', '.join(words)}")
+    return lines
+
+
 def main(arguments: list[str] | None = None) -> int:
     """Compare or write; return 1 if something differs."""
     parser = argparse.ArgumentParser(prog="python -m tests.golden_verdicts")
@@ -142,16 +160,17 @@ def main(arguments: list[str] | None = None) -> int:
     parser.add_argument("--write", action="store_true", help="write what was found to the table")
     asked = parser.parse_args(arguments)
     table = read_table()
-    entries, differs = dict(table), False
+    entries, differs, judged = dict(table), False, {}
     with open_executor() as executor:
         chosen = [v for v in all_variants() if asked.pattern in v.name]
         for variant, future in submit(executor, chosen, asked.seed).items():
-            found = outcomes(future.result())
+            found = judged[variant] = outcomes(future.result())
             text = difference(variant.name, table.get(variant.name), found)
             if text:
                 differs = True
                 print(text, flush=True)
             entries[variant.name] = grouped(found)
+    print("\n".join(bounds(judged)))
     if asked.write:
         existing = {variant.name for variant in all_variants()}
         write_table({name: groups for name, groups in entries.items() if name in existing})

@@ -204,3 +204,14 @@ def test_the_grader_itself_never_fails():
 def test_reference_passes_with_other_seeds(seed: int, executor):
     """Every bound of the grader fails correct code with probability below 1e-6."""
     assert executor.submit(failures, None, seed).result() == {}
+
+
+def test_a_bound_follows_from_how_many_codes_were_judged():
+    judged = {v: {"a": "passed"} for v in VARIANTS if v.topic == "rope"}
+    right = sum(v.is_right for v in judged)
+    (line,) = golden_verdicts.bounds(judged)
+    wrong = len(judged) - right
+    assert line == (
+        f"rope: 0 of {right} right codes misjudged: at most {3 / right:.1%} of all, "
+        f"{wrong} of {wrong} wrong codes misjudged"
+    )
