@@ -89,6 +89,8 @@ class ConfinedPool:
         return authority.require(self, self.layers, self.authoritative, work, staged, private)
 
     def run(self, job: Job) -> Finished:
+        if self._is_abandoned:  # Ctrl-C came while this thread was started: nobody waits for it
+            raise GradingError("the run was abandoned")
         memory_bytes = min(job.limits.memory_bytes, sandbox.memory_of_a_test())
         job = replace(job, limits=replace(job.limits, memory_bytes=memory_bytes))
         scratch = make_scratch(job.work)

@@ -254,9 +254,11 @@ class LocalPool:
         """
         self._environment, self._always_fresh = clean_environment(hash_seed), always_fresh
         self._crews: dict[tuple[str, bool], Crew] = {}
-        self._lock = threading.Lock()
+        self._lock, self._is_ended = threading.Lock(), False
 
     def run(self, job: Job) -> Finished:
+        if self._is_ended:  # Ctrl-C came while this thread was started: nobody waits for it
+            raise GradingError("the workers have been ended")
         output, name = tempfile.mkstemp(prefix="output-", dir=job.work)
         try:
             with scratch_folder(job.work) as scratch:
@@ -277,6 +279,7 @@ class LocalPool:
         return {"authoritative": False, "layers": ["processes of their own"]}
 
     def abandon(self) -> None:
+        self._is_ended = True
         for crew in list(self._crews.values()):
             crew.end()
 

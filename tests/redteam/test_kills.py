@@ -1,5 +1,6 @@
 """Whenever the grader or its worker is killed, results are complete and nothing keeps running."""
 
+import contextlib
 import os
 import random
 import signal
@@ -26,15 +27,13 @@ def open_folder():
     leftovers.remove_tree(folder)
 
 
-def ours(open_folder: Path) -> list[int]:
-    """Return the processes of a run, whose scratch is in this test's folder."""
+def processes_in(folder: str) -> list[int]:
+    """Return the processes whose current folder has a path that begins like this."""
     found = []
     for entry in filter(str.isdigit, os.listdir("/proc")):
-        try:
-            if os.readlink(f"/proc/{entry}/cwd").startswith(str(open_folder)):
+        with contextlib.suppress(OSError):  # it has ended
+            if os.readlink(f"/proc/{entry}/cwd").startswith(folder):
                 found.append(int(entry))
-        except OSError:
-            continue
     return found
 
 
@@ -58,7 +57,7 @@ def wait_until_gone(open_folder: Path) -> None:
     They sleep for 600 s, or loop until the kernel's limit, 22 CPU seconds.
     """
     deadline = time.monotonic() + 20
-    while ours(open_folder):
+    while processes_in(str(open_folder)):
         assert time.monotonic() < deadline
         time.sleep(0.02)
 
@@ -94,7 +93,8 @@ def test_an_interrupted_grader_tidies_up(number, after_s, tree, upload, open_fol
     run.send_signal(number)
     assert run.wait() == 130
     wait_until_gone(open_folder)
-    assert [p.name for p in open_folder.iterdir()] == ["results.json"]
+    left = [str(p) for p in open_folder.rglob("*")]
+    assert left == [str(results)]
     ends = [test["outcome"] for test in whole(results, tree)["tests"]]
     assert ends.count("timed out") < 2  # it waits for no test's time limit
 
@@ -115,12 +115,9 @@ def test_a_worker_killed_from_outside_costs_its_test_only(tree, upload, open_fol
     run = start(tree, upload, open_folder, ASKED, "3b-0-basic", "--json", results)
     scratch = str(open_folder / "grading-")
     while run.poll() is None:
-        workers = [
-            p for p in ours(open_folder) if os.readlink(f"/proc/{p}/cwd").startswith(scratch)
-        ]
-        if (
-            workers and spent_s(workers[0]) > 0.1
-        ):  # in the middle of the student's code, below its limit
+        workers = processes_in(scratch)
+        # In the middle of the student's code, below its limit.
+        if workers and spent_s(workers[0]) > 0.1:
             os.kill(workers[0], signal.SIGKILL)
             break
         time.sleep(0.01)
