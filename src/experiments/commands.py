@@ -1,6 +1,7 @@
 """The commands of run.py that examine a model: cloze, calibration, inspect and recall."""
 
 import argparse
+from pathlib import Path
 from typing import cast
 
 import torch
@@ -72,19 +73,21 @@ def run_inspect(
         second = build_model(args.second_variant, config, next(model.parameters()).device)
         models.append((args.second_variant, second, args.second_params_path))
     places = sorted(set(recorded.values()))
-    inspected = []
+    inspected: list[tuple[inspection.Inspected, GPT]] = []
     for variant, each, path in models:
         each.load_state_dict(utils.load_parameters(path, each))
         name = f"{variant}: {path}"
         try:
-            inspected.append(inspection.look_inside(name, each, dataset, question, places))
+            answer = inspection.look_inside(name, each, dataset, question, places)
         except InputError as error:
             raise InputError(f"{path}, {question!r}: {error}") from None
-        found = inspected[-1]
-        print(f"{name}: {found.answer!r}, probability {found.probability:.1%}")
-    page = pages.page(question, recorded.get(question), dataset.MASK_CHAR, inspected)
-    write_atomically(args.outputs_path, page)
+        inspected.append((answer, each))
+        print(f"{name}: {answer.answer!r}, probability {answer.probability:.1%}")
+    beside = Path(args.outputs_path).with_suffix(".params.js")
+    write_atomically(beside, pages.parameters([each for _, each in inspected]))
+    write_atomically(args.outputs_path, pages.page(inspected, dataset, recorded, beside.name))
     print(f"Wrote {args.outputs_path}: open it in a browser.")
+    print(f"Wrote {beside} for it, which holds your parameters: don't post that file.")
 
 
 def run_recall(args: argparse.Namespace, device: torch.device) -> None:

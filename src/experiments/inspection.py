@@ -3,6 +3,8 @@
     python src/run.py inspect vanilla wiki.txt --reading_params_path vanilla.finetune.params \\
         --outputs_path inspect.html
 
+pages.py writes what is found here as a page, in which inspect.js answers further questions.
+
 The attention weights are read by a hook on each block's `attn_drop`, through which they pass before
 they are applied to the values. This works for any attention with the layout of the given one; what
 a student's attention passes there is checked first, and if it isn't weights, the page says so.
@@ -61,6 +63,7 @@ class Inspected:
 
     Attributes:
         name: the model's name, for people.
+        question: what it was asked.
         characters: what it read: question, MASK and its own answer, T characters.
         prompt: the number of these that are the question and its MASK.
         answer: what it wrote, without the MASK that ends it.
@@ -70,9 +73,12 @@ class Inspected:
         likeliest: the LIKELIEST of the known places, with their probabilities.
         known, known_share: the number of known places, and the sum of their probabilities.
         layers: one for each block.
+        heads: the number of heads in each.
+        logits: after each character that it read, shape (T, V), float, on the CPU.
     """
 
     name: str
+    question: str
     characters: list[str]
     prompt: int
     answer: str
@@ -83,6 +89,8 @@ class Inspected:
     known: int
     known_share: float
     layers: list[Layer]
+    heads: int
+    logits: torch.Tensor
 
 
 @torch.no_grad()
@@ -118,8 +126,10 @@ def look_inside(
         for count, written in enumerate([*ids, stop] if ended else ids)
     ]
     ranked = ranked_places(model, dataset, prompt, places)
+    x = torch.tensor([prompt + ids], device=next(model.parameters()).device)
     return Inspected(
         name=name,
+        question=question,
         characters=[dataset.itos[i] for i in prompt + ids],
         prompt=len(prompt),
         answer="".join(dataset.itos[i] for i in ids),
@@ -130,6 +140,8 @@ def look_inside(
         known=len(ranked),
         known_share=sum(probability for _, probability in ranked),
         layers=attention_of(model, prompt + ids),
+        heads=model.config.n_head,
+        logits=model(x)[0][0].cpu(),  # (T, V)
     )
 
 
