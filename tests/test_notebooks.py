@@ -218,7 +218,7 @@ def test_colab_goes_from_the_zip_to_what_is_handed_in(tree, tmp_path, in_colab):
     assert "Traceback" not in text and "error:" not in text, text
     root = tmp_path / "content" / "pretraining"
     assert [command.writes for command in COMMANDS if not (root / command.writes).is_file()] == []
-    assert "inspect.html" in {path.name for path in downloads.iterdir()}
+    assert {"inspect.html", "inspect.params.js"} <= {path.name for path in downloads.iterdir()}
     assert len(re.findall(r"^Where was .* born\? \S", text, re.MULTILINE)) == 10
     kept = zipfile.ZipFile(downloads / "my-work.zip").namelist()
     assert {"src/submission/helper.py", "training_seed.txt"} <= set(kept)

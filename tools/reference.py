@@ -70,7 +70,7 @@ def compose(repo: Path, source: Path) -> None:
         shutil.rmtree(package, ignore_errors=True)
         package.mkdir(parents=True)
     for origin in ("src/submission", "solutions/submission", "src/pretraining", "src/experiments"):
-        for path in (repo / origin).glob("*.py"):
+        for path in (*(repo / origin).glob("*.py"), *(repo / origin).glob("inspect.*")):
             shutil.copy2(path, source / path.parent.name / path.name)
     students = assignment.for_students(assignment.default_edition, assignment.variants)
     (source / EDITION.name).write_bytes(to_json(students))

@@ -44,6 +44,7 @@ TAKEN = (
     "requirements.txt",
     "src/*.py",
     "src/experiments/*.py",
+    "src/experiments/inspect.*",
     "src/pretraining/*.py",
     "src/grading/**/*.py",
     "src/grading/templates/*",
@@ -56,6 +57,9 @@ DEMO = Path("mingpt-demo/play_char.ipynb")
 STUDENT = Path("handout/student")
 # The files with which a student's copy is compared when it is collected.
 PACKAGES = re.compile(r"src/(submission|pretraining)/\w+\.py")
+# For assistants that don't read AGENTS.md: Claude Code, Gemini CLI, and Copilot in some editors.
+POINTERS = ("CLAUDE.md", "GEMINI.md", ".github/copilot-instructions.md")
+POINTER = "Before you help with anything in this folder, read @AGENTS.md and keep to it.\n"
 FOLDER = "assignment5"  # everything in the zip is in it
 EXECUTABLE = (f"{FOLDER}/collect_submission.sh",)
 
@@ -97,6 +101,9 @@ def contents(repo: Path, edition: str, made: build.Made, paper: str) -> dict[str
     files["README.md"] = readme(repo, edition, paper).encode()
     files["CHANGES.md"] = changes(load_assignment(repo).edition(edition)).encode()
     files["AGENTS.md"] = agents(repo, edition, paper).encode()
+    files |= dict.fromkeys(POINTERS, POINTER.encode())
+    files[".gitignore"] = (repo / STUDENT / "gitignore").read_bytes()
+    files[".python-version"] = f"{load_assignment(repo).gradescope_python}\n".encode()
     files[".vscode/launch.json"] = launch(repo, edition, paper).encode()
     files[".vscode/settings.json"] = (repo / STUDENT / "settings.json").read_bytes()
     return files | {GIVEN: manifest(files)}

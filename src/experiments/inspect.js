@@ -33,7 +33,8 @@ function gelu(x) { // x times the cumulative normal distribution (Abramowitz and
 class Model {
   constructor({ tensors, ...shape }) {
     Object.assign(this, shape, { off: new Set() }); // heads that are switched off: "layer,head"
-    this.tensors = Object.fromEntries(Object.entries(tensors).map(([n, t]) => [n, halves(t)]));
+    const numbers = ([name, each]) => [name, typeof each === "string" ? halves(each) : each];
+    this.tensors = Object.fromEntries(Object.entries(tensors).map(numbers));
   }
 
   linear(name, x) {
@@ -112,7 +113,7 @@ class Model {
     return [...text].map((letter) => this.read(letter));
   }
 
-  // The known places that go on from a beginning, with their probabilities; those below 1e-5 aren't.
+  // The known places with a beginning, and their probabilities, without those far below 0.1 %.
   places(logits, beginning = "", before = 1) {
     const [chances, length] = [softmax(logits), this.length];
     const members = page.places.filter((place) => place.startsWith(beginning));
@@ -181,9 +182,8 @@ function drawMap(svg, rows, { question, characters, prompt }) {
   const [T, [begin, , end]] = [characters.length, nameIn(question)];
   const canvas = Object.assign(document.createElement("canvas"), { width: T, height: T });
   const picture = new ImageData(T, T);
-  for (let i = 0; i < T * T; i++) {
-    const weight = Math.max(0, rows[Math.floor(i / T)][i % T] ?? 0);
-    picture.data[4 * i + 3] = 255 * Math.sqrt(weight); // black, the more opaque the larger
+  for (let i = 0; i < T * T; i++) { // black, the more opaque the larger the weight
+    picture.data[4 * i + 3] = 255 * Math.sqrt(Math.max(0, rows[Math.floor(i / T)][i % T] ?? 0));
   }
   canvas.getContext("2d").putImageData(picture, 0, 0);
   const text = (x, y, letter) => `<text x="${x}" y="${y}">${safe(visible(letter))}</text>`;

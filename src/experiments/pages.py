@@ -93,7 +93,7 @@ def is_live(model: GPT) -> bool:
 
 
 def parameters(models: Sequence[GPT]) -> str:
-    """Return a script with the parameters of models in half precision; null if one isn't live."""
+    """Return a script with the parameters of models; null if one isn't live."""
     return f"{WARNING}\nwindow.parameters = {json.dumps([_tensors(each) for each in models])};\n"
 
 
@@ -111,12 +111,20 @@ def _tensors(model: GPT) -> dict[str, Any] | None:
         "layers": model.config.n_layer,
         "rope": model.config.rope,
         "tensors": {
-            parameter_files.short(name): base64.b64encode(
-                tensor.detach().cpu().half().numpy().astype("<f2").tobytes()
-            ).decode("ascii")
+            parameter_files.short(name): _numbers(tensor.detach().cpu())
             for name, tensor in tensors.items()
         },
     }
+
+
+def _numbers(tensor: torch.Tensor) -> str | list[float]:
+    """Return a tensor in half precision and base64; a vector as a list, which is more precise.
+
+    Rounding the few numbers of LayerNorm would change logits as much as rounding all others.
+    """
+    if tensor.dim() == 1:
+        return tensor.tolist()
+    return base64.b64encode(tensor.half().numpy().astype("<f2").tobytes()).decode("ascii")
 
 
 def _neighbours(model: GPT) -> torch.Tensor | None:

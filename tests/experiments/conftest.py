@@ -11,7 +11,7 @@ from tests import laid_out
 from tests.laid_out import imports_from, train_both
 from tests.project import ROOT
 
-MODULES = ("calibration", "cloze", "inspection", "pages", "people", "recall")
+MODULES = ("ablate", "calibration", "cloze", "inspection", "pages", "people", "recall")
 
 
 # Fixtures.

@@ -1,6 +1,5 @@
 """Looking inside: probabilities, places and attention maps are what their labels say."""
 
-import html
 import math
 
 import pytest
@@ -47,7 +46,6 @@ def test_an_answer_without_an_end_says_so(source, load, question):
     model.head.register_forward_hook(lambda m, i, out: out.index_fill(-1, mask, -1e4))
     found = source.inspection.look_inside("it", model, dataset, question[0], ["London"])
     assert not found.ended and len(found.steps) == len(found.answer) == 32
-    assert "does not end" in source.pages.page(question[0], None, "⁇", [found])
 
 
 @BOTH
@@ -79,7 +77,8 @@ def test_places_that_cannot_be_written_are_left_out(source, load, question):
     assert ranked(model, dataset, prompt, ["Ωmsk", long]) == []
     assert len(ranked(model, dataset, prompt, [long[1:]])) == 1
     found = source.inspection.look_inside("it", model, dataset, question[0], ["Ωmsk"])
-    assert "have no place that" in source.pages.page(question[0], None, "⁇", [found])
+    page = source.pages.page([(found, model)], dataset, {question[0]: "Ωmsk"}, "inspect.params.js")
+    assert "have no place that" in page
 
 
 def weights_by_hand(attn, x, variant):
@@ -141,8 +140,6 @@ def test_what_is_no_weights_is_not_drawn_and_the_page_says_why(source):
         layer = source.inspection.read_weights(passed, 2, T)
         found[title] = layer.note
         assert layer.weights is None and layer.note
-        page = source.pages.page("Q", None, "⁇", [made_up(source, layers=[layer])])
-        assert html.escape(layer.note) in page and "<img" not in page
     no_mask = source.inspection.read_weights([torch.full((1, 2, T, T), 1 / T)], 2, T)
     assert no_mask.weights is not None
     check("inspect_notes", found | {"no causal mask": no_mask.note})
@@ -158,6 +155,7 @@ def made_up(source, **changes):
     layer = source.inspection.Layer(EVEN[0], "")
     fields = {
         "name": "it",
+        "question": "Q",
         "characters": list("Q⁇a b"),
         "prompt": 2,
         "answer": "a b",
@@ -168,6 +166,8 @@ def made_up(source, **changes):
         "known": 2,
         "known_share": 0.0626,
         "layers": [layer, layer],
+        "heads": 2,
+        "logits": torch.zeros(5, 3),
     }
     return source.inspection.Inspected(**fields | changes)
 
@@ -213,8 +213,11 @@ def test_the_command_writes_a_page_about_two_models(run, trained, tmp_path, ques
     assert code == 0
     assert output.count("probability") == 2
     page = (tmp_path / "page.html").read_text(encoding="utf-8")
-    assert f"<h1>{question[0]}</h1>" in page and f"people say {question[1]}." in page
-    assert page.count("<h2") == 2 and page.count("<details>") == 2 * 2 * 2  # layers, heads
+    assert f"<h1>{question[0]}</h1>" in page and f">say {question[1]}</span>." in page
+    assert page.count("<h2") == 2 and page.count('<div class="head">') == 2 * 2 * 2  # layers, heads
+    parameters = (tmp_path / "page.params.js").read_text(encoding="utf-8")
+    assert parameters.count('"tok_emb.weight"') == 2 and '<script src="page.params.js">' in page
+    assert "page.params.js for it, which holds your parameters: don't post that file." in output
 
 
 def test_a_question_of_ones_own_is_asked_of_one_model(run, trained, tmp_path):
@@ -223,4 +226,4 @@ def test_a_question_of_ones_own_is_asked_of_one_model(run, trained, tmp_path):
     code, _, errors = run(f"inspect vanilla wiki.txt {OPTIONS} --reading_params_path {path} {own}")
     assert code == 0, errors
     page = (tmp_path / "page.html").read_text(encoding="utf-8")
-    assert "Nora Nara born?</h1>" in page and "contain this question" in page
+    assert "Nora Nara born?</h1>" in page and "contain this question</span>" in page

@@ -1,29 +1,116 @@
-"""The page of `inspect` is self-contained, escapes what it shows, and is accessible to all."""
+"""The page of `inspect` computes what torch does, and everybody can read and use it."""
 
-import base64
-import io
+import copy
+import itertools
 import re
 import shutil
+from types import SimpleNamespace
 
-import numpy as np
 import pytest
 import torch
-from PIL import Image
 
 from tests.experiments.test_inspect import made_up
+from tests.project import ROOT
 from tests.test_report import Checker
+
+FLAGS = ["--no-sandbox", "--disable-gpu", "--disable-background-networking"]
+TOLERANCE = 1e-3  # of logits from the same parameters, for which 1e-2 is promised
+ROUNDING = 5e-2  # the same if torch's are not in half precision; the page itself allows as much
+in_a_browser = pytest.mark.requires_tool("chromium")
+axe = pytest.mark.filterwarnings("ignore::EncodingWarning")  # its package reads its own file
+
+
+def halves(x, rope_cache):
+    """Rotate the pairs k and k + hs/2, as students may."""
+    cos, sin = rope_cache[: x.size(-2)].to(x.dtype).unbind(dim=-1)
+    a, b = x.chunk(2, dim=-1)
+    return torch.cat((a * cos - b * sin, a * sin + b * cos), dim=-1)
+
+
+def untrained(source, variant, vocab_size):
+    """A model with large parameters, so that its attention isn't even."""
+    fields = source.run.recipes.load_recipe("smoke").model_of(variant)
+    config = source.model.GPTConfig(vocab_size, **fields)
+    torch.manual_seed(5)
+    model = source.inputs.build_model(variant, config, torch.device("cpu"))
+    with torch.no_grad():
+        for name, parameter in model.named_parameters():
+            if parameter.dim() == 2 and "emb" not in name:
+                parameter.mul_(3)
+    return model.eval()
 
 
 @pytest.fixture(scope="module")
-def page(source, load):
-    """A page about both trained models."""
-    dataset, model = load()
-    _, second = load("synthesizer")
-    question = "Where was Nora Nara born?"
-    places = ["London", "Lima", "Oslo", "Rome"]
-    look = source.inspection.look_inside
-    inspected = [look(n, m, dataset, question, places) for n, m in (("a", model), ("b", second))]
-    return source.pages.page(question, None, dataset.MASK_CHAR, inspected)
+def models(source, load):
+    """Models by name: trained ones, and ones with RoPE in both orders of pairs."""
+    dataset, vanilla = load()
+    rope = untrained(source, "rope", dataset.vocab_size)
+    return {"vanilla": vanilla, "synthesizer": load("synthesizer")[1], "rope": rope}
+
+
+@pytest.fixture(scope="module")
+def dataset(load):
+    return load()[0]
+
+
+@pytest.fixture(scope="module")
+def recorded(source):
+    found = {}
+    for file in ("birth_dev.tsv", "birth_places_train.tsv"):
+        _, questions, places = source.inputs.read_answered(file)
+        found |= zip(questions, places, strict=True)
+    return found
+
+
+@pytest.fixture(scope="module")
+def questions(source, recorded):
+    """50 of them, some about people whom no table has."""
+    unseen, _ = source.utils.read_places(source.inputs.find_data("birth_unseen_inputs.tsv"))
+    return [*recorded, *unseen][:50]
+
+
+@pytest.fixture(scope="module")
+def write(source, dataset, recorded, tmp_path_factory):
+    """write(models): the page about models, which were asked the first of the questions."""
+
+    def write(models, question=None):
+        folder = tmp_path_factory.mktemp("pages")
+        asked, places = question or next(iter(recorded)), sorted(set(recorded.values()))
+        look = source.inspection.look_inside
+        pairs = [(look(n, m, dataset, asked, places), m) for n, m in models.items()]
+        text = source.pages.page(pairs, dataset, recorded, "inspect.params.js")
+        (folder / "inspect.html").write_text(text, encoding="utf-8")
+        parameters = source.pages.parameters(list(models.values()))
+        (folder / "inspect.params.js").write_text(parameters, encoding="utf-8")
+        return folder / "inspect.html"
+
+    return write
+
+
+@pytest.fixture(scope="module")
+def browser():
+    from playwright.sync_api import sync_playwright
+
+    with sync_playwright() as started:
+        browser = started.chromium.launch(executable_path=shutil.which("chromium"), args=FLAGS)
+        yield browser
+        browser.close()
+
+
+@pytest.fixture
+def opened(browser):
+    """opened(path, ...): a page in the browser, with a context's options; errors fail the test."""
+    errors = []
+
+    def opened(path, **options):
+        shown = browser.new_page(**options)
+        shown.on("pageerror", lambda error: errors.append(str(error)))
+        shown.on("request", lambda request: errors.extend(re.findall("^https?:.*", request.url)))
+        shown.goto(path.as_uri())
+        return shown
+
+    yield opened
+    assert errors == []
 
 
 def parsed(text):
@@ -33,102 +120,314 @@ def parsed(text):
     return checker
 
 
-def test_it_needs_no_network_and_no_script(page):
-    found = parsed(page)
-    assert "script" not in found.tags and "link" not in found.tags
+def test_it_needs_no_network(write, models):
+    path = write(models)
+    text = path.read_text(encoding="utf-8")
+    found = parsed(text)
     addresses = [value for name, value in found.attributes if name in ("href", "src")]
-    assert len(addresses) == 2 * 2 * 2 * 2  # models, layers, heads, sizes
-    assert all(address.startswith("data:image/png;base64,") for address in addresses)
-    assert "http" not in page and "@import" not in page and "url(" not in page
-    assert found.tags.count("h1") == 1 and 'lang="en"' in page
+    assert addresses == ["inspect.params.js"] and "link" not in found.tags
+    assert "http" not in text and "@import" not in text and "url(" not in text
+    assert found.tags.count("h1") == 1 and 'lang="en"' in text
+    assert "don't post it" in text
+    parameters = path.with_name("inspect.params.js").read_text(encoding="utf-8")
+    assert parameters.startswith("// The parameters that you trained")
+    assert "Don't post them." in parameters.splitlines()[0]
 
 
-def test_what_models_and_people_write_is_escaped(source):
-    nasty = "<script>alert('&\"')</script>"
+def test_its_script_is_short():
+    lines = (ROOT / "src/experiments/inspect.js").read_text(encoding="utf-8").splitlines()
+    assert len(lines) <= 250 and max(map(len, lines)) <= 100
+
+
+@in_a_browser
+def test_what_models_and_people_write_is_escaped(source, models, dataset, opened, tmp_path):
+    nasty = "<img src=x onerror=alert(1)></script><script>alert('&\"')</script>"
     characters = [*"Q⁇", *nasty]
     size = len(characters)
-    even = torch.full((1, size, size), 1 / size)
-    layer = source.inspection.Layer(even, nasty)
-    steps = [source.inspection.Step(c, 0.5, [("<", 0.1)]) for c in nasty]
-    found = made_up(
+    layer = source.inspection.Layer(torch.full((2, size, size), 1 / size), nasty)
+    steps = [source.inspection.Step(c, 0.5, [("<", 0.1)]) for c in [*nasty, "⁇"]]
+    inspected = made_up(
         source,
         name=nasty,
+        question=nasty,
         answer=nasty,
         characters=characters,
         steps=steps,
         likeliest=[(nasty, 0.5)],
         layers=[layer],
+        heads=2,
     )
-    page = source.pages.page(nasty, nasty, "⁇", [found])
-    assert "<script" not in page and "script" not in parsed(page).tags
-    assert page.count("&lt;script&gt;") >= 6
+    pairs = [(inspected, models["vanilla"])]
+    page = source.pages.page(pairs, dataset, {nasty: nasty}, "missing.js")
+    (tmp_path / "inspect.html").write_text(page, encoding="utf-8")
+    shown = opened(tmp_path / "inspect.html")
+    assert shown.locator("h1").inner_text() == nasty
+    assert shown.locator(".places th").last.inner_text() == nasty
+    assert shown.locator(".note").inner_text() == nasty
+    assert shown.locator("img").count() == 0 and shown.locator("script").count() == 3
 
 
-def test_spaces_and_line_ends_can_be_seen(source):
-    assert source.pages.visible("a b\n") == "a␣b↵"
+def by_torch(model, dataset, texts, off=()):
+    """The logits after each character of texts, with heads (layer, head) switched off."""
+
+    def without(heads):
+        def change(proj, inputs):
+            (x,) = inputs
+            hs = x.size(-1) // model.config.n_head
+            channels = [i for head in heads for i in range(head * hs, (head + 1) * hs)]
+            return (x.index_fill(-1, torch.tensor(channels, dtype=torch.long), 0.0),)
+
+        return change
+
+    handles = [
+        block.attn.proj.register_forward_pre_hook(without([h for each, h in off if each == layer]))
+        for layer, block in enumerate(model.blocks)
+    ]
+    with torch.no_grad():
+        ids = [torch.tensor([[dataset.stoi[c] for c in text]]) for text in texts]
+        found = [model(each)[0][0] for each in ids]
+    for handle in handles:
+        handle.remove()
+    return found
 
 
+def in_half_precision(model):
+    """A copy of a model with the numbers that the page has."""
+    rounded = copy.deepcopy(model)
+    with torch.no_grad():
+        for parameter in rounded.parameters():
+            if parameter.dim() > 1:
+                parameter.copy_(parameter.half())
+    return rounded
+
+
+def in_the_page(shown, number, texts, off=()):
+    """The same, computed by the page."""
+    script = """([number, texts, off]) => {
+        const model = new Model(parameters[number]);
+        model.off = new Set(off);
+        return texts.map((text) => model.logits(text).map((row) => [...row]));
+    }"""
+    return shown.evaluate(script, [number, texts, [f"{layer},{head}" for layer, head in off]])
+
+
+@in_a_browser
+def test_logits_are_torchs_on_50_questions(write, models, dataset, questions, opened):
+    """With all heads and without some; without them, the logits really differ."""
+    shown = opened(write(models))
+    texts = [f"{question}{dataset.MASK_CHAR}Oslo" for question in questions]
+    assert len(texts) == 50
+    for number, model in enumerate(models.values()):
+        whole = by_torch(model, dataset, texts)
+        for off in ([], [(0, 1)], [(0, 0), (1, 1)]):
+            expected = by_torch(model, dataset, texts, off)
+            rounded = by_torch(in_half_precision(model), dataset, texts, off)
+            found = map(torch.tensor, in_the_page(shown, number, texts, off))
+            for one, exact, other in zip(found, rounded, expected, strict=True):
+                torch.testing.assert_close(one, exact, atol=TOLERANCE, rtol=0)
+                torch.testing.assert_close(one, other, atol=ROUNDING, rtol=0)
+            apart = max((a - b).abs().max() for a, b in zip(whole, expected, strict=True))
+            assert (apart > 2 * ROUNDING) == bool(off)
+
+
+@in_a_browser
+def test_rope_may_pair_the_halves_of_a_head(
+    source, write, models, dataset, recorded, opened, monkeypatch
+):
+    texts = list(itertools.islice(recorded, 5))
+    neighbours = by_torch(models["rope"], dataset, texts)
+    monkeypatch.setattr(source.attention, "apply_rotary_emb", halves)
+    expected = by_torch(models["rope"], dataset, texts)
+    assert (neighbours[0] - expected[0]).abs().max() > 2 * ROUNDING
+    shown = opened(write({"rope": models["rope"]}))
+    for one, other in zip(in_the_page(shown, 0, texts), expected, strict=True):
+        torch.testing.assert_close(torch.tensor(one), other, atol=ROUNDING, rtol=0)
+    assert shown.locator("form").is_visible()
+
+
+@in_a_browser
+def test_a_question_is_answered_as_by_torch(source, write, models, dataset, recorded, opened):
+    """Typed and sent by keyboard; both models answer."""
+    question, place = list(recorded.items())[7]
+    shown = opened(write(models))
+    shown.get_by_label("Question").fill(question)
+    shown.keyboard.press("Enter")
+    assert shown.locator("h1").inner_text() == question
+    assert shown.locator("#place").inner_text() == f"say {place}"
+    places = sorted(set(recorded.values()))
+    for number, model in enumerate(models.values()):
+        expected = source.inspection.look_inside("", model, dataset, question, places)
+        found = shown.evaluate(
+            "([i, question]) => new Model(parameters[i]).answer(question)", [number, question]
+        )
+        assert found["answer"] == expected.answer and found["prompt"] == expected.prompt
+        assert found["characters"] == expected.characters
+        assert found["ended"] == expected.ended
+        assert found["probability"] == pytest.approx(expected.probability, rel=0.05, abs=1e-4)
+        assert found["known_share"] == pytest.approx(expected.known_share, rel=0.05, abs=2e-3)
+        likeliest = dict(map(tuple, found["likeliest"]))
+        for name, chance in expected.likeliest:
+            if chance > 1e-3:  # the page leaves out what is below 1e-5
+                assert likeliest[name] == pytest.approx(chance, rel=0.05, abs=1e-4)
+        section = shown.locator(f"#model{number}")
+        assert section.locator(".answer").inner_text() == (visible(expected.answer) or "(nothing)")
+
+
+def visible(text):
+    return text.replace(" ", "␣").replace("\n", "↵")
+
+
+@in_a_browser
+def test_a_head_is_switched_off_by_keyboard_and_by_click(write, models, dataset, opened, recorded):
+    question = next(iter(recorded))
+    shown = opened(write({"vanilla": models["vanilla"]}))
+    shown.set_default_timeout(10_000)
+    shown.get_by_role("button", name="Ask").click()  # in half precision from now on
+    before = shown.locator(".layer svg").nth(3).inner_html()
+    answers = [shown.locator(".steps").inner_text()]
+    box = shown.get_by_label("Head 1 of layer 1")
+    box.focus()
+    shown.keyboard.press("Space")
+    assert box.evaluate("box => box === document.activeElement")  # nothing took the focus
+    answers.append(shown.locator(".steps").inner_text())
+    logits = by_torch(models["vanilla"], dataset, [question + dataset.MASK_CHAR], [(0, 0)])[0][-1]
+    likeliest = float(torch.softmax(logits, -1).max())
+    shares = shown.locator(".steps td.number").all_inner_texts()
+    assert float(shares[0].rstrip(" %")) == pytest.approx(100 * likeliest, abs=0.3)
+    assert "Layer 1, head 1 (off)" in shown.locator(".roles th").all_inner_texts()
+    assert shown.locator(".layer svg").nth(3).inner_html() != before
+    shown.get_by_label("Head 2 of layer 1").click()
+    answers.append(shown.locator(".steps").inner_text())
+    shown.get_by_label("Head 2 of layer 1").click()
+    box.click()
+    answers.append(shown.locator(".steps").inner_text())
+    assert len(set(answers[:3])) == 3 and answers[3] == answers[0]
+
+
+@in_a_browser
+def test_the_names_columns_and_the_masks_row_are_marked_in_each_map(write, models, opened):
+    shown = opened(write({"v": models["vanilla"]}, "Where was Nora Nara born?"))
+    T = len("Where was Nora Nara born?⁇") + len(shown.evaluate("page.models[0].answer"))
+    for drawn in shown.locator(".head svg").all():
+        name, mask = (drawn.locator(f"rect.{kind}") for kind in ("name", "mask"))
+        numbers = [name.get_attribute(each) for each in ("x", "width", "height")]
+        assert list(map(int, numbers)) == [len("Where was "), len("Nora Nara"), T]
+        assert [mask.get_attribute(each) for each in ("y", "width")] == ["25", str(T)]
+        assert drawn.locator("text").count() == 2 * T
+    shown.get_by_label("Question").fill("Who?")
+    shown.keyboard.press("Enter")
+    assert shown.locator("rect.name").first.get_attribute("width") == "0"
+
+
+@in_a_browser
+def test_the_table_says_where_heads_look(source, write, models, dataset, opened):
+    """As `ablate` does for the mean of several people."""
+    ablate = source.ablate
+    person = source.people.Person("Nora Nara", "Oslo")
+    expected = ablate.roles(models["vanilla"], dataset, [person])
+    shown = opened(write({"vanilla": models["vanilla"]}, person.question))
+    heads = shown.locator(".roles thead th").all_inner_texts()
+    assert heads == ["Head", *ablate.ROLES, "largest"]
+    rows = shown.locator(".roles tbody tr").all()
+    assert len(rows) == len(expected) == 4
+    for row, (part, weights) in zip(rows, expected.items(), strict=True):
+        assert row.locator("th").inner_text() == f"Layer {part.block}, head {part.head}"
+        for cell, weight in zip(row.locator("td.number").all(), weights, strict=True):
+            shown_weight = float(cell.inner_text().removeprefix("< ").rstrip(" %"))
+            assert shown_weight == pytest.approx(100 * weight, abs=0.3)
+
+
+@in_a_browser
+def test_a_picture_is_of_its_weights(write, models, opened):
+    shown = opened(write(models))
+    found = shown.evaluate("""async () => {
+        const svg = document.querySelector(".head svg");
+        const run = { question: "", characters: ["a", "b"], prompt: 1 };
+        drawMap(svg, [[1], [0.25, 0.75]], run);
+        const image = Object.assign(new Image(), { src: svg.querySelector(".map").href.baseVal });
+        await image.decode();
+        const context = document.createElement("canvas").getContext("2d");
+        context.drawImage(image, 0, 0);
+        return [...context.getImageData(0, 0, 2, 2).data].filter((_, i) => i % 4 === 3);
+    }""")
+    assert found == pytest.approx([255, 0, 127.5, 220.8], abs=1)
+
+
+@in_a_browser
 @pytest.mark.parametrize(
     "share, words",
     [(1.0, "100.0 %"), (0.931, "93.1 %"), (0.0006, "0.1 %"), (0.0001, "< 0.1 %"), (0.0, "0.0 %")],
 )
-def test_shares_are_said_in_words(source, share, words):
-    assert source.pages.percent(share) == words
+def test_shares_are_said_in_words(write, models, opened, share, words):
+    assert opened(write(models)).evaluate(f"percent({share})") == words
 
 
-def test_positions_are_named_with_their_number_from_one(source):
-    weights = torch.tensor([0.1, 0.6, 0.0, 0.3])
-    assert source.pages.most(weights, list("ab c")) == "b (2) 60.0 %, c (4) 30.0 %, a (1) 10.0 %"
+@in_a_browser
+def test_a_question_that_the_model_cannot_read_is_refused(write, models, opened):
+    shown = opened(write(models))
+    field = shown.get_by_label("Question")
+    asked = shown.locator("h1").inner_text()
+    field.fill("Where was Ωmsk born?")
+    shown.keyboard.press("Enter")
+    assert shown.locator("h1").inner_text() == asked
+    assert field.evaluate("field => field.validity.patternMismatch")
+    longest = int(field.get_attribute("maxlength"))
+    assert longest == models["vanilla"].get_block_size() - 33  # for the MASK and an answer
+    assert "pretraining corpus" in field.get_attribute("title")
 
 
-def test_a_map_is_a_picture_of_its_weights(source):
-    weights = torch.tensor([[1.0, 0.0], [0.25, 0.75]])
-    data = base64.b64decode(source.pages.png(weights).partition(",")[2])
-    picture = np.asarray(Image.open(io.BytesIO(data)).convert("L"))
-    # 255 (1 - sqrt(weight)), of which the next of 256 shades is taken, and that rounded down
-    assert np.abs(picture - [[0, 255], [127.5, 34.2]]).max() < 2
+@in_a_browser
+def test_without_its_parameters_the_page_shows_one_question(write, models, opened):
+    path = write(models)
+    path.with_name("inspect.params.js").unlink()
+    shown = opened(path)
+    assert shown.locator("form").is_hidden()
+    assert shown.locator(".absent").first.is_visible()
+    assert "inspect.params.js is not beside" in shown.locator(".absent").first.inner_text()
+    assert shown.locator(".head input").first.is_disabled()
+    assert shown.locator(".head svg image").count() == sum(2 * 2 for _ in models)
 
 
-def test_each_map_has_the_characters_on_both_sides(source):
-    page = source.pages.page("Q", None, "⁇", [made_up(source)])
-    (first, *_) = re.findall(r"<svg.*?</svg>", page, re.DOTALL)
-    assert re.findall(r"<text[^>]*>(.*?)</text>", first) == [
-        c for character in "Q⁇a␣b" for c in (character, character)
-    ]
+@in_a_browser
+def test_a_forward_of_ones_own_is_noticed(source, write, models, opened, monkeypatch):
+    """The page would show what the code doesn't compute."""
+    forward = source.attention.SynthesizerAttention.forward
+    monkeypatch.setattr(
+        source.attention.SynthesizerAttention, "forward", lambda self, x: 2 * forward(self, x)
+    )
+    shown = opened(write({"synthesizer": models["synthesizer"]}))
+    assert shown.locator("form").is_hidden()
+    assert shown.locator(".different").is_visible()
+    assert shown.locator(".absent").is_hidden()
+    assert shown.locator(".head input").first.is_disabled()
+
+
+def test_a_model_that_is_not_given_has_no_parameters_in_the_page(source, models):
+    model = models["vanilla"]
+    own = SimpleNamespace(config=model.config, blocks=model.blocks)
+    assert source.pages.is_live(model) and not source.pages.is_live(own)
+    assert source.pages.parameters([own]).endswith("window.parameters = [null];\n")
 
 
 @pytest.mark.long
-@pytest.mark.requires_tool("chromium")
-def test_axe_finds_no_fault_with_the_page(page, tmp_path):
-    """In light and dark, on a phone and on a large screen, with every map open and closed."""
+@in_a_browser
+@axe
+def test_axe_finds_no_fault_with_the_page(write, models, browser, opened):
+    """In light and dark, on a phone and on a large screen, with small and large maps."""
     from axe_playwright_python.sync_playwright import Axe
-    from playwright.sync_api import sync_playwright
 
-    path = tmp_path / "page.html"
-    path.write_text(page, encoding="utf-8")
-    asked: list[str] = []
-    flags = ["--no-sandbox", "--disable-gpu", "--disable-background-networking"]
-    with sync_playwright() as started:
-        browser = started.chromium.launch(executable_path=shutil.which("chromium"), args=flags)
-        for scheme in ("light", "dark"):
-            for width in (390, 1280):
-                shown = browser.new_page(
-                    color_scheme=scheme, viewport={"width": width, "height": 900}
-                )
-                shown.on("request", lambda request: asked.append(request.url))
-                shown.goto(path.as_uri())
-                for opened in ("false", "true"):
-                    shown.evaluate(
-                        "document.querySelectorAll('details')"
-                        f".forEach(each => {{ each.open = {opened} }})"
-                    )
-                    found = Axe().run(shown)
-                    assert found.violations_count == 0, found.generate_report()
-                    assert len(found.response["passes"]) > 10
-                    wide = shown.evaluate("document.documentElement.scrollWidth")
-                    assert wide <= width, "the page scrolls sideways"
-        assert asked and all(url.startswith(("file:", "data:")) for url in asked)
-        bad = browser.new_page()
-        bad.set_content("<html><body><p style='color:#bbb'>pale</p></body></html>")
-        assert Axe().run(bad).violations_count > 0  # or else finding nothing would prove nothing
-        browser.close()
+    path = write(models)
+    for scheme, width in itertools.product(("light", "dark"), (390, 1280)):
+        shown = opened(path, color_scheme=scheme, viewport={"width": width, "height": 900})
+        shown.get_by_label("Head 1 of layer 1").first.click()
+        for large in (False, True):
+            for box in shown.get_by_label("Large maps").all():
+                box.set_checked(large)
+            found = Axe().run(shown)
+            assert found.violations_count == 0, found.generate_report()
+            assert len(found.response["passes"]) > 10
+            wide = shown.evaluate("document.documentElement.scrollWidth")
+            assert wide <= width, "the page scrolls sideways"
+    bad = browser.new_page()
+    bad.set_content("<html><body><p style='color:#bbb'>pale</p></body></html>")
+    assert Axe().run(bad).violations_count > 0  # or else finding nothing would prove nothing

@@ -15,7 +15,7 @@ import zipfile
 import pytest
 
 from autograder.description import load_assignment
-from tests.project import copy_of_the_project, make, without_structure
+from tests.project import ROOT, copy_of_the_project, make, without_structure
 from tools import archive, autograder, container, history, leaks, release, starter, student
 from tools.arguments import Failed
 from tools.commands import PIPELINES
@@ -82,6 +82,11 @@ def test_students_get_what_they_need_and_nothing_else(files):
     assert {
         "README.md",
         "AGENTS.md",
+        "CLAUDE.md",
+        "GEMINI.md",
+        ".github/copilot-instructions.md",
+        ".gitignore",
+        ".python-version",
         "Makefile",
         "environment.yml",
         "requirements.txt",
@@ -98,6 +103,8 @@ def test_students_get_what_they_need_and_nothing_else(files):
         "overleaf.zip",
         "mingpt-demo/play_char.ipynb",
         "src/run.py",
+        "src/experiments/inspect.html.j2",
+        "src/experiments/inspect.js",
         "src/grader.py",
         "src/collect_submission.py",
         "src/check_written.py",
@@ -192,6 +199,26 @@ def test_every_command_of_the_students_readme_stands_on_one_line_and_is_the_shee
     made = r"conda |python3 -m venv \.venv$|\. \.venv/bin/activate$|make "
     known = re.compile(rf"(python|uv run) src/\w+\.py|{install}|{jupyter}|{made}")
     assert all(known.match(line) for line in lines), lines
+
+
+def test_the_students_readme_is_short_and_names_the_first_task():
+    """Its commands are not counted: they are the sheet's, each on one line."""
+    for edition, first in {"xcs224n": "1c", "cs224n": "1a", "current": "1c"}.items():
+        text = student.readme(ROOT, edition, "letter")
+        prose = re.sub(r"^```sh\n.*?^```", "", text, flags=re.MULTILINE | re.DOTALL)
+        assert len(prose.split()) <= 900
+        assert f"Your first task is {first}." in text
+        for word in ("PowerShell", "ExecutionPolicy", "TensorBoard", "--html", "--device", "uv "):
+            assert word in text
+        assert load_assignment(ROOT).edition(edition).release in text
+
+
+def test_assistants_are_pointed_to_the_policy_and_tools_to_the_right_python(files):
+    for name in student.POINTERS:
+        (line,) = files[name].decode().splitlines()
+        assert "@AGENTS.md" in line
+    assert files[".python-version"] == b"3.12\n"
+    assert b"*.params\n" in files[".gitignore"]
 
 
 @pytest.mark.long

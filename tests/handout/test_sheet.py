@@ -77,7 +77,7 @@ def test_every_command_file_and_dimension_of_the_public_sheets_is_there(rendered
     wanted = {("python", *c.arguments) for todo in asked.values() for c in todo}
     assert len(wanted) == COMMANDS[edition] and wanted <= printed
     assert any("rope" in words for words in printed) == (edition == "current")
-    example = "1a-0-basic" if edition == "cs224n" else "3a-0-basic"
+    example = "1a-0-basic" if edition == "cs224n" else "1c-0-basic"
     for command in (
         "python src/dataset.py namedata",
         "python src/dataset.py charcorruption",
