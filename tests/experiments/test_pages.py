@@ -1,23 +1,19 @@
 """The page of `inspect` computes what torch does, and everybody can read and use it."""
 
 import copy
-import itertools
-import re
-import shutil
 from types import SimpleNamespace
 
 import pytest
 import torch
 
+from tests import accessible
 from tests.experiments.test_inspect import made_up
 from tests.project import ROOT
 from tests.test_report import Checker
 
-FLAGS = ["--no-sandbox", "--disable-gpu", "--disable-background-networking"]
 TOLERANCE = 1e-3  # of logits from the same parameters, for which 1e-2 is promised
 ROUNDING = 5e-2  # the same if torch's are not in half precision; the page itself allows as much
 in_a_browser = pytest.mark.requires_tool("chromium")
-axe = pytest.mark.filterwarnings("ignore::EncodingWarning")  # its package reads its own file
 
 
 def halves(x, rope_cache):
@@ -89,28 +85,21 @@ def write(source, dataset, recorded, tmp_path_factory):
 
 @pytest.fixture(scope="module")
 def browser():
-    from playwright.sync_api import sync_playwright
-
-    with sync_playwright() as started:
-        browser = started.chromium.launch(executable_path=shutil.which("chromium"), args=FLAGS)
-        yield browser
-        browser.close()
+    with accessible.browser() as launched:
+        yield launched
 
 
 @pytest.fixture
 def opened(browser):
-    """opened(path, ...): a page in the browser, with a context's options; errors fail the test."""
-    errors = []
+    """opened(path, ...): a page in the browser; its errors fail the test, and so does a network."""
+    pages = []
 
-    def opened(path, **options):
-        shown = browser.new_page(**options)
-        shown.on("pageerror", lambda error: errors.append(str(error)))
-        shown.on("request", lambda request: errors.extend(re.findall("^https?:.*", request.url)))
-        shown.goto(path.as_uri())
-        return shown
+    def opened(path, *options):
+        pages.append(accessible.opened(browser, path, *options))
+        return pages[-1]
 
     yield opened
-    assert errors == []
+    assert [page.acts for page in pages if page.acts] == []
 
 
 def parsed(text):
@@ -234,7 +223,7 @@ def test_logits_are_torchs_on_50_questions(write, models, dataset, questions, op
 def test_rope_may_pair_the_halves_of_a_head(
     source, write, models, dataset, recorded, opened, monkeypatch
 ):
-    texts = list(itertools.islice(recorded, 5))
+    texts = list(recorded)[:5]
     neighbours = by_torch(models["rope"], dataset, texts)
     monkeypatch.setattr(source.attention, "apply_rotary_emb", halves)
     expected = by_torch(models["rope"], dataset, texts)
@@ -411,23 +400,12 @@ def test_a_model_that_is_not_given_has_no_parameters_in_the_page(source, models)
 
 @pytest.mark.long
 @in_a_browser
-@axe
-def test_axe_finds_no_fault_with_the_page(write, models, browser, opened):
-    """In light and dark, on a phone and on a large screen, with small and large maps."""
-    from axe_playwright_python.sync_playwright import Axe
-
-    path = write(models)
-    for scheme, width in itertools.product(("light", "dark"), (390, 1280)):
-        shown = opened(path, color_scheme=scheme, viewport={"width": width, "height": 900})
-        shown.get_by_label("Head 1 of layer 1").first.click()
-        for large in (False, True):
-            for box in shown.get_by_label("Large maps").all():
-                box.set_checked(large)
-            found = Axe().run(shown)
-            assert found.violations_count == 0, found.generate_report()
-            assert len(found.response["passes"]) > 10
-            wide = shown.evaluate("document.documentElement.scrollWidth")
-            assert wide <= width, "the page scrolls sideways"
-    bad = browser.new_page()
-    bad.set_content("<html><body><p style='color:#bbb'>pale</p></body></html>")
-    assert Axe().run(bad).violations_count > 0  # or else finding nothing would prove nothing
+@pytest.mark.parametrize("scheme, width", accessible.WINDOWS)
+def test_axe_finds_no_fault_with_the_page(write, models, opened, scheme, width):
+    """With small and large maps, and a head switched off."""
+    shown = opened(write(models), scheme, width)
+    shown.get_by_label("Head 1 of layer 1").first.click()
+    for large in (False, True):
+        for box in shown.get_by_label("Large maps").all():
+            box.set_checked(large)
+        accessible.check(shown)
