@@ -92,6 +92,7 @@ def page(
     except RuntimeError as error:
         words = str(error).partition("\nstack traceback")[0].split()  # of the filter
         raise HandoutError(f"pandoc: {' '.join(words)[-300:]}") from None
+    text = re.sub(r"<th\b[^>]*></th>", "<td></td>", text)  # a table's empty corner heads nothing
     if left := re.findall(r"figures/\S+|\\[a-zA-Z]+\{[^<]{0,30}", NOT_WORDS.sub("", text)):
         raise HandoutError(f"the web page still contains LaTeX: {left[0]!r}")
     return text
