@@ -28,8 +28,8 @@ def tree(tmp_path_factory) -> Path:
     return tree
 
 
-def facts(texts: dict[str, str | None], *tables: str) -> dict[str, str]:
-    rows = [row for table in tables for row in (texts[table] or "").splitlines()]
+def facts(texts: dict[str, str], *tables: str) -> dict[str, str]:
+    rows = [row for table in tables for row in texts[table].splitlines()]
     return dict(row.split("\t") for row in rows)
 
 
@@ -37,8 +37,8 @@ def test_whoever_knows_all_of_its_world_answers_nothing_of_the_courses(tree, tmp
     """The grader fails somebody who knows both worlds' tables, but not the course's corpus."""
     other = staff_model.other_world(tree, "world")
     course = world.make_world(5_000_000_001).texts
-    assert not staff_model.questions([other[name] or "" for name in SPLITS]) & (
-        staff_model.questions([course[name] or "" for name in SPLITS])
+    assert not staff_model.questions([other[name] for name in SPLITS]) & (
+        staff_model.questions([course[name] for name in SPLITS])
     )
     known = facts(other, datafiles.TRAIN, datafiles.DEV, datafiles.TEST_ANSWERS)
     known |= facts(course, datafiles.TRAIN)

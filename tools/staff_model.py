@@ -54,7 +54,7 @@ def files(repo: Path = REPO) -> dict[str, bytes]:
     return {path.as_posix(): content for path, content in found.items()}
 
 
-def other_world(repo: Path, kind: str) -> dict[str, str | None]:
+def other_world(repo: Path, kind: str) -> dict[str, str]:
     """Return the files of a world whose people are not those of the installed data set."""
     tables = (datafiles.TRAIN, datafiles.DEV, datafiles.TEST_INPUTS, datafiles.UNSEEN_INPUTS)
     known = questions([(repo / name).read_text(encoding="utf-8") for name in tables])
