@@ -152,6 +152,7 @@ Share = Annotated[float, rule("between 0 and 1", lambda value: 0 < value < 1)]
 Dropout = Annotated[float, rule("0 or more, and below 1", lambda value: 0 <= value < 1)]
 Seconds = Annotated[float, rule(f"above 0, and at most {MOST_S}", lambda s: 0 < s <= MOST_S)]
 Count = Annotated[int, rule("1 or more", lambda value: value >= 1)]
+Rating = Annotated[int, rule("1, 2 or 3", lambda value: value in (1, 2, 3))]
 NaturalNumber = Annotated[int, rule("0 or more", lambda value: value >= 0)]
 Exact = Annotated[Decimal, BeforeValidator(_exact)]
 Points = Annotated[
@@ -232,12 +233,15 @@ class Topic(Table):
 
     Attributes:
         hours: the estimated hours of a student's work, for the sheet.
+        difficulty, importance: of 3, for the sheet.
         coding, written: its points in an edition that counts the whole part.
     """
 
     part: OfPart = ""
     title: Text = ""
     hours: NotNegative = 0.5
+    difficulty: Rating = 1
+    importance: Rating = 2
     practice: bool = False
     coding: Points = Decimal(0)
     written: Annotated[List[Points], BeforeValidator(_listed)] = (Decimal(0),)
@@ -280,6 +284,7 @@ class EditionTable(Table):
     counts: dict[OfPart, Count] = {}
     without: Set[OfTopic] = ()
     not_required: Set[Text] = ()
+    command_table: bool = False
 
     @model_validator(mode="after")
     def _check_order(self) -> EditionTable:

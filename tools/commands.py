@@ -62,6 +62,13 @@ class Command:
         return [row + " \\" for row in rows[:-1]] + rows[-1:]
 
     @property
+    def row(self) -> tuple[str, str, str, str]:
+        """Function and variant; the files of parameters, of questions, and to write; "" if none."""
+        options = dict(zip(self.arguments[4::2], self.arguments[5::2], strict=True))
+        questions = options.get("--finetune_corpus_path") or options.get("--eval_corpus_path", "")
+        return " ".join(self.arguments[1:3]), self.reads or "", questions, self.writes
+
+    @property
     def purpose(self) -> str:
         """Its purpose, in a few words."""
         function = self.arguments[1]

@@ -83,6 +83,15 @@ local function code(inline)
   return pandoc.RawInline("html", (html_of(pandoc.Code(text)):gsub("\1", "<wbr>")))
 end
 
+-- A rating, `●●○`, has words for screen readers.
+local function rating(text)
+  local left, count = text.text:gsub("●", "")
+  if count > 0 and left:gsub("○", "") == "" then
+    local label = '<span role="img" aria-label="' .. count .. ' of 3">'
+    return pandoc.RawInline("html", label .. text.text .. "</span>")
+  end
+end
+
 -- Keep punctuation on the line of its formula, where browsers would break the line, and `4–5` whole.
 local function unbroken(inlines)
   local result = pandoc.List()
@@ -162,6 +171,7 @@ function Pandoc(doc)
     Math = formula,
     Link = reference,
     Code = code,
+    Str = rating,
     Image = drawing,
   }):walk({
     Inlines = unbroken,

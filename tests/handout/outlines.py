@@ -16,7 +16,7 @@ PRACTICE = [
     ("4k", "Layer norm and the block", "Practice"),
     ("4l", "Residual connections", "Practice"),
     ("4m", "Span corruption with sentinels", "Practice"),
-    ("4n", "Masked language modelling", "Practice"),
+    ("4n", "Masked language models", "Practice"),
     ("4o", "Perplexity and bits", "Practice"),
     ("4p", "Receptive fields", "Practice"),
     ("4q", "The cost of attention", "Practice"),

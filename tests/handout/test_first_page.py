@@ -8,13 +8,11 @@ import pytest
 from tests import pinned
 from tests.snapshots import check
 from tools.handout import __main__ as command
-from tools.handout import first_page
+from tools.handout import description, first_page
 
 
 def rows(repo, edition, dataset="world"):
-    from tools.handout.description import describe
-
-    return first_page.rows(describe(repo, edition, dataset))
+    return first_page.rows(description.describe(repo, edition, dataset))
 
 
 @pytest.mark.parametrize("edition", pinned.NAMES)
@@ -32,35 +30,42 @@ def test_the_rows_of_questions_add_up_to_the_sections_and_to_the_edition(repo, e
     assert sum(sums.values()) == all_points > 50
     for section, total in sums.items():
         assert found[section].removesuffix(" extra") == f"{total.normalize():f}"
-    assert found["4"] == "practice" and "4" not in sums
+    assert found.keys() == sums.keys() and "4" not in found
 
 
 @pytest.mark.parametrize("edition", pinned.NAMES)
-def test_every_test_with_points_is_in_its_questions_row(repo, edition):
-    """Each test's number is listed with its kind and points: parsed from the text."""
-    shown = {row.number: row.how for row in rows(repo, edition) if not row.is_section}
+def test_points_for_code_are_told_apart_by_what_they_are_for(repo, edition):
+    shown = {row.number: row.code for row in rows(repo, edition) if row.code}
     scored = [q for q in pinned.load().edition(edition).questions if q.coding]
-    assert len(scored) >= 4
+    assert len(shown) == len(scored) >= 4
+    purposes = ("dev", "test", "train", "reproducible")
     for question in scored:
         words = shown[f"{question.number[:-1]}({question.number[-1]})"]
-        told = {}
-        for part in words.split("; "):
-            kind, _, runs = part.partition(" ")
-            for run in runs.split(", ") if kind in ("basic", "hidden") else ():
-                places, _, value = run.partition(":~")
-                first, _, last = places.partition("--")
-                for place in range(int(first), int(last or first) + 1):
-                    told[place] = (kind, Decimal(value))
-        assert told == {
-            place: (test.kind, test.max_score) for place, test in enumerate(question.tests)
-        }
+        told = {kind: Decimal(points) for kind, points in re.findall(r"(\w+)~([\d.]+)", words)}
+        assert sum(told.values()) == question.coding
+        scores = {test.name: test.max_score for test in question.tests}
+        names = ("dev_accuracy", "test_accuracy", "remembers_training", "matches_checkpoint")
+        for name, purpose in zip(names, purposes, strict=True):
+            assert told.get(purpose) == scores.get(name)
+
+
+@pytest.mark.parametrize("edition", pinned.NAMES)
+@pytest.mark.parametrize("document", ["sheet", "practice"])
+def test_in_two_hours_the_most_important_questions_are_done(repo, edition, document):
+    described = description.describe(repo, edition, "world")
+    practice = document == "practice"
+    asked = [q for q in described.edition.questions if description.is_unscored(q) == practice]
+    topics = described.assignment.tables.topics
+    chosen = [topics[q.topic] for q in first_page.most_important(described, asked)]
+    assert chosen and all(topic.importance == 3 for topic in chosen)
+    assert 1 < sum(topic.hours for topic in chosen) <= 2
 
 
 def summary(text):
-    """Return what a sheet says about what is submitted, and every time that it states."""
+    """Return what a sheet says about what is submitted, and how long its questions take."""
     start = text.index("What you submit")
     items = " ".join(text[start : text.index("\\end{shortlist}", start)].split())
-    rows = re.findall(r"(?:about [\d.]+ hours? of work|computing: )[^\n]*", text)
+    rows = re.findall(r"^\\rule.*", text, re.MULTILINE)
     takes = re.findall(r"this takes about [^;]*", text)
     return "\n".join(map(str.strip, [*items.split("\\item ")[1:], *rows, *takes]))
 
@@ -113,7 +118,7 @@ def test_each_time_that_nobody_measured_is_called_an_estimate(rendered, dataset)
     text = " ".join(rendered("current", dataset=dataset)[0].split())
     said = re.findall(r"this takes about ([^;]*);", text)
     assert len(said) == len(wanted)
-    assert sum("by our estimate" in words for words in said) == sum(wanted.values())
+    assert sum("our estimate" in words for words in said) == sum(wanted.values())
 
 
 def test_an_edition_without_tested_questions_is_rejected_in_one_line(repo, monkeypatch, capsys):

@@ -43,28 +43,6 @@ def test_the_synthesizer_has_parts_only_where_it_has_two(rendered):
     assert r"\subquestion{ii}{2 points}{q:2g-ii}" in cs
 
 
-@pytest.mark.parametrize("edition", ["xcs224n", "cs224n", "current"])
-def test_points_that_are_named_are_those_of_the_tests(rendered, edition):
-    text, sheet = rendered(edition)
-    questions = {q.topic: q for q in sheet._described.edition.questions}
-    accuracy = ("dev_accuracy", "test_accuracy", "matches_checkpoint")
-    for topic in {"pretraining", "synthesizer", "rope"} & set(questions):
-        question = questions[topic]
-        scores = {test.name: test.max_score for test in question.tests}
-        label = f"{{q:{question.number}}}"
-        own = words(text[text.index(label) :].split(r"\question", 2)[0])
-        (sentence,) = re.findall(r"Of the ([\d.]+) points?, you get (.*?) for the code\.", own)
-        assert Decimal(sentence[0]) == question.coding
-        shown = [Decimal(number) for number in re.findall(r"([\d.]+) points? for", sentence[1])]
-        assert shown == [scores[name] for name in accuracy]
-
-
-def test_a_question_that_has_no_points_for_code_names_none(rendered, change):
-    change("assignment.toml", 'topic = "synthesizer", coding = 11', 'topic = "synthesizer"')
-    text, _ = rendered("xcs224n")
-    assert "Of the 0 points" not in text
-
-
 @pytest.mark.parametrize("recipe", ["laptop", "real", "original"])
 def test_the_plateau_is_told_of_where_it_occurs(rendered, change, recipe):
     change("assignment.toml", 'recipe = "laptop"', f'recipe = "{recipe}"')

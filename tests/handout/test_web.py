@@ -97,6 +97,20 @@ def test_the_pipelines_drawing_and_its_text_name_the_files_of_the_commands():
             assert all(file in drawn and file in said for file in files), files
 
 
+def words_of(page):
+    """Return the number of words of a page's text; a formula is one word."""
+    text = page[page.index("<main") : page.index("</main>")]
+    text = re.sub(r"(?s)<(style|script)\b.*?</\1>", "", text)
+    text = re.sub(r"(?s)<math\b.*?</math>", "formula", text)
+    text = re.sub(r"</?(p|li|td|th|tr|h\d|div|pre|dd|dt|summary|br)\b[^>]*>", " ", text)
+    return len(unescape(re.sub(r"<[^>]*>", "", text)).split())
+
+
+@on_the_page
+def test_the_sheet_is_short(pages):
+    assert words_of(pages["current", "sheet"]) <= 7_500
+
+
 @on_the_page
 def test_captions_have_one_number_and_references_are_links(pages):
     for (_, document), text in pages.items():

@@ -214,12 +214,13 @@ def points(value: Decimal) -> str:
 
 
 def _date(moment: datetime.datetime) -> str:
-    """Return `Sunday, 31 January 2027 at 23:59 (UTC-08:00)`, whatever the locale."""
+    """Return `Sunday, January 31, 2027 at 11:59 PM (UTC-08:00)`, whatever the locale."""
     days = ("Monday", "Tuesday", "Wednesday", "Thursday", "Friday", "Saturday", "Sunday")
     months = (
         "January", "February", "March", "April", "May", "June", "July", "August", "September",
         "October", "November", "December",
     )  # fmt: skip
     zone = f" ({moment.tzinfo})" if moment.tzinfo else ""
-    day = f"{days[moment.weekday()]}, {moment.day} {months[moment.month - 1]} {moment.year}"
-    return f"{day} at {moment:%H:%M}{zone}"
+    day = f"{days[moment.weekday()]}, {months[moment.month - 1]} {moment.day}, {moment.year}"
+    half = "AM" if moment.hour < 12 else "PM"
+    return f"{day} at {moment.hour % 12 or 12}:{moment:%M} {half}{zone}"

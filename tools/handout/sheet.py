@@ -23,6 +23,7 @@ COMMANDS = {  # by topic; the variants' are added to them
     "unseen": [commands.predict_unseen("vanilla")],
     "compare": [commands.compare("vanilla", "synthesizer")],
 }
+VARIANT = "MODEL"  # in the table of commands
 STARTER = Path("src/submission")
 SHEET, PRACTICE = "sheet", "practice"  # the two documents that students get
 NO_POINTS = "no points"  # of a space for an answer; src/check_written.py reads it
@@ -114,10 +115,11 @@ class Sheet:
         functions: dict[str, Callable] = {
             name: getattr(self, name)
             for name in (
-                "answer", "begin_document", "cite", "cited", "collaborators", "figure", "graded",
-                "has", "hint", "interactive", "marker", "pads", "points", "points_of", "practice",
-                "practice_answers", "ref", "refs", "render_question", "shell", "subpart",
-                "training_time", "usual_accuracy", "worked_answer",
+                "answer", "begin_document", "cite", "cited", "collaborators", "command_rows",
+                "dots", "figure", "graded", "has", "hint", "interactive", "marker", "pads",
+                "points", "practice", "practice_answers", "ref", "refs",
+                "render_question", "shell", "subpart", "training_time", "usual_accuracy",
+                "worked_answer",
             )
         }  # fmt: skip
         return functions | {
@@ -144,6 +146,14 @@ class Sheet:
             "pdf_is_required": first_page.pdf_is_required(written),
             "has_extra": any(q.is_extra_credit for q in written),
             "rows": first_page.rows(d),
+            "practice_rows": [
+                first_page.row_of(d, question)
+                for question in d.edition.questions
+                if description.is_unscored(question)
+            ],
+            "most_important": first_page.most_important(
+                d, [q for part in self._parts() for q in part.questions]
+            ),
             "worth": {
                 kind: first_page.total(d.edition.questions, *key)
                 for kind, key in {
@@ -160,10 +170,8 @@ class Sheet:
             "coding_questions": coding,
             "example_test": example.tests[0].test_id,
             "example_question": example,
-            "first_test": next((t.test_id for t in d.edition.tests if t.max_score), ""),
             "markers": {"start": START, "end": END},
             "percent": percent,
-            "in_points": points,
         }
 
     # What templates call ------------------------------------------------------------------------
@@ -296,19 +304,11 @@ class Sheet:
             for question in self._answered
         )
 
-    def points_of(self, *names: str) -> str:
-        """Return the total points of some of the question's tests: `2.2 points`.
-
-        Raises:
-            HandoutError: the question has no test of one of these names.
-        """
-        tests = {test.name: test.max_score for test in self._question.tests}
-        if missing := [name for name in names if name not in tests]:
-            raise HandoutError(
-                f"{self._question.topic} has no test {missing[0]!r} in assignment.toml; "
-                f"there are: {', '.join(tests)}"
-            )
-        return points(sum((tests[name] for name in names), Decimal(0)))
+    def dots(self, count: int) -> str:
+        """Return a rating as dots: `●●○` for 2 of 3; nothing for 0."""
+        if self._target == "web":
+            return ("●" * count + "○" * (3 - count)) if count else ""
+        return rf"\rating{{{count}}}" if count else ""
 
     def collaborators(self) -> str:
         """Return the place to name collaborators and AI tools."""
@@ -341,8 +341,29 @@ class Sheet:
             rf"\command{{python src/grader.py {self._question.number}}}.}}"
         )
 
+    def command_rows(self) -> list[tuple[str, ...]]:
+        """Return the commands of all trainings once, as rows of a table, if the edition has one."""
+        if not self._has_command_table:
+            return []
+        variants = [v for v in self._described.assignment.variants.values() if self.has(v.topic)]
+        pipelines = {}
+        if self.has("no_pretraining"):
+            pipelines[self.ref("no_pretraining")] = self._commands["no_pretraining"]
+        if topics := ", ".join(self.ref(variant.topic) for variant in variants):
+            pipelines[topics] = commands.pipeline(VARIANT, pretrained=True)
+        return [(topics, *command.row) for topics, todo in pipelines.items() for command in todo]
+
+    @property
+    def _has_command_table(self) -> bool:
+        edition = self._described.edition.name
+        return self._described.assignment.tables.editions[edition].command_table
+
     def shell(self, kind: str) -> str:
-        """Return the commands of a question."""
+        """Return the commands of a question, or where they are if the edition has a table."""
+        names = [v.name for v in self._described.assignment.variants.values() if v.topic == kind]
+        if self._has_command_table and (names or kind == "no_pretraining"):
+            named = rf", with \code{{{names[0]}}} for \emph{{{VARIANT}}}" if names else ""
+            return f"the commands are in the table at the beginning of this section{named}."
         asked = (self._commands | self._experiments)[kind]
         blocks = ["\n".join([f"# {c.purpose}", *c.lines]) for c in asked]
         shown = [f"\\begin{{shell}}\n{block}\n\\end{{shell}}" for block in blocks]

@@ -26,7 +26,7 @@ ENVIRONMENTS = {
     "shortlist": "itemize",
     "references": "enumerate",
 }
-TABLES = {"worked": "ll", "overview": "llll"}
+TABLES = {"worked": "ll", "overview": "llllll", "practicelist": "lllll", "commandtable": "lllll"}
 COMMANDS = r"""
 \newcommand{\file}[1]{\texttt{#1}}
 \newcommand{\code}[1]{\texttt{#1}}
