@@ -72,4 +72,4 @@ CREATE VIEW scores AS  -- one line for each student and submission that counts f
   JOIN submissions ON submissions.id = authors.submission
   LEFT JOIN counted ON counted.submission = submissions.id
   LEFT JOIN records ON records.id = counted.record;
-PRAGMA user_version = 1;
+PRAGMA user_version = 2;

@@ -31,7 +31,7 @@ from . import old_folder, times
 from .submissions import PREVIEW, Record, Student, Submission, points, test_rows
 
 DATABASE, LOCK = "class.db", "lock"
-FORMAT = 1  # PRAGMA user_version
+FORMAT = 2  # PRAGMA user_version
 SCHEMA = Path(__file__).with_name("schema.sql")
 BUSY_S = 5.0
 
