@@ -136,7 +136,7 @@ def test_only_a_class_is_opened(tmp_path):
 @pytest.mark.parametrize(
     "statement, message",
     [
-        ("PRAGMA user_version = 2", "has format 2, expected 1"),
+        ("PRAGMA user_version = 1", "has format 1, expected 2"),
         ("CREATE TABLE mine (x)", "is not a class's database"),
     ],
 )
