@@ -12,6 +12,7 @@ matplotlib is imported only to draw.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
@@ -22,6 +23,7 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
 BINS = 10  # of equal width
+DOT = 4  # square points for each answer of a bin
 THRESHOLDS = (0.0, 0.1, 0.2, 0.3, 0.4, 0.5, 0.6, 0.7, 0.8, 0.9, 0.95, 0.99)
 LOOKS = dict(zip(("right", "wrong", "unseen"), plots.LOOKS, strict=False))
 
@@ -99,6 +101,11 @@ def calibration_error(bins: Sequence[Bin]) -> float:
     return sum(each.count * abs(each.right - each.probability) for each in bins) / max(total, 1)
 
 
+def error_of(answers: Answers) -> float:
+    """Return the expected calibration error for known people."""
+    return calibration_error(reliability(answers.right, answers.wrong))
+
+
 def refuse_below(answers: Answers, threshold: float) -> Refusal:
     """Return the effect of refusing to answer below a threshold."""
     given = [sum(p >= threshold for p in group) for group in _groups(answers)]
@@ -137,10 +144,11 @@ def table(answers: Answers) -> str:
         shares = (one.answered, one.accuracy, one.unseen)
         rows.append((f"{threshold:.2f}", *("-" if s is None else f"{s:.0%}" for s in shares)))
     widths = [max(len(row[column]) for row in rows) for column in range(len(rows[0]))]
-    return "\n".join(
+    lines = [
         "  ".join(cell.rjust(width) for cell, width in zip(row, widths, strict=True))
         for row in rows
-    )
+    ]
+    return "\n".join([*lines, f"expected calibration error on dev: {error_of(answers):.3f}"])
 
 
 def draw(answers: Answers, name: str) -> str:
@@ -155,14 +163,13 @@ def draw(answers: Answers, name: str) -> str:
     """
     panels = plots.panels(3)
     for draw_panel, axes in zip((_reliability, _accuracy, _given), panels, strict=True):
-        draw_panel(answers, axes)
         axes.set(xlim=(0, 1), ylim=(0, 1.02))
-    error = calibration_error(reliability(answers.right, answers.wrong))
+        draw_panel(answers, axes)
     whole = refuse_below(answers, 0.0)
     return plots.svg(
         panels[0],
         f"{name}: {whole.accuracy:.0%} of the answers about people of dev are right; expected "
-        f"calibration error {error:.3f}",
+        f"calibration error {error_of(answers):.3f}",
     )
 
 
@@ -175,7 +182,10 @@ def _reliability(answers: Answers, axes: Axes) -> None:
     for label, (look, wrong) in kinds.items():
         bins = reliability(answers.right, wrong)
         points = [each.probability for each in bins], [each.right for each in bins]
-        axes.plot(*points, label=label, marker=".", markeredgecolor="black", **LOOKS[look])
+        axes.plot(*points, label=label, **LOOKS[look])
+        # A bin of few answers says little: a dot's area is its number of answers.
+        sizes = [DOT * each.count for each in bins]
+        axes.scatter(*points, s=sizes, color=LOOKS[look]["color"], alpha=0.5)
     axes.legend()
 
 
@@ -185,6 +195,7 @@ def _accuracy(answers: Answers, axes: Axes) -> None:
     axes.set_ylabel("share of these that are right")
     points = [(one.answered, one.accuracy) for one in refusals(answers) if one.accuracy is not None]
     axes.plot(*zip(*points, strict=True), **LOOKS["right"])
+    axes.set_ylim(bottom=math.floor(10 * min(accuracy for _, accuracy in points)) / 10)
 
 
 def _given(answers: Answers, axes: Axes) -> None:

@@ -51,7 +51,10 @@ def test_refusals_begin_with_every_answer_and_lose_some_at_each_threshold(source
 
 
 def test_the_table_has_the_numbers_of_each_threshold(source, answers):
-    lines = source.calibration.table(answers).splitlines()
+    *lines, error = source.calibration.table(answers).splitlines()
+    # Bins of .935 (both right), .53 (one of two) and .2 (wrong).
+    wanted = (2 * 0.065 + 2 * 0.03 + 0.2) / 5
+    assert error == f"expected calibration error on dev: {wanted:.3f}"
     assert len({len(line) for line in lines}) == 1
     rows = [line.split() for line in lines[1:]]
     assert rows[0] == ["0.00", "100%", "60%", "100%"]
