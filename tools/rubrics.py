@@ -24,7 +24,7 @@ from classroom.cells import Number, shown, write
 from grading.errors import UsageError
 from grading.results import write_atomically
 
-from .arguments import OneLineParser
+from .arguments import OneLineParser, with_one_line_errors
 from .handout.build import compute_numbers
 from .handout.description import describe
 from .handout.sheet import Sheet, Slot
@@ -122,17 +122,18 @@ def _in_markdown(texts: list[str]) -> list[str]:
     return [" ".join(re.sub(r"\\\\[()\[\]]", "$$", text).split()) for text in parts[2::2]]
 
 
+@with_one_line_errors
 def main(arguments: list[str] | None = None) -> int:
     """Run the command; return the exit code."""
     parser = OneLineParser("python -m tools.rubrics", __doc__)
     parser.add_argument("--into", type=Path, required=True, metavar="FOLDER", help="where to write")
     parser.add_argument("--edition", help="default: the default edition in assignment.toml")
     asked = parser.parse_args(arguments)
+    questions = rubrics(REPO, asked.edition)
+    if not questions:
+        raise UsageError("the edition has no written question with points")
+    texts = iter(_in_markdown([item.latex for _, items in questions for item in items]))
     try:
-        questions = rubrics(REPO, asked.edition)
-        if not questions:
-            raise UsageError("the edition has no written question with points")
-        texts = iter(_in_markdown([item.latex for _, items in questions for item in items]))
         asked.into.mkdir(parents=True, exist_ok=True)
         for slot, items in questions:
             rows: list[list[str | Number]] = [["points", "description", "kind"]]
@@ -140,12 +141,8 @@ def main(arguments: list[str] | None = None) -> int:
                 points = Number(shown(item.points)) if item.points is not None else ""
                 rows.append([points, next(texts), item.kind])
             write_atomically(asked.into / f"{slot.id}.csv", write(rows))
-    except UsageError as error:
-        print(f"error: {error}", file=sys.stderr)
-        return 2
     except OSError as error:
-        print(f"error: {asked.into} can't be written: {error.strerror}", file=sys.stderr)
-        return 2
+        raise UsageError(f"{asked.into} can't be written: {error.strerror}") from None
     print(f"{asked.into}: a CSV file for each of {count(len(questions), 'question')}")
     return 0
 

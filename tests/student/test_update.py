@@ -283,15 +283,6 @@ def test_what_a_student_has_changed_is_kept_beside_its_file_and_named(copy, firs
     check("update_edits", texts)
 
 
-def test_what_is_kept_beside_is_no_part_of_an_upload(copy, tmp_path):
-    from grading import staging
-
-    lay_out(copy.root, {f"{DATASET}.mine": b"x", f"{DATASET}.new": b"x"})
-    (tmp_path / "staged").mkdir()
-    staged = staging.stage(copy.root, tmp_path / "staged")
-    assert staged.omissions == [] and "submission/dataset.py" in staged.taken
-
-
 INTERFACES = {
     "another signature": ("(self, idx: int) -> tuple[torch", "(self, number: int) -> tuple[torch"),
     "another docstring": ("Corrupt document number idx", "Corrupt a document"),
