@@ -25,7 +25,7 @@ PLANTED = {
     "handout/topics/consider_recall.tex.j2": "stood with it:",
     "assignment.toml": 'title = "Splitting and merging heads',
     "solutions/submission/building_blocks.py": "Return scaled dot-product attention",
-    "handout/student/README.md.j2": "command below is on a single line",
+    "handout/student/README.md.j2": "or as a web page",
 }
 TAKEN = (
     "assignment.toml", "course.toml", "handout", "solutions/submission", "solutions/written",
