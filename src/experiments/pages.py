@@ -48,7 +48,7 @@ def page(
     environment = jinja2.Environment(
         autoescape=True, undefined=jinja2.StrictUndefined, trim_blocks=True, lstrip_blocks=True
     )
-    letters = [dataset.itos[i] for i in range(dataset.vocab_size)]
+    letters = [dataset.itos[i] for i in range(len(dataset.itos))]
     known = "".join(f"\\u{{{ord(each):x}}}" for each in letters if each != dataset.MASK_CHAR)
     template = environment.from_string((HERE / "inspect.html.j2").read_text(encoding="utf-8"))
     return template.render(
