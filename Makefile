@@ -86,7 +86,7 @@ emulate: $(STAMP) ## grade as Gradescope would: SUBMISSION=ZIP-OR-FOLDER [EDITIO
 	@$(RUN) -m tools.emulate -- "$$SUBMISSION"
 
 # Where this variable is set, hundreds of processes would compile the same modules again.
-test test-long test-quick: export PYTHONDONTWRITEBYTECODE :=
+test test-long test-quick coverage: export PYTHONDONTWRITEBYTECODE :=
 
 # ARGS come last, so that they may hold another -n.
 test: $(STAMP) ## run all checks, and all tests but the long ones [ARGS="-k starter"]
@@ -104,6 +104,13 @@ test-quick: $(STAMP) ## run the tests that edits break most often: two minutes
 	@$(MAKE) lint
 	@$(PYTEST) -n 2 $(QUICK)
 
+coverage: $(STAMP) ## measure the coverage of grading, autograder and classroom: half an hour [ARGS=-x]
+	@$(RUN) -m coverage erase
+	@$(RUN) -m coverage run -m pytest -n 4 $(addprefix tests/, harness classroom gradescope \
+	  snapshots student running leaks test_golden.py test_mutants.py) $(ARGS)
+	@$(RUN) -m coverage combine --quiet
+	@$(RUN) -m coverage report
+
 seeds: $(STAMP) ## run every random test with 200 seeds on every right solution: hours [ARGS="--seeds 20"]
 	@$(RUN) -m tests.golden_seeds $(ARGS)
 
@@ -111,5 +118,5 @@ redteam: $(STAMP) ## run every known attack on the grader, in every mode: minute
 	@$(PYTEST) tests/redteam -m "long or not long" $(ARGS)
 
 clean: ## remove build, dist and caches, but not .venv or the data
-	rm -rf build dist .pytest_cache .ruff_cache .mypy_cache
+	rm -rf build dist .pytest_cache .ruff_cache .mypy_cache .coverage*
 	find . -name .venv -prune -o -name __pycache__ -type d -prune -exec rm -rf {} +

@@ -17,6 +17,7 @@ DRY = (
     'make test ARGS="tests/test_starter.py -k region"',
     "make test",
     "make test-long",
+    "make coverage",
     "make lint",
 )
 # These tests run in `make test`, too, and take most of a minute.
