@@ -46,6 +46,7 @@ def opened(browser, path: Path, scheme: str = "light", width: int = 1280, **opti
     """Open a file; `page.acts` lists its errors, dialogs, and what it loads from elsewhere."""
     size = {"width": width, "height": 900}
     page = browser.new_page(color_scheme=scheme, viewport=size, **options)
+    page.set_default_timeout(0)  # a test has a limit for all that it does
     page.acts = []
     page.on("pageerror", lambda error: page.acts.append(str(error)))
     page.on("dialog", lambda dialog: (page.acts.append(dialog.message), dialog.dismiss()))

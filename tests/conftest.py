@@ -57,7 +57,7 @@ def run_python() -> Callable[..., subprocess.CompletedProcess]:
     """
 
     def run(*arguments: str | Path, **keywords) -> subprocess.CompletedProcess:
-        return python(ROOT, *map(str, arguments), **{"timeout": 300, **keywords})
+        return python(ROOT, *map(str, arguments), **keywords)
 
     return run
 
@@ -88,7 +88,7 @@ def after_demo(tmp_path_factory) -> Path:
 
     def run(folder: Path) -> None:
         project = project_with_a_world(folder / "project")
-        ran = make(project, "demo", "RECIPE=smoke", timeout=900)
+        ran = make(project, "demo", "RECIPE=smoke")
         (folder / "ran.pickle").write_bytes(pickle.dumps(ran))
 
     return once(tmp_path_factory, "demo", run)
@@ -110,7 +110,7 @@ def released(tree, demo, after_demo, tmp_path_factory) -> str:
         shutil.copytree(after_demo / "project" / "build", project / "build")
         quick_demo_notebook(project)
         without_structure(project)
-        ran = make(project, "release", "EDITION=xcs224n", "RECIPE=smoke", timeout=900)
+        ran = make(project, "release", "EDITION=xcs224n", "RECIPE=smoke")
         assert ran.returncode == 0, ran.stdout + ran.stderr
         (folder / "printed.txt").write_text(ran.stdout, encoding="utf-8")
 

@@ -49,11 +49,11 @@ def edit(tree: Path, file: str, before: str, after: str) -> None:
     (tree / file).write_text(text.replace(before, after), encoding="utf-8", newline="\n")
 
 
-def run(tree: Path, command: str, timeout: float = 300) -> subprocess.CompletedProcess:
+def run(tree: Path, command: str) -> subprocess.CompletedProcess:
     """Run a command of a document in the copy, with this environment's Python."""
     program, *words = shlex.split(command)
     if program in ("make", "python"):
-        return {"make": make, "python": python}[program](tree, *words, timeout=timeout)
+        return {"make": make, "python": python}[program](tree, *words)
     return subprocess.run(
         [program, *words], cwd=tree, capture_output=True, encoding="utf-8", check=False
     )

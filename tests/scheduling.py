@@ -1,14 +1,19 @@
-"""A pytest-xdist plugin: which tests share a process, which start first, and which are long.
+"""A pytest-xdist plugin: which tests share a process, which start first, which are long; limits.
 
 The tests of one file share a process, and with it the fixtures of their module. Some files share a
 process with each other, for the reasons given below. The longest tests start first, so that no
 process is left working alone at the end. `make test` leaves out the tests marked `long`, which
 pyproject.toml defines, and `make test-long` runs these alone.
+
+No test measures time, but a test that hangs fails: each has a limit, which is longer on a machine
+that others use, too. What a test starts has no limit of its own.
 """
 
 import zlib
 
 import pytest
+
+from tests.redteam.arena import slowness
 
 try:
     from xdist.scheduler import LoadScopeScheduling
@@ -71,6 +76,15 @@ def mark_the_unsampled(items: list[pytest.Item]) -> None:
             item.add_marker(pytest.mark.long)
 
 
+def scale_limits(config: pytest.Config, items: list[pytest.Item]) -> None:
+    """Let each test take as many times its limit as this machine is slower than if idle."""
+    slower, usual_s = slowness(), float(config.getini("timeout"))
+    for item in items:
+        mark = item.get_closest_marker("timeout")
+        limit = pytest.mark.timeout((mark.args[0] if mark else usual_s) * slower)
+        item.add_marker(limit, append=False)
+
+
 class ByShare(LoadScopeScheduling):
     """Give a process all tests that share one, in the order in which they were collected.
 
@@ -89,11 +103,20 @@ def pytest_xdist_make_scheduler(config: pytest.Config, log) -> ByShare:
 
 
 @pytest.hookimpl(tryfirst=True)  # before `-m "not long"` is applied
-def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
     mark_the_unsampled(items)
+    scale_limits(config, items)
 
-    def rank(item: pytest.Item) -> int:
+    def rank(item: pytest.Item) -> tuple[int, ...]:
+        if config.option.order is not None:
+            words = item.nodeid.partition("::")[0], item.nodeid
+            return tuple(zlib.crc32(f"{config.option.order} {word}".encode()) for word in words)
         name = share(item.nodeid)
-        return FIRST.index(name) if name in FIRST else len(FIRST)
+        return (FIRST.index(name) if name in FIRST else len(FIRST),)
 
     items.sort(key=rank)
+
+
+def pytest_addoption(parser: pytest.Parser) -> None:
+    help = "run the files, and the tests of each, in an order drawn with this seed"
+    parser.addoption("--order", metavar="SEED", help=help)

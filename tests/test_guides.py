@@ -36,7 +36,7 @@ def test_each_command_ends_as_the_guide_says(guide, tmp_path):
             follow.edit(tree, *step)
             continue
         command = "python -m ruff check src solutions" if step == LINT else step
-        answer = follow.run(tree, command, timeout=1800)
+        answer = follow.run(tree, command)
         said = answer.stdout + answer.stderr
         assert (answer.returncode != 0) == (step in fails), (step, said)
         assert "Traceback" not in said

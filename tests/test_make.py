@@ -94,7 +94,7 @@ def test_a_wrong_value_is_one_line_that_lists_the_right_ones(project, target, na
     value, *words = WRONG[target, name]
     before = state(project)
     others = [f"{other}=x" for other in variables(target)[0] if other != name]
-    ran = make(project, target, *others, f"{name}={value}", timeout=120)
+    ran = make(project, target, *others, f"{name}={value}")
     assert ran.returncode == 2, ran.stdout  # make's exit code, whatever the command's is
     lines = [
         line for line in ran.stderr.splitlines() if not re.match(r"make(\[\d\])?: \*\*\*", line)
@@ -134,7 +134,7 @@ def test_check_finds_a_test_that_is_only_written_or_only_described(project, name
     before = path.read_bytes()
     path.write_bytes(before + more.encode())
     try:
-        ran = make(project, "check", timeout=120)
+        ran = make(project, "check")
     finally:
         path.write_bytes(before)
     assert ran.returncode == 2 and words in ran.stderr and "Traceback" not in ran.stderr

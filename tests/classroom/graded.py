@@ -75,9 +75,9 @@ def start_grading(course, release, temporary):
 def graded(start_grading):
     """Return a function that grades a class with the tiny edition: (exit code, output)."""
 
-    def run(source: Path, into: Path, *words: str | Path, within_s: float = 500, **keywords):
+    def run(source: Path, into: Path, *words: str | Path, **keywords):
         process = start_grading(source, into, *words, **keywords)
-        output = process.communicate(timeout=within_s)[0]
+        output = process.communicate()[0]
         return process.returncode, output
 
     return run
@@ -152,11 +152,9 @@ def records_in(folder: Path) -> int:
         return 0
 
 
-def wait_for(condition: Callable[[], object], process: subprocess.Popen, most_s: float = 500):
+def wait_for(condition: Callable[[], object], process: subprocess.Popen):
     """Wait until a condition holds, or a process ends; return the condition's value."""
-    deadline = time.monotonic() + most_s
     while not (value := condition()) and process.poll() is None:
-        assert time.monotonic() < deadline
         time.sleep(0.02)
     return value
 

@@ -24,7 +24,7 @@ def test_nobody_without_the_certificate_is_let_in(dask, certificates):
 
     dask.scheduler()
     host, port = dask.address.removeprefix("tls://").split(":")
-    with Client(dask.address, security=security(certificates), timeout=30) as client:
+    with Client(dask.address, security=security(certificates), timeout=600) as client:
         assert client.scheduler_info()["type"] == "Scheduler"  # it is up
     with pytest.raises((OSError, TimeoutError)):
         Client(f"tcp://{host}:{port}", timeout=5)
@@ -35,11 +35,10 @@ def test_nobody_without_the_certificate_is_let_in(dask, certificates):
     context = ssl.create_default_context(cafile=certificates / "ca.pem")
     context.check_hostname = False
     with (
-        socket.create_connection((host, int(port)), 10) as plain,
+        socket.create_connection((host, int(port))) as plain,
         pytest.raises(OSError, match="certificate required|reset|alert"),
         context.wrap_socket(plain) as opened,
     ):
-        opened.settimeout(10)
         if not opened.recv(1):
             raise ConnectionResetError("reset: closed without a word")
 
@@ -57,7 +56,7 @@ def test_our_own_cluster_listens_on_loopback_alone_with_tls_and_no_dashboard(
         ports |= listening(pid)
     served = [page for _, port in ports for page in PAGES if answers(port, page)]
     process.send_signal(signal.SIGINT)
-    process.communicate(timeout=300)
+    process.communicate()
     assert served == []
     assert ports and {host for host, _ in ports} == {"127.0.0.1"}
 
@@ -68,7 +67,7 @@ def test_an_existing_cluster_serves_no_pages_either(dask, certificates):
 
     started = [dask.scheduler(), dask.worker()]
     with Client(dask.address, security=security(certificates)) as client:
-        client.wait_for_workers(1, timeout=60)
+        client.wait_for_workers(1)
         family = [pid for one in started for pid in (one.pid, *descendants(one.pid))]
         ports = {port for pid in family for _, port in listening(pid)}
         assert len(ports) >= 4  # of the scheduler, the nanny and the worker, and their web servers

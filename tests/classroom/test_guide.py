@@ -61,7 +61,6 @@ def followed(tmp_path_factory, course, release, temporary):
             capture_output=True,
             encoding="utf-8",
             check=False,
-            timeout=500,
         )
         answers[command] = ran.returncode, ran.stdout + ran.stderr
     return answers, home

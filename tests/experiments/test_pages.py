@@ -270,7 +270,6 @@ def visible(text):
 def test_a_head_is_switched_off_by_keyboard_and_by_click(write, models, dataset, opened, recorded):
     question = next(iter(recorded))
     shown = opened(write({"vanilla": models["vanilla"]}))
-    shown.set_default_timeout(10_000)
     shown.get_by_role("button", name="Ask").click()  # in half precision from now on
     before = shown.locator(".layer svg").nth(3).inner_html()
     answers = [shown.locator(".steps").inner_text()]

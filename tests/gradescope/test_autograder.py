@@ -149,7 +149,7 @@ def test_without_a_data_set_nothing_is_built(tree, tmp_path):
 
 def test_the_command_shows_what_each_of_them_sees(tree, release):
     submission = tree / "dist" / f"test-{EDITION}-starter-expect-0.zip"
-    ran = make(tree, "emulate", f"SUBMISSION={submission}", "METADATA=tenth", timeout=300)
+    ran = make(tree, "emulate", f"SUBMISSION={submission}", "METADATA=tenth")
     assert ran.returncode == 0, ran.stdout + ran.stderr
     student = ran.stdout.partition("what the student sees")[2].partition("the run ====")[0]
     assert "Autograder score: 0\n" in student
@@ -163,7 +163,7 @@ def test_the_command_keeps_results_and_reports(tree, release, tmp_path):
     submission = tree / "dist" / f"test-{EDITION}-starter-expect-0.zip"
     folder = tree / "build" / "emulated" / submission.stem
     (folder / "old").mkdir(parents=True)  # of an earlier call
-    ran = make(tree, "emulate", f"SUBMISSION={submission}", timeout=300)
+    ran = make(tree, "emulate", f"SUBMISSION={submission}")
     assert ran.returncode == 0, ran.stdout + ran.stderr
     names = ["report.html", "results.json", "staff.html", "stdout"]
     assert sorted(path.name for path in folder.iterdir()) == names

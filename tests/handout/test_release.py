@@ -52,7 +52,6 @@ def run(folder, *words, **keywords):
         capture_output=True,
         encoding="utf-8",
         stdin=subprocess.DEVNULL,
-        timeout=300,
         **{"env": known, **keywords},
     )
 
@@ -282,7 +281,7 @@ def test_the_handout_needs_no_data_set(tmp_path):
     """Run `make handout` in a fresh clone; the sheet then describes the default data set."""
     tree = copy_of_the_project(tmp_path)
     without_structure(tree)
-    made = make(tree, "handout", "EDITION=cs224n", "PAPER=a4", timeout=300)
+    made = make(tree, "handout", "EDITION=cs224n", "PAPER=a4")
     assert made.returncode == 0, made.stdout + made.stderr
     assert "cs224n: 15 places for answers, 28 points" in made.stdout
     size = run(tree / "dist", "pdfinfo", "cs224n-handout.pdf").stdout

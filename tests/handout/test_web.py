@@ -333,7 +333,7 @@ def test_the_figure_is_used_by_keyboard_and_heard(opened):
     page.keyboard.press("ArrowDown")  # the first choice, from 0 to 1
     assert column(page, 1) == expected((1, 0, 0), 40, 1) != before
     status = page.get_by_role("status")
-    status.get_by_text("a 1.00, b 0.00, other 0.00").wait_for(timeout=5000)
+    status.get_by_text("a 1.00, b 0.00, other 0.00").wait_for()
     image = page.get_by_role("img", name="The three values as the corners of a triangle")
     assert image.count() == 1
     assert "a 1.00" in page.locator(".heads desc").text_content()

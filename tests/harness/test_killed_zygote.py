@@ -11,6 +11,7 @@ import pytest
 
 from autograder.isolation import confined_pool, users
 from grading.verdicts import Outcome
+from tests.redteam.arena import slowness
 
 ID = "3a-0-basic"
 RIGHT = "return 1000 * keys[j]\n"
@@ -43,7 +44,7 @@ def when_code_runs(zygote: int, act: Callable[[int], None]) -> threading.Thread:
     """Call `act(guardian)` once its worker has had a second to begin the code, which takes 3 s."""
 
     def wait() -> None:
-        deadline = time.monotonic() + 60
+        deadline = time.monotonic() + 60 * slowness()
         while not (guardians := [pid for pid in children(zygote) if children(pid)]):
             assert time.monotonic() < deadline
             time.sleep(0.01)

@@ -154,7 +154,7 @@ class Arena:
         self._pool = isolation.confined_pool(self._hash_seed, self._layers)
         self._results = tree / "out" / "results.json"
         self._pool.warm(False)  # whatever is new after an attack was left by it
-        self._most_s = MOST_S * slower
+        self._slower = slower
         faults = self.run("no attack")
         assert not faults, faults
 
@@ -178,7 +178,9 @@ class Arena:
         faults += self._learnt(results, printed)
         faults += self._broke(results, printed)
         faults += self._left(files, processes)
-        return faults + ([f"took {took_s:.0f} s"] if took_s > self._most_s else [])
+        if took_s > MOST_S * self._slower:  # unless others began to use the machine meanwhile
+            self._slower = max(self._slower, slowness())
+        return faults + ([f"took {took_s:.0f} s"] if took_s > MOST_S * self._slower else [])
 
     def _hand_in(self, body: str) -> list[str]:
         """Grade each upload that an attack builds; each must be refused in one line about it."""
@@ -259,7 +261,7 @@ class Arena:
         return found + ([f"unprintable characters: {sorted(odd)!r:.80}"] if odd else [])
 
     def _left(self, files: dict, processes: set[int]) -> list[str]:
-        deadline = time.monotonic() + 3
+        deadline = time.monotonic() + 3 * self._slower
         while (new := self._processes() - processes) and time.monotonic() < deadline:
             time.sleep(0.01)
         found = [f"left process {pid}: {_name(pid)}" for pid in new]

@@ -19,7 +19,6 @@ from questions.course import Course
 from tests.project import ROOT
 from tests.student.collecting import runnable
 
-WAIT_S = 300  # for text that comes within a second where nothing else runs
 END = "Ctrl-C ends the watch\n"
 PRINTING = (
     "def copying_query(keys, j):\n    print('worker', os.getpid())\n    return keys[j] * 100\n"
@@ -57,7 +56,7 @@ class Watch:
         return text
 
     def line(self) -> str:
-        return self._lines.get(timeout=WAIT_S)
+        return self._lines.get()
 
 
 @pytest.fixture
@@ -111,7 +110,7 @@ def test_each_save_is_graded_until_ctrl_c(watch, tmp_path):
     assert last != killed
 
     watch.process.send_signal(signal.SIGINT)
-    assert watch.process.wait(WAIT_S) == 130
+    assert watch.process.wait() == 130
     with pytest.raises(ProcessLookupError):
         os.kill(last, 0)
     assert [watch.line(), watch.line()] == ["\n", "The watch has ended.\n"]
