@@ -4,11 +4,11 @@
     python -m tests.golden_verdicts --write         write the table; read the diff before you commit
     python -m tests.golden_verdicts --seed 7 relu   another seed; variants with "relu" in the name
 
-A variant or a test that the table doesn't name passes. At the end, a line for each topic says how
-many right and wrong codes were judged, and what follows: if none of n is misjudged, of all such
-codes at most 3/n are, with 95 % confidence (if these n are drawn from them). The seed is fixed:
-with another one, a wrong variant may pass a test that it fails by chance, but a right variant must
-always pass.
+A variant or a test that the table doesn't name passes. At the end, a line for each question and one
+for all say how many right and wrong codes were judged, and what follows: if none of n is misjudged,
+of all such codes at most 1 - 0.05^(1/n) are, which is just below 3/n, with 95 % confidence (if
+these n are drawn from them). The seed is fixed: with another one, a wrong variant may pass a test
+that it fails by chance, but a right variant must always pass.
 """
 
 from __future__ import annotations
@@ -138,17 +138,19 @@ def difference(name: str, expected: dict[str, list[str]] | None, found: Outcomes
 
 
 def bounds(judged: dict[Variant, Outcomes]) -> list[str]:
-    """Return a line for each topic: how many codes were judged, and how many may be misjudged."""
+    """Return how many codes of each question, and of all, were judged and may be misjudged."""
     lines = []
-    for topic in dict.fromkeys(variant.topic for variant in judged):
+    for question in (*sorted({variant.question for variant in judged}), "all"):
         words = []
         for kind, is_right in (("right", True), ("wrong", False)):
-            ends = [e for v, e in judged.items() if (v.topic, v.is_right) == (topic, is_right)]
-            missed = sum({*e.values()} == {PASSED} for e in ends)
-            missed = len(ends) - missed if is_right else missed
-            bound = f": at most {3 / len(ends):.1%} of all" if ends and not missed else ""
-            words.append(f"{missed} of {len(ends)} {kind} codes misjudged{bound}")
-        lines.append(f"{topic}: {', '.join(words)}")
+            codes = [v for v in judged if question in (v.question, "all")]
+            ends = [{*judged[v].values()} for v in codes if v.is_right == is_right]
+            missed = sum((end == {PASSED}) != is_right for end in ends)
+            limit = ""
+            if ends and not missed:
+                limit = f" (at most {1 - 0.05 ** (1 / len(ends)):.1%} of all)"
+            words.append(f"{missed} of {len(ends)} {kind} codes misjudged{limit}")
+        lines.append(f"{question}: {'; '.join(words)}")
     return lines
 
 

@@ -207,11 +207,15 @@ def test_reference_passes_with_other_seeds(seed: int, executor):
 
 
 def test_a_bound_follows_from_how_many_codes_were_judged():
-    judged = {v: {"a": "passed"} for v in VARIANTS if v.topic == "rope"}
-    right = sum(v.is_right for v in judged)
-    (line,) = golden_verdicts.bounds(judged)
-    wrong = len(judged) - right
-    assert line == (
-        f"rope: 0 of {right} right codes misjudged: at most {3 / right:.1%} of all, "
-        f"{wrong} of {wrong} wrong codes misjudged"
-    )
+    """For 9 codes, 0.7169^9 = 0.05; for 9 and 25, 0.9156^34 = 0.05."""
+    ropes = [v for v in VARIANTS if v.question == "rope"]
+    wrong = next(v for v in ropes if not v.is_right)
+    right = [v for v in ropes if v.is_right][:9]
+    right += [v for v in VARIANTS if v.question == "span_corruption" and v.is_right][:25]
+    judged = {v: {"a": "passed"} for v in (*right, wrong)}
+    assert golden_verdicts.bounds(judged) == [
+        "rope: 0 of 9 right codes misjudged (at most 28.3% of all); 1 of 1 wrong codes misjudged",
+        "span_corruption: 0 of 25 right codes misjudged (at most 11.3% of all); "
+        "0 of 0 wrong codes misjudged",
+        "all: 0 of 34 right codes misjudged (at most 8.4% of all); 1 of 1 wrong codes misjudged",
+    ]

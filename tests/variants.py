@@ -85,6 +85,12 @@ class Variant:
         return "/".join((*self.path.parts[-3:-1], self.path.stem))
 
     @property
+    def question(self) -> str:
+        """The topic of the region that it changes."""
+        words = self.field("region").split(", ")
+        return words[2].replace(" ", "_") if len(words) == 3 else self.topic
+
+    @property
     def topics(self) -> tuple[str, ...]:
         """The grader's topics whose tests apply to it."""
         return TOPICS.get(self.topic, (self.topic,))
@@ -117,7 +123,7 @@ class Variant:
 
     def _concerns(self, spec: TestSpec) -> bool:
         if self.topic == "building_blocks":  # its functions don't call each other
-            return spec.topic == self.field("region").split(", ")[2].replace(" ", "_")
+            return spec.topic == self.question
         attention = self.topic == "helper" and spec.topic == "synthesizer"
         return spec.topic in self.topics and (not attention or spec.name in OF_THE_HELPER)
 
