@@ -215,15 +215,17 @@ def hash_of(path: Path) -> str:
 def main(arguments: list[str] | None = None, root: Path = REPO) -> int:
     """Run the command; return the exit code."""
     OneLineParser("python -m tools.history", __doc__).parse_args(arguments)
-    lines = []
+    lines, compared = [], 0
     for edition in editions(root):
         archives = of_term(root, edition)
         if archives and (root / "dist" / f"{edition}-student.zip").is_file():
+            compared += 1
             name, before = archives[-1].name, archives[-1].manifest["sources"]
             if changed := differences(before, sources(root)):
                 made = f"{name} of {edition} was made before a change of {', '.join(changed)}"
                 lines.append(f"{made}: run: make release")
-    print("\n".join(lines) or "the last release is up to date")
+    none = "no release in dist/ to compare with: only generated files were checked"
+    print("\n".join(lines) or ("the last release is up to date" if compared else none))
     return 1 if lines else 0
 
 

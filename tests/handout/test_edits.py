@@ -2,11 +2,13 @@
 
 import hashlib
 import re
+from datetime import timedelta
 
 import pytest
 
+from autograder.description import load_course
 from tests import pinned
-from tests.project import copy_of_the_project
+from tests.project import ROOT, copy_of_the_project
 from tools import autograder, starter, student, world
 from tools.handout import build, description
 from tools.handout.build import outline
@@ -26,6 +28,7 @@ CS = of_editions(*SHEETS, editions=["cs224n"])
 CURRENT = of_editions(*SHEETS, editions=["current"])
 ALL = of_editions(*SHEETS)
 DESCRIPTIONS = of_editions("autograder") | {"toml"}
+DUE = load_course(ROOT).dates.due.date()
 READMES = of_editions("README.md")
 AGENTS = of_editions("AGENTS.md")
 AUTOGRADERS = of_editions("autograder")
@@ -67,7 +70,7 @@ EDITS = {
         "Values stay.",
         CURRENT,
     ),
-    "a date": ("course.toml", "due = 2027-01-31", "due = 2027-02-07", ALL | READMES),
+    "a date": ("course.toml", f"due = {DUE}", f"due = {DUE + timedelta(7)}", ALL | READMES),
     "the policy on AI tools": (
         "course.toml",
         'ai_tools = "tutor"',

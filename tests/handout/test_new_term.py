@@ -5,6 +5,7 @@ import shutil
 
 import pytest
 
+from autograder.description import load_course
 from tests.interpreter import python
 from tests.project import ROOT
 from tests.snapshots import check, printed
@@ -37,7 +38,7 @@ def test_a_new_term_trains_and_compares_with_the_thresholds(tree, released, tmp_
     words = ("--seed", "1", "--term", "Spring 2028", "--dataset", "smoke")
     ran = python(copy, "-m", "tools.new_term", *words)
     assert ran.returncode == 0, ran.stdout + ran.stderr
-    assert "due 2027-01-31 23:59:00-08:00 (same dates as before" in ran.stdout
+    assert f"due {load_course(ROOT).dates.due} (same dates as before" in ran.stdout
     rows = re.findall(r"^(vanilla|synthesizer) +([\d.]+)% on dev, .*: ok$", ran.stdout, re.M)
     assert [name for name, _ in rows] == ["vanilla", "synthesizer"]
     assert all(float(reached) >= 10 for _, reached in rows)
