@@ -336,7 +336,8 @@ def run_evaluate(
     total, correct = utils.evaluate_places(corpus, predicted)
     if total > 0:
         print(f"Correct: {correct} of {total}, {100 * correct / total:.1f} percent")
-        if hint := hint_if_low(args, recipe, correct / total):
+        hint = hint_if_low(args, recipe, correct / total)
+        if hint:
             print(hint)
     print(f"Wrote {len(predicted)} predictions to {args.outputs_path}.")
 
