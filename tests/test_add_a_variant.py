@@ -1,6 +1,7 @@
 """docs/add-a-variant.md leads to a variant that can be trained, and whose reference is right."""
 
 import json
+import re
 import shutil
 from pathlib import Path
 
@@ -41,9 +42,11 @@ def edited(tmp_path_factory) -> Path:
 def test_the_sheet_has_the_question_and_the_commands(edited):
     sheet = Sheet(edited, description.describe(edited, "current"), "letter", {})
     question = sheet._described.questions["alibi"]
-    text = sheet.page("sheet.tex.j2") and sheet.render_question(question)
+    page = sheet.page("sheet.tex.j2")
+    text = sheet.render_question(question)
     assert r"{1}{i}{Write and try out linear biases}{6 points (Coding)}" in text
-    assert "python src/run.py pretrain alibi wiki.txt" in text
+    # The commands are a table, where MODEL stands for the variants of the questions beside it.
+    assert re.search(r"q:1i\]\{1\(i\)\} & \\file\{pretrain MODEL\}", page)
     assert r"\code{\# [alibi]}" in text and "30" in text
 
 

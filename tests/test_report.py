@@ -93,8 +93,8 @@ def test_every_test_stands_in_it_with_points_and_outcome(results, staff):
 
 
 @pytest.mark.requires_tool("chromium")
-def test_the_pages_are_for_everybody(results, at_home, tmp_path):
-    texts = [shown(results), pages.page(results), shown(at_home, is_judged=False)]
+def test_the_pages_are_for_everybody(results, tmp_path):
+    texts = [shown(results), pages.page(results), shown(results, is_judged=False)]
     files = [tmp_path / f"{number}.html" for number in range(len(texts))]
     for file, text in zip(files, texts, strict=True):
         file.write_text(text, encoding="utf-8")

@@ -264,7 +264,7 @@ def test_every_marker_that_the_sheet_names_is_in_the_code(edition):
     code = "".join(
         path.read_text(encoding="utf-8") for path in (ROOT / "src/submission").glob("*.py")
     )
-    assert len(named) > 5 and all(f"# {marker}\n" in code for marker in named)
+    assert len(named) >= 5 and all(f"# {marker}\n" in code for marker in named)
 
 
 def check_links(text):

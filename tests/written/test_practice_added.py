@@ -203,7 +203,7 @@ def test_the_table_of_gradients_over_32_blocks(b, text):
     for (is_normed, residual), factor in wanted.items():
         assert passed_on(b, DEPTH, is_normed, residual) == pytest.approx(factor, rel=0.05)
     said = text("residuals")
-    for number in (r"8 \cdot 10^{-10}", r"1.2 \cdot 10^{9}", r"\(.17\)", r"\(5.5\)"):
+    for number in (r"about \(10^{-9}\)", r"\(10^{9}\) to", r"about \(.2\)", "about 5"):
         assert number in said
     assert 8e-10 ** (1 / 32) == pytest.approx(0.5, abs=0.03)  # "about a half" for each block
     assert 1.2e9 ** (1 / 32) == pytest.approx(2, abs=0.1)  # "about doubles"
