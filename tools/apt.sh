@@ -3,7 +3,7 @@
 #     sh tools/apt.sh             prints nothing if nothing is missing, or nothing can be done
 #     sh tools/apt.sh --loud      says so, and exits with 1 if a package is still missing
 # Without --loud, a package that can't be installed is no error: the tests that need it report it
-# (tests/missing_tools.py).
+# (tests/conftest.py).
 cd "$(dirname "$0")/.." || exit 2
 loud=${1:-}
 end() {

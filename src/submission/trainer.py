@@ -46,7 +46,7 @@ class TrainerConfig:
         dtype, threads: see fast.Pace; None means the fastest on this computer.
         checkpoint_path, checkpoint_s: where to write checkpoints (None: nowhere), how often.
         resume: continue from the checkpoint, if there is one.
-        expected_loss: the reference's loss after each tenth (see hints.py), or None.
+        expected_loss: the reference's loss after each tenth (see progress.py), or None.
     """
 
     max_epochs: int = 10
