@@ -52,7 +52,7 @@ ENOUGH = 0.999  # right answers with which a training ends
 
 
 class Scores(Protocol):
-    """The two functions of submission/induction.py."""
+    """The two functions of submission/induction_scores.py."""
 
     def previous_token_score(self, weights: torch.Tensor) -> torch.Tensor:
         """Map weights, (nh, T, T), to scores, (nh,)."""

@@ -29,8 +29,9 @@ from .people import Person, people_of
 TRAIN, DEV = "birth_places_train.tsv", "birth_dev.tsv"
 TEST = "birth_test_inputs.tsv"
 QUESTIONS = {
-    "trace": "After which block is the person settled on the surname's letters, and after which at "
-    "the MASK? In which cells will a trained model differ from an untrained one?",
+    "trace": "After the second block, how much of the person will come through the surname, and "
+    "after which block through the MASK? In which cells will a trained model differ from an "
+    "untrained one?",
     "ablate": "Which part will cost most answers, a head of the first block or one of the last? "
     "Will it matter whether it is replaced by zero or by its mean?",
     "induction": "How many of the held-out inputs will one layer get right, and how many two? "
