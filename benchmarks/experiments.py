@@ -45,7 +45,6 @@ from pretraining.recipes import load_recipe  # noqa: E402
 from submission import attention, induction_scores, utils  # noqa: E402
 from submission.dataset import CharCorruptionDataset  # noqa: E402
 from submission.model import GPT, GPTConfig  # noqa: E402
-from submission.trainer import Trainer  # noqa: E402
 
 ROOT = Path(__file__).resolve().parent.parent
 WORLDS, SEEDS = (5_000_000_001, 5_000_000_002), (1, 2, 3)
@@ -222,20 +221,19 @@ def measure_overwrite(it: Training) -> dict[str, Estimate]:
 
 def measure_wordings(it: Training) -> dict[str, Estimate]:
     """Return what one wording and four teach, and the difference, sentence by sentence."""
-    recipe, asked = load_recipe(RECIPE), [*it.dev, *it.test]
+    args = argparse.Namespace(dtype=None, threads=1)
+    setting = laboratory.Setting(args, load_recipe(RECIPE), torch.device("cpu"), it.dataset)
+    asked = [*it.dev, *it.test]
     corpus = it.root / "src" / "data" / commands.TRAIN
     names = [*it.names_in(commands.TRAIN), *(person.name for person in asked)]
 
-    def pretraining(dataset: CharCorruptionDataset, model: GPT) -> Trainer:
-        trainer = laboratory.pretraining(recipe, dataset, model)
-        trainer.config.threads = 1
-        return trainer
+    prepare = functools.partial(laboratory.pretraining, setting)
 
     def ask(model: GPT) -> list[bool]:
-        return laboratory.finetuned_answers(recipe, it.dataset, corpus, asked, model)
+        return laboratory.finetuned_answers(setting, corpus, asked, model)
 
     one, four = (
-        wordings.learn(count, factor, names, asked, it.dataset, seeded_model(it), pretraining, ask)
+        wordings.learn(count, factor, names, asked, it.dataset, seeded_model(it), prepare, ask)
         for count, factor in wordings.WORDINGS_AND_STEPS
     )
     values = {}

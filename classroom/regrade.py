@@ -273,11 +273,14 @@ def _matched(
     A test is identified by its topic and name, because its id changes if tests are inserted; in
     results from Gradescope, only ids are known.
     """
-    left = {(test["topic"], test["test"]) if "test" in test else test["test_id"]: test
-            for test in before}  # fmt: skip
+    left = {_key(test): test for test in before}
     for test in after:
         yield left.pop((test["topic"], test["test"]), None) or left.pop(test["test_id"], None), test
     yield from ((old, None) for old in left.values())
+
+
+def _key(test: Test) -> tuple[str, str] | str:
+    return (test["topic"], test["test"]) if "test" in test else test["test_id"]
 
 
 def _score(test: Test | None) -> Decimal:

@@ -157,61 +157,66 @@ def run_overwrite(setting: Setting) -> tuple[list[str], str]:
     return overwrite.lines(runs), overwrite.draw(runs)
 
 
-def pretraining(recipe: Recipe, dataset: CharCorruptionDataset, model: GPT) -> Trainer:
+def pretraining(setting: Setting, dataset: CharCorruptionDataset, model: GPT) -> Trainer:
     """Return the Trainer with which the student's code would pretrain a model."""
-    prepared = helper.pretrain(dataset, dataset.block_size, model, recipe=recipe.name)
-    return returned.trainer(helper.pretrain, prepared)
+    prepared = helper.pretrain(dataset, dataset.block_size, model, recipe=setting.recipe.name)
+    return paced(setting, returned.trainer(helper.pretrain, prepared))
+
+
+def paced(setting: Setting, trainer: Trainer) -> Trainer:
+    """Let a training have the data type and the threads that the command's options name."""
+    trainer.config.dtype, trainer.config.threads = setting.args.dtype, setting.args.threads
+    return trainer
 
 
 def finetuned_answers(
-    recipe: Recipe, dataset: CharCorruptionDataset, corpus: Path, people: list[Person], model: GPT
+    setting: Setting, corpus: Path, people: list[Person], model: GPT
 ) -> list[bool]:
     """Finetune a pretrained model on a table; return which answers about people are right."""
+    dataset = setting.dataset
     with tempfile.TemporaryDirectory() as folder:
         params = str(Path(folder) / "pretrained.params")
         save_tensors(model.state_dict(), params)
         prepared = helper.finetune(
-            params, str(corpus), dataset, dataset.block_size, model, recipe=recipe.name
+            params, str(corpus), dataset, dataset.block_size, model, recipe=setting.recipe.name
         )
-    returned.trainer(helper.finetune, prepared).train()
+    paced(setting, returned.trainer(helper.finetune, prepared)).train()
     answers = predict(model, dataset, corpus, [person.question for person in people])
     return [each.place == person.place for each, person in zip(answers, people, strict=True)]
 
 
 def run_wordings(setting: Setting) -> tuple[list[str], str]:
     """Pretrain on one wording and on four, finetune both, and ask about the dev people."""
-    args, recipe, dataset = setting.args, setting.recipe, setting.dataset
+    args, dataset = setting.args, setting.dataset
     corpus, _, _ = read_answered(args.finetune_corpus_path or TRAIN)
     known = people_in(args.eval_corpus_path)
     names = [*names_in(TRAIN), *names_in(DEV), *names_in(TEST)]
 
     def ask(model: GPT) -> list[bool]:
-        return finetuned_answers(recipe, dataset, corpus, known, model)
+        return finetuned_answers(setting, corpus, known, model)
 
     results = []
     for count, factor in wordings.WORDINGS_AND_STEPS:
         utils.set_seed(args.seed)
         model = build_model(args.variant, setting.model.config, setting.device)
-        prepare = partial(pretraining, recipe)
+        prepare = partial(pretraining, setting)
         results.append(wordings.learn(count, factor, names, known, dataset, model, prepare, ask))
     return wordings.lines(results), wordings.draw(results)
 
 
 def run_compare(setting: Setting) -> tuple[list[str], str]:
     """Pretrain two variants for equally many steps, finetune them, and ask about the dev people."""
-    args, recipe, dataset = setting.args, setting.recipe, setting.dataset
+    args, dataset = setting.args, setting.dataset
     corpus, _, _ = read_answered(args.finetune_corpus_path or TRAIN)
     people = people_in(args.eval_corpus_path)
 
     def prepare(variant: str, seed: int) -> Trainer:
         utils.set_seed(seed)
-        config = GPTConfig(dataset.vocab_size, **recipe.model_of(variant))
-        trainer = pretraining(recipe, dataset, build_model(variant, config, setting.device))
-        trainer.config.dtype, trainer.config.threads = args.dtype, args.threads
-        return trainer
+        config = GPTConfig(dataset.vocab_size, **setting.recipe.model_of(variant))
+        return pretraining(setting, dataset, build_model(variant, config, setting.device))
 
     def ask(model: GPT) -> list[bool]:
-        return finetuned_answers(recipe, dataset, corpus, people, model)
+        return finetuned_answers(setting, corpus, people, model)
 
     results = []
     variants, seeds = (args.variant, args.second_variant), (args.seed, args.seed + 1)

@@ -18,7 +18,7 @@ from tools import container
 NOBODY = 65_534
 PARTS = ("src", "autograder", "solutions/hidden", "solutions/submission", "assignment.toml")
 LIMITS = container.Limits(cpus=2.0)
-LINUX = pytest.mark.skipif(sys.platform != "linux", reason="workers are forked on Linux only")
+LINUX = pytest.mark.skipif(sys.platform != "linux", reason="confined workers need Linux")
 HEADS = ("Release", "Python", "System", "CPUs", "Libraries", "Workers", "Layers", "Authority")
 
 

@@ -72,7 +72,7 @@ def test_commands(name, lines, tmp_path):
     check(name, dict(zip(parts[::2], parts[1::2], strict=True)))
 
 
-@pytest.mark.skipif(sys.platform != "linux", reason="workers are forked on Linux only")
+@pytest.mark.skipif(sys.platform != "linux", reason="confined workers need Linux")
 def test_doctor(capsys, monkeypatch):
     texts = {}
     for title, layers, faults, code in (
