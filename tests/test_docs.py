@@ -40,6 +40,12 @@ def test_links_lead_to_files_that_exist(page):
     assert set(missing) <= {"CHANGES.md", "AGENTS.md"}  # in a student's release
 
 
+@pytest.mark.parametrize("page", TEXTS)
+def test_no_page_shows_a_small_seed_of_a_world(page):
+    """Somebody may use a seed from an example."""
+    assert not re.search(r"(?:world|new[-_]term).*(?:SEED=|--seed )\d", TEXTS[page])
+
+
 @pytest.mark.parametrize("command", OF_MAKE)
 def test_make_knows_the_target_and_its_variables_and_runs_modules_that_exist(command):
     """`make -n` answers a target without a recipe, or a variable that it doesn't know, with 2."""

@@ -297,3 +297,8 @@ def test_a_full_disk_is_one_line_and_keeps_what_was_there(store):
 def test_deleted_data_are_overwritten_and_nothing_is_copied_elsewhere(store):
     assert {"secure_delete = ON", "journal_mode = DELETE", "temp_store = MEMORY"} <= {*PRAGMAS}
     assert store.rows("PRAGMA secure_delete")[0][0] == 1
+    add(store, replace(GROUP, students=(replace(BOB, name="Searched For"),)))
+    assert b"Searched For" in (store.path / "class.db").read_bytes()
+    store.db.execute("DELETE FROM students")
+    store.compact()
+    assert b"Searched For" not in (store.path / "class.db").read_bytes()

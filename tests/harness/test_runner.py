@@ -29,6 +29,12 @@ def test_partial_credit_is_exact_and_never_more_than_its_share(points, credit, s
     assert share_of(Decimal(points), credit) == Decimal(score)
 
 
+@pytest.mark.parametrize("credit", [Fraction(-1, 10), Fraction(11, 10)])
+def test_an_impossible_credit_is_the_judges_mistake(credit):
+    with pytest.raises(ValueError):
+        share_of(Decimal(1), credit)
+
+
 def test_partial_credit_reaches_the_result_and_zero_stays_zero(submission, grade, monkeypatch):
     for credit, score in ((Fraction(1, 2), Decimal("0.5")), (Fraction(0), Decimal(0))):
         monkeypatch.setattr(
