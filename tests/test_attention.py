@@ -54,6 +54,14 @@ def test_the_graders_attention_is_the_given_one(reference, rng):
         np.testing.assert_allclose(alpha, reference.attention(q, row, row)[1], rtol=0, atol=1e-12)
 
 
+def test_weights_of_overflowing_scores_are_wrong_without_a_warning(recwarn):
+    alpha = attention_math.attention_weights(
+        np.full(2, 1e300), np.array([[1e300, 0.0], [0.0, 1e300]])
+    )
+    assert not attention_math.weights_are_right(alpha, [0])
+    assert [w for w in recwarn if w.category is RuntimeWarning] == []  # numpy's
+
+
 # Copying --------------------------------------------------------------------------------------
 
 

@@ -102,6 +102,17 @@ def uv(project):
     return run
 
 
+def test_uv_sync_and_uv_run_make_the_environment(project, uv):
+    (project / "src").mkdir()
+    grader = project / "src" / "grader.py"
+    grader.write_text("import sys, torch; print(torch.__version__, sys.argv[1])", encoding="utf-8")
+    first = uv("run", "python", "src/grader.py", "1e")
+    assert (first.returncode, first.stdout) == (0, "2.13.0 1e\n"), first.stderr
+    shutil.rmtree(project / ".venv")
+    synced = uv("sync")
+    assert synced.returncode == 0 and "torch==2.13.0" in synced.stderr
+
+
 def test_uv_run_works_in_what_students_unpack(project, uv, root):
     """It works without `python` before the script, and from src/, as their README says."""
     template = "handout/student/pyproject.toml.txt"
