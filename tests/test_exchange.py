@@ -66,15 +66,15 @@ def test_a_failure_in_the_midst_of_the_exchange_undoes_it(dist, tmp_path, monkey
 
 
 def test_a_folder_that_cannot_be_moved_there_leaves_the_old_one(dist, tmp_path, monkeypatch):
-    rename, calls = os.rename, []
+    replace, calls = os.replace, []
 
     def failing(source, target):
         calls.append(target)
         if len(calls) == 2:
             raise OSError(18, "Invalid cross-device link")
-        rename(source, target)
+        replace(source, target)
 
-    monkeypatch.setattr(exchange.os, "rename", failing)
+    monkeypatch.setattr(exchange.os, "replace", failing)
     with pytest.raises(OSError, match="cross-device"), exchange.rebuilding(dist, tmp_path / "d"):
         pass
     assert contents(dist) == {"a.txt": "old a", "b.txt": "old b"}

@@ -12,7 +12,7 @@ from pathlib import Path
 
 
 def exchange(fresh: Mapping[Path, Path | None], moves: Mapping[Path, Path] | None = None) -> None:
-    """Move files into place; on any failure, Ctrl-C included, undo what was done.
+    """Move files or folders into place; on any failure, Ctrl-C included, undo what was done.
 
     Args:
         fresh: target to the new file to move there; None removes the target.
@@ -22,12 +22,12 @@ def exchange(fresh: Mapping[Path, Path | None], moves: Mapping[Path, Path] | Non
         OSError: a file can't be moved; nothing has changed then.
     """
     done: list[tuple[Path, Path]] = []  # what was moved, and where to
+    kept: list[Path] = []
 
     def move(source: Path, target: Path) -> None:
         done.append((source, target))
         os.replace(source, target)
 
-    kept = []
     try:
         for source, target in (moves or {}).items():
             move(source, target)
@@ -43,7 +43,10 @@ def exchange(fresh: Mapping[Path, Path | None], moves: Mapping[Path, Path] | Non
                 os.replace(target, source)
         raise
     for old in kept:
-        old.unlink(missing_ok=True)
+        if old.is_dir():
+            shutil.rmtree(old, ignore_errors=True)
+        else:
+            old.unlink(missing_ok=True)
 
 
 @contextmanager
@@ -54,17 +57,8 @@ def rebuilding(folder: Path, draft: Path) -> Iterator[Path]:
     """
     _empty(draft)
     yield draft
-    old = folder.with_name(f".{folder.name}.old.{os.getpid()}")
     folder.parent.mkdir(parents=True, exist_ok=True)
-    if folder.exists():
-        os.rename(folder, old)
-    try:
-        os.rename(draft, folder)
-    except BaseException:
-        if old.exists():
-            os.rename(old, folder)
-        raise
-    shutil.rmtree(old, ignore_errors=True)
+    exchange({folder: draft})
 
 
 @contextmanager

@@ -15,6 +15,7 @@ from nbformat import NotebookNode
 from .arguments import Failed
 
 SHOWN = 400  # characters shown of a cell's error
+CELL_S = 600  # of one cell
 
 
 def read(path: Path) -> NotebookNode:
@@ -42,21 +43,11 @@ def to_bytes(notebook: NotebookNode) -> bytes:
 
 
 def execute(path: Path, cwd: Path) -> bytes:
-    """Run all cells of a notebook; return its file's content with their outputs.
-
-    Args:
-        path: a notebook, which is not changed.
-        cwd: the folder to run in.
-
-    Raises:
-        Failed: it is not a notebook, or a cell fails or takes too long.
-    """
+    """Run all cells of a notebook; return its file's content with their outputs; see `run`."""
     return to_bytes(run(read(path), path.name, cwd))
 
 
-def run(
-    notebook: NotebookNode, name: str, cwd: Path, timeout_s: int = 600, **variables: str
-) -> NotebookNode:
+def run(notebook: NotebookNode, name: str, cwd: Path, **variables: str) -> NotebookNode:
     """Return a notebook with its outputs.
 
     The same cells with the same outputs give the same notebook: times and ids of the run are left
@@ -66,7 +57,6 @@ def run(
         notebook: it is not changed.
         name: its name in messages.
         cwd: the folder to run in.
-        timeout_s: the time limit of one cell.
         variables: environment variables of its kernel, in addition to this process's.
 
     Raises:
@@ -79,7 +69,7 @@ def run(
     started = []
     client = NotebookClient(
         copy.deepcopy(notebook),
-        timeout=timeout_s,
+        timeout=CELL_S,
         kernel_name="python3",
         record_timing=False,
         coalesce_streams=True,

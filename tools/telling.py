@@ -18,7 +18,6 @@ def say(line: str) -> None:
 def telling(
     words: str,
     tell: Say = say,
-    every_s: float = EVERY_S,
     progress: Callable[[float], str] | None = None,
 ) -> Iterator[None]:
     """Print what the block does, and at intervals that it is still running.
@@ -31,7 +30,7 @@ def telling(
     started, ended = time.monotonic(), threading.Event()
 
     def go_on() -> None:
-        while not ended.wait(every_s):
+        while not ended.wait(EVERY_S):
             seconds = time.monotonic() - started
             so_far = progress(seconds) if progress else f"still {words}: {seconds:.0f} s so far"
             tell(f"  {so_far}")

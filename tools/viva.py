@@ -16,7 +16,7 @@ import argparse
 import ast
 import sys
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -48,7 +48,6 @@ class Question:
         more: what the student doesn't see.
     """
 
-    title: str
     missing: str = ""
     shown: str = ""
     question: str = ""
@@ -56,33 +55,32 @@ class Question:
     more: str = ""
 
 
-# A line of code -----------------------------------------------------------------------------------
+class Missing(Exception):
+    """There is nothing to ask about; `str()` is the reason."""
 
 
 def about_code(case: OutputsCase) -> Question:
     """Ask about the line that draws the span's length, as far as one can tell."""
-    title = "A line of your span corruption"
     path = case.staged.path(FILE)
     if path is None:
-        return Question(title, f"{FILE} is missing")
+        raise Missing(f"{FILE} is missing")
     content = path.read_bytes()
     if len(content) > MOST_BYTES:
-        return Question(title, f"{FILE} has {len(content)} bytes")
+        raise Missing(f"{FILE} has {len(content)} bytes")
     try:
         text = content.decode("utf-8-sig")
         tree = ast.parse(text)
     except SyntaxError as error:
-        return Question(title, f"{FILE}:{error.lineno or 1} doesn't parse")
+        raise Missing(f"{FILE}:{error.lineno or 1} doesn't parse") from None
     except (ValueError, RecursionError, MemoryError):
-        return Question(title, f"{FILE} doesn't parse")
-    drawing = list(draws(tree))
+        raise Missing(f"{FILE} doesn't parse") from None
+    drawing = draws(tree)
     if not drawing:
-        return Question(title, f"{CLASS}.{METHOD} in {FILE} draws nothing")
+        raise Missing(f"{CLASS}.{METHOD} in {FILE} draws nothing")
     line = drawing[:2][-1]  # the first draw is usually that of the length of the prefix
     lines = enumerate(text.replace("\r\n", "\n").replace("\r", "\n").split("\n"), start=1)
     near = [(n, row) for n, row in lines if abs(n - line) <= AROUND]
     return Question(
-        title,
         shown="\n".join(f"{'>' if n == line else ' '} {n:>4}  {row}" for n, row in near),
         question=f"What does line {line} decide? Between which values, and what is it on average? "
         "What would the model learn worse if it were always the same?",
@@ -99,8 +97,8 @@ def about_code(case: OutputsCase) -> Question:
     )
 
 
-def draws(tree: ast.Module) -> Iterator[int]:
-    """Yield the lines of the method that call a function that draws random numbers, in order."""
+def draws(tree: ast.Module) -> list[int]:
+    """Return the lines of the method that call a function that draws random numbers, in order."""
     classes = [n for n in ast.walk(tree) if isinstance(n, ast.ClassDef) and n.name == CLASS]
     inner = [node for each in classes[-1:] for node in each.body]
     methods = [n for n in inner if isinstance(n, ast.FunctionDef) and n.name == METHOD]
@@ -109,37 +107,37 @@ def draws(tree: ast.Module) -> Iterator[int]:
         if isinstance(node, ast.Call):
             name = getattr(node.func, "attr", getattr(node.func, "id", ""))
             lines |= {node.lineno} if any(part in name for part in DRAWS) else set()
-    yield from sorted(lines)
+    return sorted(lines)
 
 
-# A wrong answer -----------------------------------------------------------------------------------
+def finetuned(case: OutputsCase) -> str:
+    """Return the name of the uploaded finetuned parameters."""
+    names = [name for name in uploaded(case, "finetune") if ".finetune." in name]
+    if not names:
+        raise Missing("finetuned parameters are missing")
+    return names[0]
 
 
 def about_answer(case: OutputsCase) -> Question:
     """Ask about a wrong answer on dev, if possible one that is a place."""
-    title = "A wrong answer of your model"
-    names = [name for name in uploaded(case, "finetune") if ".finetune." in name]
-    if not names:
-        return Question(title, "finetuned parameters are missing")
-    data = case.run.data
+    params, data = finetuned(case), case.run.data
     asked, places = data.questions("dev"), data.places("dev")
     try:
-        answers = case.model_answers(names[0], names[0].partition(".")[0], asked)
+        answers = case.model_answers(params, params.partition(".")[0], asked)
     except TestEnd as end:
-        return Question(title, end.verdict.message)
+        raise Missing(end.verdict.message) from None
     except GradingError as error:  # it took too long, for example
-        return Question(title, f"{names[0]}: {printable.line(str(error), 200)}")
+        raise Missing(f"{params}: {printable.line(str(error), 200)}") from None
     known = Counter(place for _, place in data.train_pairs())
     triples = zip(asked, places, answers, strict=True)
     wrong = [triple for triple in triples if triple[1] != triple[2]]
     if not wrong:
-        return Question(title, f"with {names[0]}, all {len(places)} answers on dev are right")
+        raise Missing(f"with {params}, all {len(places)} answers on dev are right")
     question, place, answer = max(wrong, key=lambda triple: triple[2] in known)
     name = question.removeprefix("Where was ").removesuffix(" born?")
     about = [line for line in data.corpus().split("\n") if name in line]
     return Question(
-        title,
-        shown=f"{question}\n{names[0]} answers {answer!r}. It was {place!r}.",
+        shown=f"{question}\n{params} answers {answer!r}. It was {place!r}.",
         question="From which text could the model know the place? Why may it say this one, and "
         "how would you find out which of your explanations is right?",
         expected=(
@@ -159,21 +157,13 @@ def about_answer(case: OutputsCase) -> Question:
     )
 
 
-# A head -------------------------------------------------------------------------------------------
-
-
 def about_head(case: OutputsCase) -> Question:
     """Ask about the head without which answers cost most, by each half of the people."""
-    title = "The head that your model needs most"
-    names = [name for name in uploaded(case, "finetune") if ".finetune." in name]
-    if not names:
-        return Question(title, "finetuned parameters are missing")
-    repeated = ask(case, names[0], "ablate")
+    repeated = ask(case, finetuned(case), "ablate")
     if not repeated.table:
-        return Question(title, repeated.note)
+        raise Missing(repeated.note)
     worst = [line for line in repeated.table.splitlines() if line.startswith(WORST)]
     return Question(
-        title,
         shown="\n".join(worst),
         question="What may this head read, and where would you look to find out? Why is it chosen "
         "by one half of the people and judged on the other? Is it different from the next?",
@@ -191,17 +181,32 @@ def about_head(case: OutputsCase) -> Question:
     )
 
 
+def asked_by(about: Callable[[OutputsCase], Question], case: OutputsCase) -> Question:
+    """Return a question, or the reason why there is none."""
+    try:
+        return about(case)
+    except Missing as reason:
+        return Question(missing=str(reason))
+
+
 def write_page(asked: argparse.Namespace) -> str:
     """Write the page; return what to print."""
     with opened(asked.upload, asked.edition) as case:
-        questions = [about(case) for about in (about_code, about_answer, about_head)]
+        questions = {title: asked_by(about, case) for title, about in TITLES.items()}
     page = render(
         Path(__file__).with_name("viva.html.j2"),
         title=f"Questions to ask: {asked.upload.name}",
         questions=questions,
     )
     write_atomically(asked.into, page)
-    return f"{asked.into}: {sum(not each.missing for each in questions)} of 3 questions"
+    return f"{asked.into}: {sum(not q.missing for q in questions.values())} of 3 questions"
+
+
+TITLES = {
+    "A line of your span corruption": about_code,
+    "A wrong answer of your model": about_answer,
+    "The head that your model needs most": about_head,
+}
 
 
 def main(arguments: list[str] | None = None) -> int:

@@ -10,7 +10,7 @@ from tests.project import copy_of_the_project
 from tests.snapshots import check, with_lines
 from tools import autograder, reference, release, student, world
 from tools.arguments import Failed
-from tools.handout import build, checks
+from tools.handout import build, checks, typeset
 from tools.handout.templates import HandoutError
 
 PYTHON = re.compile(r"\b(str|int|float|dict|tuple|list index|NoneType|\w+Error)\b")
@@ -88,7 +88,7 @@ MISSING = {
 
 @pytest.fixture
 def tools_are_there(monkeypatch):
-    monkeypatch.setattr(checks.shutil, "which", lambda name: name)
+    monkeypatch.setattr(typeset.shutil, "which", lambda name: name)
 
 
 @pytest.mark.parametrize("edition", ["xcs224n", "cs224n", "current"])
@@ -123,7 +123,7 @@ def test_each_mistake_is_one_line_with_its_file(repo, rendered, tools_are_there,
         path.unlink()
         stops(f"missing: {title}", target)
         path.write_bytes(content)
-    monkeypatch.setattr(checks.shutil, "which", lambda name: None)
+    monkeypatch.setattr(typeset.shutil, "which", lambda name: None)
     stops("missing: LaTeX")
     check("handout_mistakes", found, {str(repo): "REPO"})
 

@@ -110,7 +110,7 @@ def printed(request, tmp_path_factory, print_of):
     described = description.describe(ROOT, edition, "world")
     one = sheet.Sheet(ROOT, described, paper)
     folder = tmp_path_factory.mktemp(f"{edition}-{paper}") / "written"
-    build._lay(ROOT, folder, {"sheet.tex": one.render()})
+    build._lay(ROOT, folder, one.render())
     reader = pypdf.PdfReader(print_of(folder))
     sizes = {tuple(round(float(n)) for n in page.mediabox[2:]) for page in reader.pages}
     return edition, paper, [lines_of(page) for page in reader.pages], sizes, one

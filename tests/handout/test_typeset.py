@@ -34,7 +34,7 @@ def made(tmp_path_factory):
         described = description.describe(ROOT, edition, "world")
         one = sheet.Sheet(ROOT, described, "letter")
         folder = tmp_path_factory.mktemp(edition) / "written"
-        build._lay(ROOT, folder, {"sheet.tex": one.render()})
+        build._lay(ROOT, folder, one.render())
         for name, text in {
             "submission.tex": one.submission(),
             "with_solutions.tex": build.WITH_SOLUTIONS,
@@ -70,9 +70,8 @@ def answered(made, tmp_path, answers):
 
 def folder_of(tmp_path, body):
     folder = tmp_path / "tex"
-    build._lay(ROOT, folder, {})
     text = "\\documentclass{article}\\usepackage{handout}\\begin{document}\n" + body
-    (folder / "sheet.tex").write_text(text + "\n\\end{document}\n", encoding="utf-8")
+    build._lay(ROOT, folder, text + "\n\\end{document}\n")
     return folder
 
 

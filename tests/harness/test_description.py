@@ -140,7 +140,7 @@ def test_nothing_else_parses_the_two_files():
     # The others read a topic's hints, facts that may not leak and lists of packages, and look for
     # the line on which a text is.
     readers = {"autograder/description.py", "tools/handout/description.py"}
-    others = {"leaks/facts.py", "requirements.py", "student.py", "handout/characters.py"}
+    others = {"leaks/facts.py", "requirements.py", "student.py", "handout/origins.py"}
     others = {f"tools/{name}" for name in others}
     assert names == readers | others | {"src/grading/cases.py"}
 

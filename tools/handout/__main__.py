@@ -13,14 +13,14 @@ Exit codes: 0 built; 1 a template or a table of handout/ has a mistake, or a too
 
 import sys
 
-from autograder.description import REPO, UsageError, editions
+from autograder.description import REPO, editions
 
-from ..arguments import OneLineParser, add_editions, add_paper
+from ..arguments import OneLineParser, add_editions, add_paper, with_one_line_errors
 from ..exchange import adding
 from . import build, checks
-from .templates import HandoutError
 
 
+@with_one_line_errors
 def main(arguments: list[str] | None = None) -> int:
     """Run the command; return the exit code."""
     parser = OneLineParser("python -m tools.handout", __doc__)
@@ -28,17 +28,13 @@ def main(arguments: list[str] | None = None) -> int:
     parser.add_argument("--dataset", help="default: the installed data set")
     add_paper(parser)
     asked = parser.parse_args(arguments)
-    try:
-        names = editions(REPO, asked.edition)
+    names = editions(REPO, asked.edition)
+    for edition in names:
+        checks.check(REPO, edition, asked.dataset)
+    with adding(REPO / "dist", REPO / "build" / "handout.new") as draft:
         for edition in names:
-            checks.check(REPO, edition, asked.dataset)
-        with adding(REPO / "dist", REPO / "build" / "handout.new") as draft:
-            for edition in names:
-                made = build.build(REPO, edition, asked.dataset, asked.paper, draft)
-                print("\n".join(made.lines()), flush=True)
-    except (HandoutError, UsageError) as error:
-        print(f"error: {error}", file=sys.stderr)
-        return 2 if isinstance(error, UsageError) else 1
+            made = build.build(REPO, edition, asked.dataset, asked.paper, draft)
+            print("\n".join(made.lines()), flush=True)
     return 0
 
 

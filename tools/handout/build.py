@@ -10,16 +10,17 @@ from dataclasses import dataclass
 from decimal import Decimal
 from pathlib import Path
 
+import letters
 from autograder.description import editions as editions
 from pretraining.files import write_atomically
 
 from .. import archive
 from ..exchange import rebuilding
 from ..telling import telling
-from . import characters, typeset, web
-from .description import Description, describe
+from . import origins, typeset, web
+from .description import Description, describe, is_unscored
 from .sheet import PRACTICE, SHEET, Sheet, Slot
-from .templates import HandoutError
+from .templates import HandoutError, plain
 
 # Structure for screen readers, if this LaTeX supports it; a student's may be old.
 PRINT = (
@@ -53,10 +54,8 @@ class Made:
 
     def lines(self) -> list[str]:
         """Return a summary, and a line for each file."""
-        total = sum((slot.points for slot in self.slots), Decimal(0))
-        first = (
-            f"{self.edition}: {len(self.slots)} places for answers, {total.normalize():f} points"
-        )
+        total = plain(sum((slot.points for slot in self.slots), Decimal(0)))
+        first = f"{self.edition}: {len(self.slots)} places for answers, {total} points"
         return [first, *(f"  dist/{path.name}" for path in self.files.values())]
 
 
@@ -75,67 +74,67 @@ def build(
     described = describe(repo, edition, dataset)
     folder = repo / "build" / "handout" / edition
     with rebuilding(folder, folder.with_name(f"{edition}.new")) as draft:
-        slots, contents = _made(repo, described, paper, draft)
+        slots, contents = _documents(repo, described, paper, draft)
     dist = dist or repo / "dist"
+    dist.mkdir(parents=True, exist_ok=True)
     files = {name: dist / f"{edition}-{name}" for name in contents}
     for name, path in files.items():
-        path.parent.mkdir(parents=True, exist_ok=True)
         write_atomically(path, contents[name])
     return Made(edition, files, folder / "written", slots)
 
 
-def _made(
+def _documents(
     repo: Path, described: Description, paper: str, folder: Path
 ) -> tuple[list[Slot], dict[str, bytes]]:
     """Build an edition in an empty folder; return its places for answers, and its files."""
     sheet = Sheet(repo, described, paper)
-    written = folder / "written"
-    _lay(repo, written, {"sheet.tex": sheet.render()})
-    (written / "submission.tex").write_text(sheet.submission(), encoding="utf-8", newline="\n")
-    (written / "with_solutions.tex").write_text(WITH_SOLUTIONS, encoding="utf-8", newline="\n")
+    written, name = folder / "written", described.edition.name
+    _lay(repo, written, sheet.render())
+    _write(written / "submission.tex", sheet.submission())
+    _write(written / "with_solutions.tex", WITH_SOLUTIONS)
     shutil.copyfile(repo / "handout/student/written.mk", written / "Makefile")
-    slots = list(sheet.slots)
-    name = described.edition.name
-    made = {}
+    slots, contents = list(sheet.slots), {}
     with telling(f"{name}: typesetting the sheet"):
-        made["handout.pdf"] = _pdf(repo, written, folder / "print").read_bytes()
+        contents["handout.pdf"] = _pdf(repo, written, folder / "print").read_bytes()
     with telling(f"{name}: making the web page"):
-        page = _page(repo, described, sheet, folder / "web")
-        made["handout.html"] = page.encode()
-    if sheet.has_practice:
+        contents["handout.html"] = _page(repo, described, sheet, folder / "web").encode()
+    if any(map(is_unscored, described.edition.questions)):
         with telling(f"{name}: making the practice"):
             source = folder / "practice"
-            _lay(repo, source, {"sheet.tex": sheet.render(document=PRACTICE)})
-            made["practice.pdf"] = _pdf(repo, source, folder / "practice_print").read_bytes()
+            _lay(repo, source, sheet.render(document=PRACTICE))
+            contents["practice.pdf"] = _pdf(repo, source, folder / "practice_print").read_bytes()
             page = _page(repo, described, sheet, folder / "practice_web", PRACTICE)
-            made["practice.html"] = page.encode()
+            contents["practice.html"] = page.encode()
     with telling(f"{name}: typesetting the solutions"):
-        made["solutions.pdf"] = _solutions(
-            repo, described, paper, folder / "solutions"
-        ).read_bytes()
+        solutions = _solutions(repo, described, paper, folder / "solutions")
+        contents["solutions.pdf"] = solutions.read_bytes()
     overleaf = {
-        p.relative_to(written).as_posix(): p.read_bytes()
-        for p in sorted(written.rglob("*"))
-        if p.is_file() and p.name != "Makefile"
+        path.relative_to(written).as_posix(): path.read_bytes()
+        for path in sorted(written.rglob("*"))
+        if path.is_file() and path.name != "Makefile"
     }
     archive.write(folder / "overleaf.zip", overleaf)
-    return slots, made | {"outline.csv": outline(slots).encode()}
+    return slots, contents | {"outline.csv": outline(slots).encode()}
 
 
-def _lay(repo: Path, folder: Path, texts: dict[str, str]) -> None:
-    """Fill a folder for typesetting: the style with its letters, the figures, and texts."""
-    (folder / "figures").mkdir(parents=True)
+def _lay(repo: Path, folder: Path, sheet: str) -> None:
+    """Fill a folder for typesetting: the style with its letters, the figures, and sheet.tex."""
+    shutil.copytree(repo / "handout/figures", folder / "figures", dirs_exist_ok=True)
     shutil.copyfile(repo / "handout/handout.sty", folder / "handout.sty")
-    texts = texts | {characters.DECLARATIONS: characters.declarations()}
-    for path in sorted((repo / "handout/figures").glob("*.tex")):
-        shutil.copyfile(path, folder / "figures" / path.name)
-    for name, text in texts.items():
-        (folder / name).write_text(text, encoding="utf-8", newline="\n")
+    head = "% Made from src/letters.py: the characters that LaTeX doesn't print by itself.\n"
+    declared = letters.declared().items()
+    lines = (f"\\DeclareUnicodeCharacter{{{ord(char):04X}}}{{{tex}}}\n" for char, tex in declared)
+    _write(folder / "letters.tex", head + "".join(lines))
+    _write(folder / "sheet.tex", sheet)
+
+
+def _write(path: Path, text: str) -> None:
+    path.write_text(text, encoding="utf-8", newline="\n")
 
 
 def _pdf(repo: Path, written: Path, folder: Path) -> Path:
     shutil.copytree(written, folder)
-    (folder / "print.tex").write_text(PRINT, encoding="utf-8", newline="\n")
+    _write(folder / "print.tex", PRINT)
     try:
         return _typeset(repo, folder, "print.tex")
     except HandoutError as error:
@@ -149,23 +148,22 @@ def _pdf(repo: Path, written: Path, folder: Path) -> Path:
 def _page(
     repo: Path, described: Description, sheet: Sheet, folder: Path, document: str = SHEET
 ) -> str:
-    _lay(repo, folder, {})
     source = sheet.render("web", document)
+    _lay(repo, folder, source)
     title = described.title if document == SHEET else f"Practice for {described.title}"
     course = ", ".join(filter(None, [described.edition.course, described.course.term]))
     intro = f"{course}. Due {described.due_plain}. Release {described.edition.release}."
-    given = repo / "handout/web"
-    return web.page(source, title, intro, described.figures, folder, given)
+    return web.page(source, title, intro, described.figures, folder, repo / "handout/web")
 
 
 def _solutions(repo: Path, described: Description, paper: str, folder: Path) -> Path:
-    _lay(repo, folder, {})
-    numbers = compute_numbers(repo, folder / "figures")
-    sheet = Sheet(repo, described, paper, numbers)
+    """Typeset the solutions, with the list of slips at the end."""
+    (folder / "figures").mkdir(parents=True)
+    sheet = Sheet(repo, described, paper, compute_numbers(repo, folder / "figures"))
     text = sheet.render("solutions")
     text = text.replace("\\end{document}", sheet.page("slips.tex.j2") + "\\end{document}")
-    characters.check(repo, text)
-    (folder / "sheet.tex").write_text(text, encoding="utf-8", newline="\n")
+    origins.check_characters(repo, text)
+    _lay(repo, folder, text)
     return _typeset(repo, folder, "sheet.tex")
 
 
@@ -174,16 +172,14 @@ def _typeset(repo: Path, folder: Path, name: str) -> Path:
     try:
         return typeset.typeset(folder, name)
     except HandoutError as error:
-        raise HandoutError(f"{typeset.origin(repo, folder, str(error))}{error}") from None
+        raise HandoutError(f"{origins.origin(repo, folder, str(error))}{error}") from None
 
 
 def outline(slots: list[Slot]) -> str:
     """Return CSV, for Gradescope, with a line for each place for an answer."""
     text = io.StringIO()
-    writer = csv.writer(text, lineterminator="\n")
-    writer.writerow(["number", "title", "points"])
-    for slot in slots:
-        writer.writerow([slot.shown, slot.what, f"{slot.points.normalize():f}"])
+    rows = [(slot.shown, slot.what, plain(slot.points)) for slot in slots]
+    csv.writer(text, lineterminator="\n").writerows([("number", "title", "points"), *rows])
     return text.getvalue()
 
 

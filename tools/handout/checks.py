@@ -1,18 +1,18 @@
 """Check an edition's sheet, before it is typeset, for mistakes that TeX can't see."""
 
 import re
-import shutil
+from itertools import combinations
 from pathlib import Path
 
 from autograder.description import Question
 
-from . import answers, characters, typeset
 from .description import describe
-from .sheet import PRACTICE, SHEET, Sheet, Slot
+from .origins import check_characters
+from .sheet import ANSWERS, PRACTICE, SHEET, Sheet, Slot
 from .templates import HandoutError, plain
+from .typeset import require
 
-TOOLS = ("latexmk", "pdftocairo")
-ANSWERS = "solutions/written"
+OF_STAFF = "solutions/written"
 
 
 def check(repo: Path, edition: str, dataset: str | None = None) -> None:
@@ -27,15 +27,14 @@ def check(repo: Path, edition: str, dataset: str | None = None) -> None:
     sheet = Sheet(repo, described, "letter")
     for document in (PRACTICE, SHEET):
         sheet.render("web", document)
-        characters.check(repo, sheet.render(document=document))
+        check_characters(repo, sheet.render(document=document))
     for question in described.edition.questions:
         slots = [slot for slot in sheet.slots if slot.topic == question.topic]
         check_places(edition, question, slots)
         check_answers(repo, question, slots)
     check_references(described.references)
-    for tool in TOOLS:
-        if shutil.which(tool) is None:
-            raise HandoutError(typeset.MISSING.format(tool))
+    for tool in ("latexmk", "pdftocairo"):
+        require(tool)
 
 
 def check_places(edition: str, question: Question, slots: list[Slot]) -> None:
@@ -70,15 +69,15 @@ def check_answers(repo: Path, question: Question, slots: list[Slot]) -> None:
     Raises:
         HandoutError: the template of the answer is missing.
     """
-    template = Path(f"handout/topics/{question.topic}.tex.j2")
+    template = f"handout/topics/{question.topic}.tex.j2"
     expected = [slot.answer for slot in slots]
     if not expected and "worked_answer()" in (repo / template).read_text(encoding="utf-8"):
-        expected = [answers.template(repo, question.topic)]
+        expected = [f"{question.topic}.tex.j2"]
     for name in expected:
-        if not answers.is_students(name) and not (repo / ANSWERS / name).is_file():
+        if not any((repo / folder / name).is_file() for folder in (ANSWERS, OF_STAFF)):
             raise HandoutError(
-                f"{template.as_posix()}: has a place for the answer to {question.number}, but "
-                f"{ANSWERS}/{name}, the answer, is missing"
+                f"{template}: has a place for the answer to {question.number}, but "
+                f"{OF_STAFF}/{name}, the answer, is missing"
             )
 
 
@@ -90,13 +89,10 @@ def check_references(references: dict[str, str]) -> None:
     Raises:
         HandoutError: a work has two keys; the message has both.
     """
-    known: dict[str, str] = {}
-    for key, text in references.items():
-        letters = re.sub(r"[\W\d_]", "", text).lower()
-        for other, same in known.items():
-            if letters.startswith(same) or same.startswith(letters):
-                raise HandoutError(
-                    f"handout/references.toml: {other} and {key} are the same work: keep one of "
-                    "them, and cite it everywhere"
-                )
-        known[key] = letters
+    works = {key: re.sub(r"[\W\d_]", "", text).lower() for key, text in references.items()}
+    for (one, first), (two, second) in combinations(works.items(), 2):
+        if first.startswith(second) or second.startswith(first):
+            raise HandoutError(
+                f"handout/references.toml: {one} and {two} are the same work: keep one of "
+                "them, and cite it everywhere"
+            )

@@ -2,9 +2,12 @@
 
 import datetime
 import json
+import string
 import tomllib
+from collections.abc import Iterator
 from dataclasses import dataclass
 from decimal import Decimal
+from itertools import groupby
 from pathlib import Path
 from typing import Any
 
@@ -33,7 +36,6 @@ class Part:
     number: str
     key: str
     title: str
-    worth: str
     questions: tuple[Question, ...]
 
 
@@ -78,24 +80,23 @@ def describe(repo: Path, edition: str | None, dataset: str | None = None) -> Des
         UsageError: assignment.toml, course.toml or the data set's name has a mistake.
         HandoutError: a table of handout/ is missing or invalid.
     """
-    assignment = load_assignment(repo)
+    assignment, course = load_assignment(repo), load_course(repo)
     chosen = assignment.edition(edition)
-    course = load_course(repo)
     dataset = dataset or installed(repo) or assignment.default_dataset
     datasets = assignment.tables.datasets
     if dataset not in datasets:
         known = ", ".join(sorted(datasets))
         raise UsageError(f"no data set {dataset!r} in assignment.toml; there are: {known}")
-    data = datasets[dataset]
+    references = _tables(repo, "references", ("text",))
     return Description(
         assignment=assignment,
         edition=chosen,
         course=course,
         due_plain=_date(course.dates.due),
         parts=tuple(_parts(assignment, chosen)),
-        data=data,
-        minutes=assignment.tables.times.get(data.recipe),
-        references={k: v["text"] for k, v in _tables(repo, "references", ("text",)).items()},
+        data=datasets[dataset],
+        minutes=assignment.tables.times.get(datasets[dataset].recipe),
+        references={key: table["text"] for key, table in references.items()},
         figures=_tables(repo, "figures", ("label", "caption", "alt")),
     )
 
@@ -156,20 +157,17 @@ def texts(course: Course) -> dict[str, Any]:
     }
 
 
-def _parts(assignment: StaffAssignment, edition: Edition) -> list[Part]:
-    numbers = list(dict.fromkeys(part_of(q.number) for q in edition.questions))
-    parts = []
-    for number in numbers:
-        questions = tuple(q for q in edition.questions if part_of(q.number) == number)
-        key = assignment.tables.topics[questions[0].topic].part
-        title = tex(assignment.tables.parts[key])
-        parts.append(Part(number, key, title, worth_of(questions), questions))
-    return parts
+def _parts(assignment: StaffAssignment, edition: Edition) -> Iterator[Part]:
+    tables = assignment.tables
+    for number, questions in groupby(edition.questions, lambda q: part_of(q.number)):
+        members = tuple(questions)
+        key = tables.topics[members[0].topic].part
+        yield Part(number, key, tex(tables.parts[key]), members)
 
 
 def part_of(number: str) -> str:
     """Return the section of a number: `3` of `3c`."""
-    return number.rstrip("abcdefghijklmnopqrstuvwxyz")
+    return number.rstrip(string.ascii_lowercase)
 
 
 def letter_of(number: str) -> str:
@@ -189,23 +187,12 @@ def is_unscored(question: Question) -> bool:
 
 def worth(question: Question) -> str:
     """Return a question's points in words: `2 points (Written, Extra Credit)`."""
-    coding, written = question.coding, question.written
     if is_unscored(question):
         return "Practice"
     suffix = ", Extra Credit" if question.is_extra_credit else ""
-    kinds = [(coding, "Coding")] if coding or not written else []
-    kinds += [(written, "Written")] if written else []
-    return ", ".join(f"{points(value)} ({kind}{suffix})" for value, kind in kinds)
-
-
-def worth_of(questions: tuple[Question, ...]) -> str:
-    """Return the points of several questions together, in words."""
-    plain_ones = [q for q in questions if not q.is_extra_credit]
-    total = sum((q.coding + q.written for q in plain_ones), Decimal(0))
-    extra = sum((q.coding + q.written for q in questions if q.is_extra_credit), Decimal(0))
-    words = [points(total)] if total or not extra else []
-    words += [f"{points(extra)} of extra credit"] if extra else []
-    return ", ".join(words)
+    kinds = {"Coding": question.coding, "Written": question.written}
+    scored = {kind: value for kind, value in kinds.items() if value} or {"Coding": Decimal(0)}
+    return ", ".join(f"{points(value)} ({kind}{suffix})" for kind, value in scored.items())
 
 
 def points(value: Decimal) -> str:
@@ -214,13 +201,7 @@ def points(value: Decimal) -> str:
 
 
 def _date(moment: datetime.datetime) -> str:
-    """Return `Sunday, January 31, 2027 at 11:59 PM (UTC-08:00)`, whatever the locale."""
-    days = ("Monday", "Tuesday", "Wednesday", "Thursday", "Friday", "Saturday", "Sunday")
-    months = (
-        "January", "February", "March", "April", "May", "June", "July", "August", "September",
-        "October", "November", "December",
-    )  # fmt: skip
+    """Return `Sunday, January 31, 2027 at 11:59 PM (UTC-08:00)`."""
     zone = f" ({moment.tzinfo})" if moment.tzinfo else ""
-    day = f"{days[moment.weekday()]}, {months[moment.month - 1]} {moment.day}, {moment.year}"
-    half = "AM" if moment.hour < 12 else "PM"
-    return f"{day} at {moment.hour % 12 or 12}:{moment:%M} {half}{zone}"
+    clock = f"{moment.hour % 12 or 12}:{moment:%M %p}"
+    return f"{moment:%A, %B} {moment.day}, {moment.year} at {clock}{zone}"

@@ -3,15 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from decimal import Decimal
-from functools import reduce
-from operator import add
 
 from autograder.description import Edition, UsageError
 from grading.edition import TestSpec
 
-from .description import Description, Part, Question, is_unscored, points, shown_number
+from .description import Description, Question, is_unscored, points, shown_number
 from .templates import percent, plain, tex
 
 TWO_HOURS = 2
@@ -35,27 +33,14 @@ class Minutes:
 
     shortest: int
     longest: int
-    is_estimate: bool = False
-
-    @classmethod
-    def of(cls, given: tuple[int, ...]) -> Minutes:
-        """Return the times of assignment.toml: one number, or two, of which the second may be 0."""
-        if len(given) == 1:
-            return cls(given[0], given[0])
-        shortest, longest = given
-        return cls(shortest, longest or 2 * shortest, is_estimate=not longest)
-
-    def __add__(self, other: Minutes) -> Minutes:
-        shortest, longest = self.shortest + other.shortest, self.longest + other.longest
-        return Minutes(shortest, longest, self.is_estimate or other.is_estimate)
+    is_estimate: bool
 
     def __str__(self) -> str:
         if self.shortest == self.longest:
             return _duration(self.shortest)
         estimated = " (our estimate)" * self.is_estimate
-        if self.longest < 90:
-            return f"{self.shortest} to {_duration(self.longest)}{estimated}"
-        return f"{_duration(self.shortest)} to {_duration(self.longest)}{estimated}"
+        first = str(self.shortest) if self.longest < 90 else _duration(self.shortest)
+        return f"{first} to {_duration(self.longest)}{estimated}"
 
 
 @dataclass(frozen=True)
@@ -64,8 +49,7 @@ class Row:
 
     Attributes:
         is_section: whether it is a section's own row; its questions follow.
-        number: `1` of a section, `1(d)` of a question.
-        title: of the section or the question.
+        number, title: `1` of a section, `1(d)` of a question; its title.
         points: its points; of a question with parts, those of each part.
         hours: of a student's work.
         difficulty, importance: 1 to 3; 0 of a row that isn't a question's.
@@ -77,25 +61,21 @@ class Row:
     title: str
     points: str
     hours: str
-    difficulty: int
-    importance: int
-    code: str
+    difficulty: int = 0
+    importance: int = 0
+    code: str = ""
 
 
 def rows(described: Description) -> list[Row]:
     """Return the table of the sheet's questions, each section before its own."""
-    found = []
+    table = []
     for section in described.parts:
-        asked = tuple(question for question in section.questions if not is_unscored(question))
-        if asked:
-            found.append(_section(replace(section, questions=asked), described))
-            found += [row_of(described, question) for question in asked]
-    return found
-
-
-def _section(section: Part, described: Description) -> Row:
-    worth, time = _worth(section.questions), _hours(described, section.questions)
-    return Row(True, section.number, section.title, worth, time, 0, 0, "")
+        scored = [question for question in section.questions if not is_unscored(question)]
+        if scored:
+            hours = f"{_hours(described, scored):g}~h"
+            table.append(Row(True, section.number, section.title, _worth(scored), hours))
+            table += [row_of(described, question) for question in scored]
+    return table
 
 
 def _worth(questions: Sequence[Question]) -> str:
@@ -109,16 +89,15 @@ def _worth(questions: Sequence[Question]) -> str:
 
 def row_of(described: Description, question: Question) -> Row:
     """Return a question's row."""
-    parts = [plain(value) for value in question.written_parts]
-    written = " + ".join(parts) if question.written else ""
-    worth = " + ".join(filter(None, [plain(question.coding) if question.coding else "", written]))
+    scores = [question.coding] if question.coding else []
+    scores += question.written_parts if question.written else []
     topic = described.assignment.tables.topics[question.topic]
     return Row(
         is_section=False,
         number=shown_number(question.number),
         title=tex(question.title),
-        points=worth or "0",
-        hours=_hours(described, [question]),
+        points=" + ".join(map(plain, scores)) or "0",
+        hours=f"{topic.hours:g}~h",
         difficulty=topic.difficulty,
         importance=topic.importance,
         code=tests_in_words(question.tests) if question.coding else "",
@@ -146,35 +125,30 @@ def most_important(described: Description, questions: Sequence[Question]) -> lis
     return chosen
 
 
-def _hours(described: Description, questions: Sequence[Question]) -> str:
-    """Return how long a student works on some questions: `7.5~h`."""
-    topics = described.assignment.tables.topics
-    return f"{sum(topics[question.topic].hours for question in questions):g}~h"
-
-
-def hours(described: Description, questions: Sequence[Question]) -> str:
-    """Return how long a student works on some questions, to half an hour: `7.5 hours`."""
-    topics = described.assignment.tables.topics
-    halves = max(1, round(2 * sum(topics[question.topic].hours for question in questions)))
-    return "half an hour" if halves == 1 else "1 hour" if halves == 2 else f"{halves / 2:g} hours"
+def _hours(described: Description, questions: Sequence[Question]) -> float:
+    """Return how long a student works on some questions."""
+    return sum(described.assignment.tables.topics[question.topic].hours for question in questions)
 
 
 def minutes_of(described: Description, *topics: str) -> Minutes | None:
-    """Return how long the commands of topics take together; None if none was measured."""
+    """Return how long the commands of topics take together; None if none was measured.
+
+    assignment.toml has one number for a topic, or two, of which the second may be 0: not measured.
+    """
     known = described.minutes or {}
-    taken = [Minutes.of(known[topic]) for topic in topics if topic in known]
-    return reduce(add, taken) if taken else None
+    taken = [known[topic] for topic in topics if topic in known]
+    longest = sum(times[-1] or 2 * times[0] for times in taken)
+    is_estimate = any(not times[-1] for times in taken)
+    return Minutes(sum(times[0] for times in taken), longest, is_estimate) if taken else None
 
 
 def training_time(described: Description, topic: str) -> str:
     """Return a sentence on how long a question's commands take with the data set's recipe."""
     minutes = minutes_of(described, topic)
+    says = "each training run says how long it will take on your computer."
     if minutes is None:
-        return "Before it starts, each training run says how long it will take on your computer."
-    return (
-        f"On two cores this takes about {minutes}; before it starts, each training run says how "
-        "long it will take on your computer."
-    )
+        return f"Before it starts, {says}"
+    return f"On two cores this takes about {minutes}; before it starts, {says}"
 
 
 def usual_accuracy(described: Description, variant: str) -> str:
@@ -196,8 +170,7 @@ def time_in_all(described: Description, trained: set[str]) -> str:
     taken = minutes_of(described, *described.questions)
     if taken is None:
         return f"Models are trained several times, {recipe}; each run says how long it takes."
-    known = {topic for topic in trained if minutes_of(described, topic)}
-    about = "about" if trained <= known else "more than"
+    about = "about" if trained <= set(described.minutes or {}) else "more than"
     words = f"Training, {recipe}, takes {about} {taken} in total on two cores of a PC or a Mac"
     if taken.longest < 60:
         return words + ", without a GPU."
@@ -207,19 +180,18 @@ def time_in_all(described: Description, trained: set[str]) -> str:
 def work_in_all(described: Description) -> str:
     """Return how many hours a student works: on what is required, on the rest, on practice."""
     questions = described.edition.questions
-    asked = [question for question in questions if not is_unscored(question)]
+    scored = [question for question in questions if not is_unscored(question)]
     kinds = {
-        "required": [question for question in asked if not question.is_extra_credit],
-        "for extra credit": [question for question in asked if question.is_extra_credit],
+        "required": [question for question in scored if not question.is_extra_credit],
+        "for extra credit": [question for question in scored if question.is_extra_credit],
         "for all of the practice": [question for question in questions if is_unscored(question)],
     }
-    words = [f"{hours(described, chosen)} {kind}" for kind, chosen in kinds.items() if chosen]
+    words = []
+    for kind, chosen in kinds.items():
+        halves = max(1, round(2 * _hours(described, chosen)))
+        hours = {1: "half an hour", 2: "1 hour"}.get(halves, f"{halves / 2:g} hours")
+        words += [f"{hours} {kind}"] if chosen else []
     return "about " + ", ".join(words)
-
-
-def pdf_is_required(questions: list[Question]) -> bool:
-    """Return whether written answers carry points other than extra credit."""
-    return any(question.written and not question.is_extra_credit for question in questions)
 
 
 def total(questions: tuple[Question, ...], kind: str, extra: bool) -> str:

@@ -1,23 +1,29 @@
-"""Render an edition's sheet and its practice as LaTeX: for print, for the web, or as solutions."""
+"""Render an edition's sheet and its practice as LaTeX: for print, for the web, or as solutions.
+
+An answer in handout/answers/ is for students, too, unless an edition gives points for its question.
+On the practice's web page, it is collapsed below the question; in print, it is at the end, and the
+question links to it. Answers in solutions/written/ are for staff only.
+"""
 
 import re
-from collections.abc import Callable
 from dataclasses import dataclass, replace
 from decimal import Decimal
 from fractions import Fraction
+from functools import partial
 from pathlib import Path
 from typing import Any
 
-from autograder.description import graded_topics
+from autograder.description import Question, graded_topics
 from grading.edition import Erratum
 
 from .. import commands
 from ..regions import END, START
-from . import answers, description, first_page
+from . import description, first_page
 from .description import ROMAN, Description, letter_of, points, shown_number
 from .templates import HandoutError, Templates, percent, tex
 
-FOLDERS = ("handout", "solutions/written")
+ANSWERS = "handout/answers"
+FOLDERS = ("handout", ANSWERS, "solutions/written")
 COMMANDS = {  # by topic; the variants' are added to them
     "no_pretraining": commands.PIPELINES["vanilla without pretraining"],
     "unseen": [commands.predict_unseen("vanilla")],
@@ -72,12 +78,11 @@ class Sheet:
         self.slots: list[Slot] = []
         self._cited: list[str] = []
         self._interactive: set[str] = set()
-        self._answered: list[description.Question] = []  # whose answers follow at the end
-        self._rendered: description.Question | None = None
+        self._answered: list[Question] = []  # whose answers follow at the end
+        self._rendered: Question | None = None
         variants = described.assignment.variants.values()
         trained = {v.topic: commands.pipeline(v.name, pretrained=True) for v in variants}
         self._commands = COMMANDS | trained
-        self._experiments = commands.EXPERIMENTS
 
     def render(self, target: str = "print", document: str = SHEET) -> str:
         """Render a document as LaTeX.
@@ -91,38 +96,27 @@ class Sheet:
         """
         self.slots, self._answered, self._target = [], [], target
         self._cited, self._interactive, self._document = [], set(), document
-        return self._templates.render(f"{document}.tex.j2", self._values())
-
-    @property
-    def has_practice(self) -> bool:
-        """Whether the edition has questions for the second document."""
-        return any(map(description.is_unscored, self._described.edition.questions))
+        return self.page(f"{document}.tex.j2")
 
     def submission(self) -> str:
         """Render submission.tex, with a place for each answer of the sheet that was rendered."""
-        values = self._values() | {"slots": self.slots}
-        return self._templates.render("submission.tex.j2", values)
+        return self.page("submission.tex.j2", slots=self.slots)
 
     def page(self, name: str, **more: Any) -> str:
         """Render another template of handout/ with the same values."""
         return self._templates.render(name, self._values() | more)
 
     def _values(self) -> dict[str, Any]:
-        d = self._described
-        written = [q for q in d.edition.questions if q.written]
-        coding = [q for q in d.edition.questions if q.topic in self._commands]
+        d, parts = self._described, self._parts()
+        questions = d.edition.questions
+        written = [q for q in questions if q.written]
+        unscored = [q for q in questions if description.is_unscored(q)]
+        trained = [q for q in questions if q.topic in self._commands]
         example = first_page.example(d.edition)
-        functions: dict[str, Callable] = {
-            name: getattr(self, name)
-            for name in (
-                "answer", "begin_document", "cite", "cited", "collaborators", "command_rows",
-                "dots", "figure", "graded", "has", "hint", "interactive", "marker", "pads",
-                "points", "practice", "practice_answers", "ref", "refs",
-                "render_question", "shell", "subpart", "training_time", "usual_accuracy",
-                "worked_answer",
-            )
-        }  # fmt: skip
-        return functions | {
+        called = {name: getattr(self, name) for name in dir(self) if not name.startswith("_")}
+        return called | {
+            "training_time": partial(first_page.training_time, d),
+            "usual_accuracy": partial(first_page.usual_accuracy, d),
             "assignment": {
                 "title": tex(d.assignment.title),
                 "gradescope_python": d.assignment.gradescope_python,
@@ -138,49 +132,36 @@ class Sheet:
                 "release": tex(d.edition.release),
             },
             "errata": list(map(_corrected, d.edition.errata)),
-            "parts": self._parts(),
+            "parts": parts,
             "target": self._target,
             "data": d.data,
             "numbers": self._numbers,
             "written_questions": written,
-            "pdf_is_required": first_page.pdf_is_required(written),
+            "pdf_is_required": any(not q.is_extra_credit for q in written),
             "has_extra": any(q.is_extra_credit for q in written),
             "rows": first_page.rows(d),
-            "practice_rows": [
-                first_page.row_of(d, question)
-                for question in d.edition.questions
-                if description.is_unscored(question)
-            ],
-            "most_important": first_page.most_important(
-                d, [q for part in self._parts() for q in part.questions]
-            ),
+            "practice_rows": [first_page.row_of(d, q) for q in unscored],
+            "most_important": first_page.most_important(d, [q for p in parts for q in p.questions]),
             "worth": {
-                kind: first_page.total(d.edition.questions, *key)
-                for kind, key in {
-                    "coding": ("coding", False),
-                    "written": ("written", False),
-                    "extra": ("written", True),
-                }.items()
+                "coding": first_page.total(questions, "coding", extra=False),
+                "written": first_page.total(questions, "written", extra=False),
+                "extra": first_page.total(questions, "written", extra=True),
             },
-            "time_in_all": lambda: first_page.time_in_all(
-                d, set(self._commands) & set(d.questions)
-            ),
-            "work_in_all": lambda: first_page.work_in_all(d),
+            "time_in_all": partial(first_page.time_in_all, d, {q.topic for q in trained}),
+            "work_in_all": partial(first_page.work_in_all, d),
             "ai_policy": d.course.policies.ai_tools,
-            "coding_questions": coding,
+            "coding_questions": trained,
             "example_test": example.tests[0].test_id,
             "example_question": example,
             "markers": {"start": START, "end": END},
             "percent": percent,
         }
 
-    # What templates call ------------------------------------------------------------------------
+    # What templates call, as all public methods ---------------------------------------------------
     def begin_document(self) -> str:
         """Return the preamble."""
-        if self._target == "web":
-            return "\\begin{document}"
-        made = [f"\\documentclass[11pt,{self._paper}paper]{{article}}", "\\usepackage{handout}"]
-        return "\n".join([*made, "\\begin{document}"])
+        preamble = f"\\documentclass[11pt,{self._paper}paper]{{article}}\n\\usepackage{{handout}}\n"
+        return ("" if self._target == "web" else preamble) + "\\begin{document}"
 
     def has(self, topic: str) -> bool:
         """Return whether the edition has this question."""
@@ -191,27 +172,33 @@ class Sheet:
         return topic in graded_topics(self._described.assignment)
 
     def ref(self, topic: str, part: int = 0) -> str:
-        """Return a question's or a part's number in this edition, with a link if it is here."""
-        question = self._find(topic)
-        _refuse_part(part)
-        shown = shown_number(question.number) + (f"-{ROMAN[part - 1]}" if part else "")
+        """Return a question's or a part's number in this edition, with a link if it is here.
+
+        Raises:
+            HandoutError: the edition doesn't have the question.
+        """
+        question = self._described.questions.get(topic)
+        if question is None:
+            raise HandoutError(
+                f"the edition {self._described.edition.name} has no question {topic!r}: put what "
+                f'refers to it between <% if has("{topic}") %> and <% endif %>'
+            )
+        shown = shown_number(question.number) + _suffix(part)
         if not self._is_here(question):
             return shown
         return rf"\hyperref[{_label(question.number, part)}]{{{shown}}}"
 
-    def refs(self, questions: list) -> str:
+    def refs(self, questions: list[Question]) -> str:
         """Return links to several questions: `1(d), 1(f) and 1(g)`."""
-        links = [self.ref(question.topic) for question in questions]
-        return " and ".join(filter(None, [", ".join(links[:-1]), links[-1]]))
+        return _listed([self.ref(question.topic) for question in questions])
 
-    def render_question(self, question: description.Question) -> str:
+    def render_question(self, question: Question) -> str:
         """Render a question: its heading and its template."""
         self._rendered = question
-        worth = description.worth(question)
         number = f"{{{description.part_of(question.number)}}}{{{letter_of(question.number)}}}"
-        title, label = tex(question.title), _label(question.number)
-        heading = rf"\question{number}{{{title}}}{{{worth}}}{{{label}}}"
-        body = self._templates.render(f"topics/{question.topic}.tex.j2", self._own_values())
+        title, worth = tex(question.title), description.worth(question)
+        heading = rf"\question{number}{{{title}}}{{{worth}}}{{{_label(question.number)}}}"
+        body = self.page(f"topics/{question.topic}.tex.j2", question=question)
         # A question with one answer is kept on the same page as the space for it.
         whole = rf"\answerspace{{{question.number}}}" in body and NUMBERED not in body
         keep = r"\keepon" if whole else r"\keepoff"
@@ -223,25 +210,27 @@ class Sheet:
         Args:
             kind: "written", "coding", or "practice", which has no points unless the edition's list
                 `written` has an entry for it.
+
+        Raises:
+            HandoutError: the part has no points, or no number.
         """
-        question = self._question
-        _refuse_part(part, least=1)
-        label = _label(question.number, part)
+        question, parts = self._question, self._question.written_parts
+        roman = _suffix(part, least=1).removeprefix("-")
         if kind == "practice" and not self._graded_part(part):
-            return rf"\subquestion{{{ROMAN[part - 1]}}}{{Practice}}{{{label}}}"
-        if kind == "coding":
-            value = question.coding
-        elif part <= len(question.written_parts) and len(question.written_parts) > 1:
-            value = question.written_parts[part - 1]
+            worth = "Practice"
+        elif kind == "coding":
+            worth = points(question.coding)
+        elif 1 < len(parts) >= part:
+            worth = points(parts[part - 1])
         elif question.coding and question.written and kind == "written":
-            value = question.written
+            worth = points(question.written)
         else:
             raise HandoutError(
-                f"part {ROMAN[part - 1]} of {question.topic} has no points in assignment.toml: "
+                f"part {roman} of {question.topic} has no points in assignment.toml: "
                 f"question {question.number}, written = {description.plain(question.written)}, "
                 "expected a list with a number for each part"
             )
-        return rf"\subquestion{{{ROMAN[part - 1]}}}{{{points(value)}}}{{{label}}}"
+        return rf"\subquestion{{{roman}}}{{{worth}}}{{{_label(question.number, part)}}}"
 
     def _graded_part(self, part: int) -> bool:
         """Return whether the edition gives a part points of its own."""
@@ -251,48 +240,47 @@ class Sheet:
     def answer(self, part: int | str = 0, what: str = "") -> str:
         """Return the place for an answer; in the solutions, the answer."""
         question = self._question
-        if part != NUMBERS:
-            _refuse_part(part)
-        roman = ROMAN[part - 1] if isinstance(part, int) and part else ""
-        suffix = f"-{roman}" if roman else ""
+        suffix = "" if part == NUMBERS else _suffix(part)
         if part == NUMBERS or not question.written:
-            value = Decimal(0)
+            worth = Decimal(0)
         elif isinstance(part, int) and part and len(question.written_parts) > 1:
-            value = question.written_parts[part - 1]
+            worth = question.written_parts[part - 1]
         else:
-            value = question.written
-        shown = shown_number(question.number) + suffix
-        what = what or question.title + (f", part {roman}" if roman else "")
-        staffs = answers.template(self._repo, question.topic + suffix)
-        slot = Slot(question.number + suffix, question.topic, part, shown, what, value, staffs)
+            worth = question.written
+        slot = Slot(
+            question.number + suffix,
+            question.topic,
+            part,
+            shown_number(question.number) + suffix,
+            what or question.title + (f", part {suffix[1:]}" if suffix else ""),
+            worth,
+            f"{question.topic}{suffix}.tex.j2",
+        )
         self.slots.append(slot)
         if self._target == "solutions":
-            values = self._own_values() | {"slot": slot, "points": self._share_of(slot)}
-            return _solution(slot.shown, self._staffs_answer(slot.answer, values))
+            return self._solution(suffix, slot=slot, points=partial(_share_of, worth))
         height = NUMBERED if part == NUMBERS else rf"\setlength{{\answerheight}}{{{HEIGHT}}}"
-        unscored = "" if value else f"[{NO_POINTS}]"
+        unscored = "" if worth else f"[{NO_POINTS}]"
         return f"{height}\n\\answerspace{unscored}{{{slot.id}}}"
 
     def worked_answer(self, part: int = 0) -> str:
-        """Return the answer to a question for which nothing is handed in; see answers.py.
+        """Return the answer to a question for which nothing is handed in.
 
         If an edition gives written points for the question, or for the part, return a place for the
         student's answer.
         """
-        question = self._question
+        question, suffix = self._question, _suffix(part)
         if self._graded_part(part) if part else question.written:
             return self.answer(part)
-        suffix = f"-{ROMAN[part - 1]}" if part else ""
-        name = question.topic + suffix
         if self._target == "solutions":
-            text = self._staffs_answer(answers.template(self._repo, name), self._own_values())
-            return _solution(shown_number(question.number) + suffix, text)
-        if self.graded(question.topic) or not answers.is_for_students(self._repo, name):
+            return self._solution(suffix)
+        if self.graded(question.topic) or not self._is_for_students(question.topic + suffix):
             return ""
-        if self._target == "web":
-            return answers.to_fold(question, self._students_answer(question))
+        if self._target == "web":  # page.lua collapses what is between these paragraphs
+            shown = shown_number(question.number)
+            return f"ANSWERBEGINS {shown}\n\n{self._answer_to(question)}\n\nANSWERENDS"
         self._answered.append(question)
-        return answers.link(question)
+        return rf"\answerlink{{{question.number}}}"
 
     def practice_answers(self) -> str:
         """Return the answers at the end of the printed practice, to which questions link.
@@ -300,15 +288,16 @@ class Sheet:
         Call it after the last question and before the references, since answers have citations.
         """
         return "\n".join(
-            answers.at_the_end(question, self._students_answer(question))
-            for question in self._answered
+            f"\\practiceanswer{{{q.number}}}{{{shown_number(q.number)}}}{{{tex(q.title)}}}\n"
+            + self._answer_to(q)
+            for q in self._answered
         )
 
     def dots(self, count: int) -> str:
         """Return a rating as dots: `●●○` for 2 of 3; nothing for 0."""
-        if self._target == "web":
-            return ("●" * count + "○" * (3 - count)) if count else ""
-        return rf"\rating{{{count}}}" if count else ""
+        if not count:
+            return ""
+        return "●" * count + "○" * (3 - count) if self._target == "web" else rf"\rating{{{count}}}"
 
     def collaborators(self) -> str:
         """Return the place to name collaborators and AI tools."""
@@ -333,9 +322,8 @@ class Sheet:
 
     def practice(self, *functions: str) -> str:
         """Return a sentence that says which functions answer the question in code."""
-        names = [rf"\code{{{tex(name)}}}" for name in functions]
-        listed = " and ".join(filter(None, [", ".join(names[:-1]), names[-1]]))
-        them, file = "it" if len(names) == 1 else "them", tex(self._starter_file())
+        listed = _listed([rf"\code{{{tex(name)}}}" for name in functions])
+        them, file = "it" if len(functions) == 1 else "them", tex(self._starter_file())
         return (
             rf"\incode{{Write {listed} in \file{{{file}}} and test {them} with "
             rf"\command{{python src/grader.py {self._question.number}}}.}}"
@@ -364,18 +352,11 @@ class Sheet:
         if self._has_command_table and (names or kind == "no_pretraining"):
             named = rf", with \code{{{names[0]}}} for \emph{{{VARIANT}}}" if names else ""
             return f"the commands are in the table at the beginning of this section{named}."
-        asked = (self._commands | self._experiments)[kind]
-        blocks = ["\n".join([f"# {c.purpose}", *c.lines]) for c in asked]
-        shown = [f"\\begin{{shell}}\n{block}\n\\end{{shell}}" for block in blocks]
+        shown = [
+            "\n".join(["\\begin{shell}", f"# {c.purpose}", *c.lines, "\\end{shell}"])
+            for c in (self._commands | commands.EXPERIMENTS)[kind]
+        ]
         return "\n\\mayendpage\n".join(shown)
-
-    def training_time(self, kind: str) -> str:
-        """Return a sentence on how long a question's commands take with the data set's recipe."""
-        return first_page.training_time(self._described, kind)
-
-    def usual_accuracy(self, variant: str) -> str:
-        """Return a sentence on the accuracies of a variant with the data set's recipe."""
-        return first_page.usual_accuracy(self._described, variant)
 
     def cite(self, key: str) -> str:
         """Return a citation such as `[2]`, numbered in the order of the first citations."""
@@ -420,6 +401,10 @@ class Sheet:
             "this place.}}"
         )
 
+    def points(self, share: str) -> str:
+        """Raise HandoutError: only solutions distribute points; see `answer`."""
+        raise HandoutError(f"points({share!r}) is outside a solution")
+
     # Helpers ------------------------------------------------------------------------------------
     def _parts(self) -> list[description.Part]:
         """Return the sections of the document, with those of their questions that are in it."""
@@ -429,25 +414,17 @@ class Sheet:
         ]
         return [part for part in parts if part.questions]
 
-    def _is_here(self, question: description.Question) -> bool:
+    def _is_here(self, question: Question) -> bool:
         """Return whether the question is in the document that is being rendered."""
         is_in = PRACTICE if description.is_unscored(question) else SHEET
         return self._target == "solutions" or is_in == self._document
 
     @property
-    def _question(self) -> description.Question:
+    def _question(self) -> Question:
         """The question whose template is being rendered."""
         if self._rendered is None:
             raise HandoutError("the sheet has a question's answer or points before any question")
         return self._rendered
-
-    def _find(self, topic: str) -> description.Question:
-        if topic not in self._described.questions:
-            raise HandoutError(
-                f"the edition {self._described.edition.name} has no question {topic!r}: put what "
-                f'refers to it between <% if has("{topic}") %> and <% endif %>'
-            )
-        return self._described.questions[topic]
 
     def _starter_file(self) -> str:
         """Return the file that students complete for the question: the one with its marker."""
@@ -460,33 +437,44 @@ class Sheet:
             f"code for question {self._question.number}; run make starter"
         )
 
-    def _students_answer(self, question: description.Question) -> str:
-        values = self._values() | {"question": question}
-        return self._templates.render(answers.template(self._repo, question.topic), values)
+    def _is_for_students(self, name: str) -> bool:
+        return (self._repo / ANSWERS / f"{name}.tex.j2").is_file()
 
-    def _staffs_answer(self, template: str, values: dict[str, Any]) -> str:
-        text = self._templates.render(template, values)
-        return answers.of_staff(text) if answers.is_students(template) else text
+    def _answer_to(self, question: Question) -> str:
+        return self.page(f"{question.topic}.tex.j2", question=question)
 
-    def _own_values(self) -> dict[str, Any]:
-        return self._values() | {"question": self._question}
-
-    def points(self, share: str) -> str:
-        """Raise HandoutError: only solutions distribute points; see `_share_of`."""
-        raise HandoutError(f"points({share!r}) is outside a solution")
-
-    @staticmethod
-    def _share_of(slot: Slot) -> Callable[[str], str]:
-        def share_of(share: str) -> str:
-            return f"{float(Fraction(share) * Fraction(slot.points)):.4g}"
-
-        return share_of
+    def _solution(self, suffix: str, **values: Any) -> str:
+        """Return an answer under the number of its question; it may continue on the next page."""
+        question = self._question
+        name, shown = question.topic + suffix, shown_number(question.number) + suffix
+        text = self.page(f"{name}.tex.j2", question=question, **values)
+        if self._is_for_students(name):
+            text = f"\\begin{{solution}}\n{text}\\end{{solution}}"
+        return f"\\renewcommand{{\\solutionof}}{{{shown}}}\\keepoff\n{text}"
 
 
-def _refuse_part(part: object, least: int = 0) -> None:
-    """Raise HandoutError unless `part` is the number of a part."""
+def _suffix(part: object, least: int = 0) -> str:
+    """Return what a part adds to its question's number: `-ii`, or nothing for 0.
+
+    Raises:
+        HandoutError: this is not the number of a part.
+    """
     if type(part) is not int or not least <= part <= len(ROMAN):
         raise HandoutError(f"the part {part!r} should be a number from {least} to {len(ROMAN)}")
+    return f"-{ROMAN[part - 1]}" if part else ""
+
+
+def _label(number: str, part: int = 0) -> str:
+    return f"q:{number}{_suffix(part)}"
+
+
+def _share_of(worth: Decimal, share: str) -> str:
+    return f"{float(Fraction(share) * Fraction(worth)):.4g}"
+
+
+def _listed(words: list[str]) -> str:
+    """Return `a, b and c`."""
+    return " and ".join(filter(None, [", ".join(words[:-1]), words[-1]]))
 
 
 def _corrected(erratum: Erratum) -> str:
@@ -496,12 +484,3 @@ def _corrected(erratum: Erratum) -> str:
         what += rf", question \hyperref[{_label(number)}]{{{shown_number(number)}}}"
     what = ", ".join([what, *(rf"\code{{{test_id}}}" for test_id in erratum.tests)])
     return rf"\textbf{{{what}:}} {tex(erratum.sentence)}"
-
-
-def _label(number: str, part: int = 0) -> str:
-    return f"q:{number}" + (f"-{ROMAN[part - 1]}" if part else "")
-
-
-def _solution(shown: str, text: str) -> str:
-    """Return a solution under the number of its question; it may continue on the next page."""
-    return f"\\renewcommand{{\\solutionof}}{{{shown}}}\\keepoff\n{text}"

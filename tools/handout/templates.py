@@ -6,7 +6,7 @@ error. Every error names the template, its line, and the word.
 
 import traceback
 import unicodedata
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from decimal import Decimal
 from pathlib import Path
 from typing import Any
@@ -57,9 +57,6 @@ def plain(number: Decimal) -> str:
     return f"{number.normalize():f}"
 
 
-FILTERS = {"tex": tex, "percent": percent, "grouped": grouped, "fixed": fixed}
-
-
 class Templates:
     """The templates below some folders."""
 
@@ -79,7 +76,9 @@ class Templates:
             undefined=jinja2.StrictUndefined,
             autoescape=False,
         )
-        self._environment.filters |= FILTERS
+        self._environment.filters |= {
+            "tex": tex, "percent": percent, "grouped": grouped, "fixed": fixed
+        }  # fmt: skip
 
     def render(self, name: str, values: Mapping[str, Any]) -> str:
         """Render a template with its values.
@@ -87,39 +86,32 @@ class Templates:
         Raises:
             HandoutError: the template is missing, malformed or inconsistent.
         """
-        return self._explained(lambda: self._environment.get_template(name).render(values))
-
-    def _explained(self, work: Callable[[], str]) -> str:
         try:
-            return work()
+            return self._environment.get_template(name).render(values)
         except PlacedError:
             raise
         except jinja2.TemplateNotFound as error:
-            name = error.name or "?"
             # The sheet makes the names of answers from topics, without a folder.
-            folder = "handout" if "/" in name or name == "sheet.tex.j2" else "solutions/written"
-            raise self._placed(error, f"the template {folder}/{name} is missing") from None
+            missing = error.name or "?"
+            is_handout = "/" in missing or missing in ("sheet.tex.j2", "practice.tex.j2")
+            folder = "handout" if is_handout else "solutions/written"
+            raise self._placed(error, f"the template {folder}/{missing} is missing") from None
         except jinja2.TemplateSyntaxError as error:
-            raise PlacedError(
-                f"{self._named(error.filename or error.name)}:{error.lineno}: {error.message}"
-            ) from None
-        except HandoutError as error:
+            place = f"{self._named(error.filename or error.name)}:{error.lineno}"
+            raise PlacedError(f"{place}: {error.message}") from None
+        except (HandoutError, jinja2.UndefinedError) as error:
             raise self._placed(error, str(error)) from None
-        except jinja2.UndefinedError as error:
-            raise self._placed(error, str(error.message)) from None
         except (TypeError, ValueError, AttributeError, KeyError, IndexError) as error:
             raise self._placed(error, f"{type(error).__name__}: {error}") from None
 
     def _placed(self, error: BaseException, words: str) -> HandoutError:
         """Return an error with its innermost template line, `handout/topics/x.tex.j2:7: `."""
         frames = traceback.extract_tb(error.__traceback__)
-        lines = [frame for frame in frames if str(frame.filename).endswith(".j2")]
+        lines = [frame for frame in frames if frame.filename.endswith(".j2")]
         if not lines:
             return HandoutError(words)
         return PlacedError(f"{self._named(lines[-1].filename)}:{lines[-1].lineno}: {words}")
 
     def _named(self, path: str | None) -> str:
-        found = Path(path or "?")
-        if found.is_relative_to(self._repo):
-            return found.relative_to(self._repo).as_posix()
-        return found.name
+        place = Path(path or "?")
+        return place.relative_to(self._repo).as_posix() if place.is_absolute() else place.name

@@ -9,14 +9,13 @@ import base64
 import html
 import json
 import re
-import shutil
 import subprocess
 from pathlib import Path
 
 import pypandoc  # type: ignore[import-untyped]  # it has no annotations
 
 from .templates import HandoutError
-from .typeset import MISSING, typeset
+from .typeset import require, typeset
 
 # Our environments, and those that pandoc knows.
 ENVIRONMENTS = {
@@ -73,18 +72,19 @@ def page(
         for name, figure in figures.items()
         if f"figures/{name}.svg" in source
     }
-    scripts = [
-        path for path in sorted(given.glob("*.js")) if f"@interactive:{path.stem}@" in source
-    ]
     variables = {
         "title": html.escape(title),
         "intro": html.escape(intro),
         "style": (given / "style.css").read_text(encoding="utf-8"),
-        "scripts": [path.read_text(encoding="utf-8") for path in scripts],
+        "scripts": [
+            path.read_text(encoding="utf-8")
+            for path in sorted(given.glob("*.js"))
+            if f"@interactive:{path.stem}@" in source
+        ],
     }
-    page = folder / "page.json"
-    page.write_text(json.dumps({"given": str(given), "figures": drawings}), encoding="utf-8")
-    options = ["--mathml", "--shift-heading-level-by=1", "--wrap=none", f"--metadata=page={page}"]
+    known = folder / "page.json"
+    known.write_text(json.dumps({"given": str(given), "figures": drawings}), encoding="utf-8")
+    options = ["--mathml", "--shift-heading-level-by=1", "--wrap=none", f"--metadata=page={known}"]
     options += [f"--lua-filter={given / 'page.lua'}", f"--template={given / 'template.html'}"]
     options += [f"--variable-json={name}={json.dumps(value)}" for name, value in variables.items()]
     try:
@@ -118,8 +118,7 @@ def prepare(source: str) -> str:
 
 def draw(name: str, folder: Path) -> bytes:
     """Draw a figure as SVG."""
-    if shutil.which("pdftocairo") is None:
-        raise HandoutError(MISSING.format("pdftocairo"))
+    require("pdftocairo")
     text = r"\documentclass{standalone}\usepackage{handout}\begin{document}"
     text += rf"\input{{figures/{name}.tex}}\end{{document}}"
     (folder / f"{name}.tex").write_text(text, encoding="utf-8")
