@@ -49,7 +49,7 @@ def make(tree: Path, *words: str, **keywords) -> subprocess.CompletedProcess:
 def without_structure(tree: Path) -> None:
     """Let the copy print sheets without structure for screen readers, in a quarter of the time.
 
-    That what we print has it is tests/handout/test_typeset.py's and test_pages.py's.
+    tests/handout/test_pages.py checks that what we print has it.
     """
     path = tree / "tools" / "handout" / "build.py"
     text = path.read_text(encoding="utf-8")

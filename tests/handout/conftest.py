@@ -1,13 +1,11 @@
 """Copies of the handout's sources, to be edited."""
 
-import hashlib
 import shutil
 from pathlib import Path
 
 import pytest
 
 from tests import pinned
-from tests.once import once
 from tests.project import ROOT
 from tools.handout import build, description, sheet
 
@@ -63,24 +61,6 @@ def rendered(repo):
         return made.render(target, document), made
 
     return rendered
-
-
-@pytest.fixture(scope="session")
-def print_of(tmp_path_factory):
-    """print_of(written): the PDF of a sheet as we print it; equal sheets are typeset once a run."""
-
-    def print_of(written: Path) -> Path:
-        decides = ("sheet.tex", "handout.sty", "letters.tex", "figures/*.tex")
-        paths = [path for name in decides for path in sorted(written.glob(name))]
-        parts = [part for path in paths for part in (path.name.encode(), path.read_bytes())]
-        key = hashlib.sha256(b"\0".join(parts)).hexdigest()[:16]
-
-        def typeset(folder: Path) -> None:
-            shutil.copyfile(build._pdf(ROOT, written, folder / "print"), folder / "print.pdf")
-
-        return once(tmp_path_factory, f"print-{key}", typeset) / "print.pdf"
-
-    return print_of
 
 
 @pytest.fixture(scope="session")

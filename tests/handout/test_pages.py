@@ -1,17 +1,28 @@
-"""Page breaks of the sheet, read from the text of its pages: every edition, both paper sizes."""
+"""The PDF: its page breaks, fonts, links and commands; poor layout and mistakes are errors."""
 
 import re
+import shutil
+import subprocess
+from pathlib import Path
 
 import pypdf
 import pytest
 
+import letters
 from tests.project import ROOT
-from tools.commands import pipelines_of
-from tools.handout import build, description, sheet
+from tests.student.writing import FINE
+from tools.commands import EXPERIMENTS, pipelines_of
+from tools.handout import build, description, sheet, typeset
+from tools.handout.templates import HandoutError
 
-needs_tex = pytest.mark.requires_tool("latexmk")
+pytestmark = [
+    pytest.mark.requires_tool("latexmk"),
+    pytest.mark.requires_tool("pdftotext"),
+    pytest.mark.filterwarnings("ignore::DeprecationWarning:pypdf"),
+]
 EDITIONS = build.editions(ROOT)
 PAPERS = {"letter": (612, 792), "a4": (595, 842)}  # in points
+KEPT = ("xcs224n", "letter")  # `make test` prints this one
 # Each edition; on A4 only the longest, to save a minute: it has nearly all of the others' text.
 BUILDS = [*((edition, "letter") for edition in EDITIONS), ("current", "a4")]
 
@@ -24,79 +35,30 @@ LEAST_OF_SECTION = 8
 LINES_OF_SPACE = 8  # that the space for an answer takes, 4 cm
 
 
-def headings(pages):
-    """Return (page, line, kind, text) of every heading of a question or part, and every space."""
-    for number, lines in enumerate(pages):
-        for place, line in enumerate(lines):
-            for kind, pattern in (("question", QUESTION), ("part", PART), ("space", SPACE)):
-                if pattern.match(line):
-                    yield number, place, kind, line
+class Printed:
+    """A sheet as students print it: its PDF, and the lines of its pages, without their numbers."""
 
+    def __init__(self, edition: str, paper: str, folder: Path) -> None:
+        self.edition, self.paper, self.written = edition, paper, folder / "written"
+        self.described = description.describe(ROOT, edition, "world")
+        self.sheet = sheet.Sheet(ROOT, self.described, paper)
+        source = self.sheet.render()
+        build._lay(ROOT, self.written, source)
+        known = *pipelines_of(ROOT, [edition]).values(), *EXPERIMENTS.values()
+        commands = [command for todo in known for command in todo]
+        self.commands = [str(c) for c in commands if "\n".join(c.lines) in source]
+        (self.written / "submission.tex").write_text(self.sheet.submission(), encoding="utf-8")
+        self.pdf = build._pdf(ROOT, self.written, folder / "print")
+        self.reader = pypdf.PdfReader(self.pdf)
+        self.pages = []
+        for page in self.reader.pages:
+            lines = [" ".join(line.split()) for line in page.extract_text().splitlines()]
+            lines = [line for line in lines if line]
+            self.pages.append(lines[:-1] if lines[-1].isdigit() else lines)
 
-def apart(pages, numbers):
-    """Return the spaces for answers that are not on the page of their question or part.
-
-    Args:
-        numbers: ids of spaces for numbers: long questions end with them.
-    """
-    found, asked = [], None
-    for page, _, kind, line in headings(pages):
-        if kind != "space":
-            asked = page
-        elif SPACE.match(line)[1] not in numbers and page != asked:
-            found.append(line)
-    return found
-
-
-def height(lines):
-    """Return how many lines these take, with the spaces for answers."""
-    return len(lines) + LINES_OF_SPACE * sum(bool(SPACE.match(line)) for line in lines)
-
-
-def begun_badly(pages):
-    """Return the pages that begin with what belongs to the previous page."""
-    return [
-        n for n, lines in enumerate(pages) if re.match("In code|Answer |The web page", lines[0])
-    ]
-
-
-def lonely_references(pages):
-    """Return the pages with a single reference."""
-    counts = [sum(bool(REFERENCE.match(line)) for line in lines) for lines in pages]
-    return [number for number, count in enumerate(counts) if count == 1]
-
-
-def broken_commands(pages, commands):
-    """Return the commands that no page contains whole."""
-    joined = [" ".join(" ".join(lines).replace("\\ ", "").split()) for lines in pages]
-    return [command for command in commands if not any(command in text for text in joined)]
-
-
-def stranded(pages, titles):
-    """Return the headings at the foot of a page, with too few lines below them.
-
-    Args:
-        titles: of sections, as `1 Attention exploration`.
-    """
-    found = []
-    for lines in pages:
-        for place, line in enumerate(lines):
-            least = LEAST_OF_SECTION if line in titles else LEAST if QUESTION.match(line) else 0
-            if least and height(lines[place + 1 :]) < least:
-                found.append(line)
-    return found
-
-
-# ---------------------------------------------------------------- the sheets
-
-
-def lines_of(page):
-    """The lines of a page, without its number."""
-    lines = [" ".join(line.split()) for line in page.extract_text().splitlines() if line.strip()]
-    return lines[:-1] if re.fullmatch(r"\d+", lines[-1]) else lines
-
-
-KEPT = ("xcs224n", "letter")  # its print is test_typeset.py's, too
+    @property
+    def lines(self) -> list[str]:
+        return [line for page in self.pages for line in page]
 
 
 @pytest.fixture(
@@ -104,125 +66,274 @@ KEPT = ("xcs224n", "letter")  # its print is test_typeset.py's, too
     params=[pytest.param(b, marks=() if b == KEPT else pytest.mark.long) for b in BUILDS],
     ids="-".join,
 )
-def printed(request, tmp_path_factory, print_of):
-    """(edition, paper, lines of each page, sizes) of a sheet as students print it."""
-    edition, paper = request.param
-    described = description.describe(ROOT, edition, "world")
-    one = sheet.Sheet(ROOT, described, paper)
-    folder = tmp_path_factory.mktemp(f"{edition}-{paper}") / "written"
-    build._lay(ROOT, folder, one.render())
-    reader = pypdf.PdfReader(print_of(folder))
-    sizes = {tuple(round(float(n)) for n in page.mediabox[2:]) for page in reader.pages}
-    return edition, paper, [lines_of(page) for page in reader.pages], sizes, one
+def printed(request, tmp_path_factory) -> Printed:
+    return Printed(*request.param, tmp_path_factory.mktemp("-".join(request.param)))
 
 
-pytestmark = pytest.mark.filterwarnings("ignore::DeprecationWarning:pypdf")
+def text_of(pdf, *options):
+    done = subprocess.run(["pdftotext", *options, str(pdf), "-"], capture_output=True, check=True)
+    return done.stdout.decode("utf-8")
 
 
-@needs_tex
-def test_the_first_page_holds_the_summary(printed):
-    edition, _, pages, _, _ = printed
-    first = " ".join(pages[0])
-    assert "What you submit, and what it takes" in first
-    assert "assignment5.zip" in first and "PDF with written answers" in first
-    assert "hours required" in first and "estimate" in first and "Setting up" in first
-    assert "forum" in first and "If you have two hours" in first
-    questions = description.describe(ROOT, edition).edition.questions
-    shown = [q for q in questions if q.coding or q.written]
-    assert len(shown) > 10
-    for question in shown:
-        assert description.shown_number(question.number) in first
+# ---------------------------------------------------------------- page breaks
 
 
-@needs_tex
-def test_every_space_for_an_answer_is_on_the_page_of_its_question(printed):
-    _, paper, pages, sizes, one = printed
-    assert sizes == {PAPERS[paper]}
-    numbers = {slot.id for slot in one.slots if slot.part == sheet.NUMBERS}
-    spaces = [line for _, _, kind, line in headings(pages) if kind == "space"]
-    assert [SPACE.match(line)[1] for line in spaces] == [slot.id for slot in one.slots]
-    assert apart(pages, numbers) == []
-    assert begun_badly(pages) == []
+def headings(pages):
+    """Return (page, kind, text) of every heading of a question or part, and every space."""
+    for number, lines in enumerate(pages):
+        for line in lines:
+            for kind, pattern in (("question", QUESTION), ("part", PART), ("space", SPACE)):
+                if pattern.match(line):
+                    yield number, kind, line
 
 
-@needs_tex
-def test_no_command_is_broken_by_a_page(printed):
-    edition, _, pages, _, _ = printed
-    commands = [str(c) for todo in pipelines_of(ROOT, [edition]).values() for c in todo]
-    if edition == "current":  # it has a table of commands
-        commands = commands[:1]
-    assert commands and broken_commands(pages, commands) == []
-    lines = [line for page in pages for line in page]
-    tested = [q.number for q in description.describe(ROOT, edition).edition.questions if q.tests]
-    practice = [number for number in tested if any(f"grader.py {number}." in n for n in lines)]
-    assert len(practice) > 4  # those that say how they are tested, in running text
-    for number in practice:
-        assert any(f"python src/grader.py {number}." in line for line in lines), number
-    assert not any(line.endswith(" python") for line in lines)
+def height(lines):
+    """Return how many lines these take, with the spaces for answers."""
+    return len(lines) + LINES_OF_SPACE * sum(bool(SPACE.match(line)) for line in lines)
 
 
-@needs_tex
-def test_references_stay_together(printed):
-    _, _, pages, _, one = printed
-    holding = [n for n, lines in enumerate(pages) if any(map(REFERENCE.match, lines))]
-    assert len(one.cited()) >= 5 and len(holding) == 1
-    assert lonely_references(pages) == []
+def faults(pages, titles, numbers, commands):
+    """Return what is wrong with the breaks between pages, each as its kind and a line.
 
+    Args:
+        titles: of sections, as `1 Attention exploration`.
+        numbers: ids of spaces for numbers, which need not be on their question's page.
+        commands: that should each be whole on a page.
+    """
+    heading = None
+    for page, kind, line in headings(pages):
+        if kind != "space":
+            heading = page
+        elif SPACE.match(line)[1] not in numbers and page != heading:
+            yield "a space apart from its question", line
+    for lines in pages:
+        if re.match("In code|Answer |The web page", lines[0]):
+            yield "a page that begins with the end of a question", lines[0]
+        if len(cited := [line for line in lines if REFERENCE.match(line)]) == 1:
+            yield "a lonely reference", cited[0]
+        for place, line in enumerate(lines):
+            least = LEAST_OF_SECTION if line in titles else LEAST if QUESTION.match(line) else 0
+            if least and height(lines[place + 1 :]) < least:
+                yield "a heading at the foot of a page", line
+    joined = [" ".join(" ".join(lines).replace("\\ ", "").split()) for lines in pages]
+    for command in commands:
+        if not any(command in text for text in joined):
+            yield "a broken command", command
+    for lines in pages[:-1]:
+        if height(lines) < 12:
+            yield "a page that is nearly empty", lines[0]
 
-@needs_tex
-def test_no_heading_is_stranded_at_the_foot_of_a_page(printed):
-    edition, _, pages, _, one = printed
-    described = description.describe(ROOT, edition)
-    titles = {f"{part.number} {part.title}" for part in one._parts()}
-    lines = [line for page in pages for line in page]
-    assert titles <= set(lines)
-    asked = sum(bool(QUESTION.match(line)) for line in lines)
-    assert asked == sum(not description.is_unscored(q) for q in described.edition.questions)
-    assert stranded(pages, titles) == []
-
-
-@needs_tex
-def test_no_page_but_the_last_is_nearly_empty(printed):
-    _, _, pages, _, _ = printed
-    assert [n for n, lines in enumerate(pages[:-1]) if height(lines) < 12] == []
-
-
-# ---------------------------------------------------------------- the checks find what is wrong
 
 TEXT = ["Some text."] * 12
+ASKED = ["(a) Copying [1 point (Written)]", "What?", "Answer 3a"]
+BROKEN = ["python src/run.py pretrain \\", "--writing_params_path v.params"]
 
 
-def test_a_space_on_another_page_is_found():
-    asked = ["(a) Copying [1 point (Written)]", "What?"]
-    assert apart([[*TEXT, *asked], ["Answer 3a"]], set()) == ["Answer 3a"]
-    assert apart([[*TEXT, *asked, "Answer 3a"]], set()) == []
-    assert apart([[*asked], ["Answer 3a"]], {"3a"}) == []
-    parts = ["i. [1 point] One.", "Answer 3c-i", "ii. [1 point] Two."]
-    assert apart([parts, ["Answer 3c-ii"]], set()) == ["Answer 3c-ii"]
+@pytest.mark.parametrize(
+    ("pages", "fault"),
+    [
+        ([[*TEXT, *ASKED], [*TEXT, *BROKEN], TEXT[:1]], None),
+        ([[*TEXT, *ASKED[:2], "More."], [*ASKED[2:], *TEXT]], "a space apart from its question"),
+        ([TEXT, ["In code. Write it.", *TEXT]], "a page that begins with the end of a question"),
+        ([[*TEXT, "[1] A. Radford. Text."], TEXT], "a lonely reference"),
+        ([[*TEXT, *ASKED[:2]], TEXT], "a heading at the foot of a page"),
+        ([[*TEXT, "2 Title", *TEXT[:5]], TEXT], "a heading at the foot of a page"),
+        ([[*TEXT, BROKEN[0]], [BROKEN[1], *TEXT]], "a broken command"),
+        ([TEXT[:11], TEXT], "a page that is nearly empty"),
+    ],
+)
+def test_each_fault_of_a_page_break_is_seen(pages, fault):
+    """Or else finding none would prove nothing."""
+    commands = ["python src/run.py pretrain --writing_params_path v.params"]
+    whole = fault in (None, "a broken command")
+    seen = [kind for kind, _ in faults(pages, {"2 Title"}, set(), commands if whole else [])]
+    assert fault in seen if fault else seen == []
 
 
-def test_a_page_that_begins_badly_is_found():
-    assert begun_badly([TEXT, ["In code. Write it.", *TEXT], ["Answer 3a"]]) == [1, 2]
+def test_pages_end_where_they_may(printed):
+    titles = {f"{part.number} {part.title}" for part in printed.sheet._parts()}
+    assert titles <= set(printed.lines)
+    scored = [q for q in printed.described.edition.questions if not description.is_unscored(q)]
+    assert sum(bool(QUESTION.match(line)) for line in printed.lines) == len(scored)
+    spaces = [line for _, kind, line in headings(printed.pages) if kind == "space"]
+    assert [SPACE.match(line)[1] for line in spaces] == [slot.id for slot in printed.sheet.slots]
+    numbers = {slot.id for slot in printed.sheet.slots if slot.part == sheet.NUMBERS}
+    assert list(faults(printed.pages, titles, numbers, printed.commands)) == []
+    holding = [lines for lines in printed.pages if any(map(REFERENCE.match, lines))]
+    assert len(printed.sheet.cited()) >= 5 and len(holding) == 1
+    sizes = {tuple(round(float(n)) for n in page.mediabox[2:]) for page in printed.reader.pages}
+    assert sizes == {PAPERS[printed.paper]}
 
 
-def test_a_lonely_reference_is_found():
-    two = ["[1] A. Radford. Text.", "[2] C. Raffel. Text."]
-    assert lonely_references([[*TEXT, *two], ["[3] Y. Tay. Text."]]) == [1]
+def test_no_command_in_running_text_is_broken_by_a_line(printed):
+    tested = [q.number for q in printed.described.edition.questions if q.tests]
+    named = [number for number in tested if any(f"grader.py {number}." in n for n in printed.lines)]
+    assert len(named) > 4
+    for number in named:
+        assert any(f"python src/grader.py {number}." in line for line in printed.lines), number
+    assert not any(line.endswith(" python") for line in printed.lines)
 
 
-def test_a_broken_command_is_found():
-    command = "python src/run.py pretrain vanilla wiki.txt --writing_params_path v.params"
-    first, second = (
-        "python src/run.py pretrain vanilla wiki.txt \\",
-        "--writing_params_path v.params",
-    )
-    assert broken_commands([[first], [second]], [command]) == [command]
-    assert broken_commands([[first, second]], [command]) == []
+def test_the_first_page_holds_the_summary(printed):
+    first = " ".join(printed.pages[0])
+    for words in (
+        *("What you submit, and what it takes", "assignment5.zip", "PDF with written answers"),
+        *("hours required", "estimate", "Setting up", "forum", "If you have two hours"),
+    ):
+        assert words in first
+    shown = [q for q in printed.described.edition.questions if q.coding or q.written]
+    assert len(shown) > 10
+    assert all(description.shown_number(question.number) in first for question in shown)
 
 
-def test_a_stranded_heading_is_found():
-    question = "(b) An average of two [2 points (Written)]"
-    assert stranded([[*TEXT, question, "One line."], TEXT], set()) == [question]
-    assert stranded([[*TEXT, "2 Title", *["Line."] * 5], TEXT], {"2 Title"}) == ["2 Title"]
-    assert stranded([[*TEXT, question, *TEXT]], {"2 Title"}) == []
-    assert stranded([[*TEXT, question, "Answer 2b"]], {"2 Title"}) == []
+# ---------------------------------------------------------------- the file
+
+
+def titles_of(outline):
+    for item in outline:
+        yield from titles_of(item) if isinstance(item, list) else [item.title]
+
+
+def test_the_pdf_has_vector_fonts_title_links_bookmarks_and_structure(printed):
+    done = subprocess.run(["pdffonts", str(printed.pdf)], capture_output=True, check=True)
+    rows = done.stdout.decode("utf-8").splitlines()[2:]
+    assert len(rows) > 5
+    for row in rows:
+        assert "Type 3" not in row, f"a bitmap font: {row}"
+        assert "yes" in row[row.index("Type 1") :].split(), f"not embedded: {row}"
+    assert "Self-Attention, Transformers and Pretraining" in printed.reader.metadata.title
+    titles = list(titles_of(printed.reader.outline))
+    number = description.shown_number(printed.described.edition.questions[0].number)
+    for words in ("Attention exploration", number):
+        assert any(words in title for title in titles)
+    notes = [note.get_object() for page in printed.reader.pages for note in page.get("/Annots", [])]
+    assert sum(note.get("/Subtype") == "/Link" for note in notes) > 15
+    root = printed.reader.trailer["/Root"]
+    assert root["/MarkInfo"]["/Marked"] and root["/Lang"] == "en-US"
+    assert "/StructTreeRoot" in root
+
+
+def test_commands_copied_from_the_pdf_are_the_commands(printed):
+    """They are copied as a person would: the PDF's text, line by line; backslashes join lines."""
+    text = text_of(printed.pdf, "-layout").replace("\f", "\n")
+    joined = re.sub(r"\\\n\s*", "", text)
+    copied = {" ".join(line.split()) for line in joined.splitlines()}
+    assert len(printed.commands) >= 6
+    others = "### START CODE HERE ###", "conda env create -f environment.yml"
+    assert {*printed.commands, *others} <= copied
+
+
+# ---------------------------------------------------------------- answers
+
+
+def answered(printed, tmp_path, answers):
+    """A student's folder with some answers."""
+    folder = tmp_path / "answered"
+    shutil.copytree(printed.written, folder)
+    path = folder / "submission.tex"
+    text = path.read_text(encoding="utf-8")
+    for start, answer in answers.items():
+        assert f"{start}\n" in text
+        text = text.replace(f"{start}\n", f"{start}\n{answer}\n")
+    path.write_text(text, encoding="utf-8")
+    (folder / "with_solutions.tex").write_text(build.WITH_SOLUTIONS, encoding="utf-8")
+    return folder
+
+
+def place_of(printed, number):
+    """Return the beginning of an answer's place."""
+    slots = [slot.id for slot in printed.sheet.slots if slot.part != sheet.NUMBERS]
+    return f"\\begin{{answer}}{{{slots[number]}}}", f"Answer {slots[number]}"
+
+
+def test_answers_stand_in_their_places_and_may_quote_code_masks_and_names(printed, tmp_path):
+    (first, words_1), (second, words_2) = place_of(printed, 0), place_of(printed, 1)
+    names = "Nguyễn Văn An, Trần Thị Hương, Łukasz Żółć, Ólafur Þór, Əliyev"
+    answers = {
+        first: "Large q: alpha-marker. It writes ⁇Havana⁇□□. \\verb|⁇Rome⁇□|, \\(x_{⁇} = y\\).",
+        second: "It \\verb|_jumps_| here.",
+        "\\collaborators{": names,
+    }
+    folder = answered(printed, tmp_path, answers)
+    words = " ".join(text_of(typeset.typeset(folder, "with_solutions.tex")).split())
+    assert words.count("alpha-marker") == words.count("It _jumps_ here.") == 1
+    assert "It writes ⁇Havana⁇□□. ⁇Rome⁇□," in words
+    assert f"Collaborators: {names.removesuffix('Əliyev')}" in words
+    places = [words_1, "alpha-marker", words_2, "_jumps_"]
+    assert sorted(places, key=words.index) == places
+
+
+def test_a_mistake_in_an_answer_is_named_by_file_and_line(printed, tmp_path):
+    start, _ = place_of(printed, 1)
+    folder = answered(printed, tmp_path, {start: "\\undefinedcommand"})
+    lines = (folder / "submission.tex").read_text(encoding="utf-8").split("\n")
+    place = rf"submission\.tex:{lines.index(start) + 2}: Undefined control"
+    with pytest.raises(HandoutError, match=place):
+        typeset.typeset(folder, "with_solutions.tex")
+
+
+# ---------------------------------------------------------------- TeX
+
+
+def folder_of(tmp_path, body):
+    text = f"\\documentclass{{article}}\\usepackage{{handout}}\\begin{{document}}\n{body}"
+    build._lay(ROOT, tmp_path / "tex", f"{text}\n\\end{{document}}\n")
+    return tmp_path / "tex"
+
+
+def test_every_letter_that_is_declared_printed_prints_and_is_copied_as_itself(tmp_path):
+    """The list in src/letters.py is what LaTeX does: one letter missing would stop it.
+
+    So would any of the answers that check_written accepts; and the same text gives the same bytes.
+    """
+    characters = [*letters.declared(), *letters.KNOWN]
+    fonts = ("{}", "\\textbf{{{}}}", "\\texttt{{{}}}", "\\emph{{{}}}")
+    lines = [" ".join(font.format(f"x{c}y") for font in fonts) for c in characters]
+    body = "\n\n".join([*lines, *FINE])
+    pdf, again = (typeset.typeset(folder_of(tmp_path / name, body)) for name in ("a", "b"))
+    assert pdf.read_bytes() == again.read_bytes()
+    text = re.sub(r"\s", "", text_of(pdf, "-raw"))
+    # Not copied: letters that are printed upside down; a blank;
+    # and what has several names in Unicode.
+    others = set("ƏəǝƎɔƆ\u00a0²³¹…Đ")
+    assert [c for c in characters if c not in others and 4 * f"x{c}y" not in text] == []
+
+
+def test_what_looks_poor_is_an_error(tmp_path):
+    folder = folder_of(tmp_path, "See \\ref{nowhere}. \\texttt{" + "x" * 120 + "}")
+    with pytest.raises(HandoutError, match="Reference `nowhere' .* undefined"):
+        typeset.typeset(folder)
+    log = (folder / "sheet.log").read_text(encoding="utf-8", errors="replace")
+    kinds = [line.split()[0] for line in typeset.problems(log)]
+    assert kinds == ["Reference", "Overfull"]
+
+
+@pytest.mark.parametrize(
+    ("file", "before", "after", "message"),
+    [
+        (
+            *("handout/topics/demo.tex.j2", "\\emph{dataset}", "\\emf{dataset}"),
+            r"handout/topics/demo\.tex\.j2:4: .*Undefined control sequence\. \(.*\\emf\)",
+        ),
+        pytest.param(
+            *("course.toml", "the course's discussion forum", f"forum https://a.org/{'x' * 120}"),
+            r"course\.toml:4: contact: .*Overfull",
+            marks=pytest.mark.long,
+        ),
+        pytest.param(
+            *("assignment.toml", "Check out the demo", f"Demo https://a.org/{'x' * 120}"),
+            r"assignment\.toml:\d+: title: .*Overfull",
+            marks=pytest.mark.long,
+        ),
+    ],
+)
+def test_what_tex_refuses_is_named_where_it_was_written(repo, change, file, before, after, message):
+    change(file, before, after)
+    with pytest.raises(HandoutError, match=f"^{message}"):
+        build.build(repo, "xcs224n", "world", dist=repo / "dist")
+
+
+def test_a_missing_program_is_named(monkeypatch, tmp_path):
+    monkeypatch.setenv("PATH", str(tmp_path))
+    with pytest.raises(HandoutError, match="latexmk is missing: apt.txt"):
+        typeset.typeset(tmp_path)

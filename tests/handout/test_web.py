@@ -13,50 +13,45 @@ from tools.handout import build, description, sheet, web
 from tools.handout.templates import HandoutError
 
 EDITIONS = build.editions(ROOT)
+KEPT = "xcs224n"  # `make test` opens its pages
+DOCUMENTS = ("sheet", "practice")
+pytestmark = [pytest.mark.requires_tool("latexmk"), pytest.mark.requires_tool("pdftocairo")]
+in_a_browser = pytest.mark.requires_tool("chromium")
 
 
-def on_the_page(test):
-    """Mark a test that needs what makes the page."""
-    return pytest.mark.requires_tool("latexmk")(pytest.mark.requires_tool("pdftocairo")(test))
+class Pages:
+    """An edition's pages: their texts by document, and their files."""
+
+    def __init__(self, edition, folder):
+        self.edition, self.folder = edition, folder
+        self.described = description.describe(ROOT, edition, "world")
+        one = sheet.Sheet(ROOT, self.described, "letter")
+        self.texts = {d: build._page(ROOT, self.described, one, folder / d, d) for d in DOCUMENTS}
+        for document, text in self.texts.items():
+            (folder / f"{document}.html").write_text(text, encoding="utf-8")
+
+    def questions(self, document):
+        """Return the questions of a document."""
+        practice = document == "practice"
+        questions = self.described.edition.questions
+        return [q for q in questions if description.is_unscored(q) == practice]
 
 
-def in_a_browser(test):
-    """Mark a test that also opens it."""
-    return pytest.mark.requires_tool("chromium")(on_the_page(test))
+@pytest.fixture(
+    scope="module",
+    params=[pytest.param(e, marks=() if e == KEPT else pytest.mark.long) for e in EDITIONS],
+)
+def pages(request, tmp_path_factory):
+    return Pages(request.param, tmp_path_factory.mktemp(request.param))
 
 
 @pytest.fixture(scope="module")
-def pages(tmp_path_factory):
-    """The text of each edition's pages, by the edition and the document."""
-    texts, drawings, draw = {}, {}, web.draw
-
-    def drawn(name, folder):  # a figure is the same in each edition
-        if name not in drawings:
-            drawings[name] = draw(name, folder)
-        return drawings[name]
-
-    for edition in EDITIONS:
-        described = description.describe(ROOT, edition, "world")
-        one = sheet.Sheet(ROOT, described, "letter")
-        folder = tmp_path_factory.mktemp("web") / edition
-        with pytest.MonkeyPatch.context() as patch:
-            patch.setattr(web, "draw", drawn)
-            for document in ("sheet", "practice"):
-                page = build._page(ROOT, described, one, folder / document, document)
-                texts[edition, document] = page
-    return texts
-
-
-@pytest.fixture(scope="module")
-def opened(pages, tmp_path_factory):
-    """opened(edition, ...): a page in a browser, with a context's options; records errors."""
-    folder = tmp_path_factory.mktemp("pages")
-    for (edition, document), text in pages.items():
-        (folder / f"{edition}-{document}.html").write_text(text, encoding="utf-8")
+def opened(pages):
+    """opened(...): a page in a browser, with a context's options; records errors."""
     with accessible.browser() as launched:
 
-        def opened(edition, width=1280, document="sheet", scheme="light", **options):
-            path = folder / f"{edition}-{document}.html"
+        def opened(width=1280, document="sheet", scheme="light", **options):
+            path = pages.folder / f"{document}.html"
             return accessible.opened(launched, path, scheme, width, **options)
 
         yield opened
@@ -68,22 +63,21 @@ DRAWN = {
 }
 
 
-@on_the_page
 def test_the_page_stands_alone_and_says_what_the_sheet_says(pages):
-    for (edition, document), text in pages.items():
+    for document, text in pages.texts.items():
         assert not re.search(r'(src|href)="(https?:|//|(?!#|data:)[^"])', text)
-        questions = description.describe(ROOT, edition).edition.questions
-        asked = [q for q in questions if description.is_unscored(q) == (document == "practice")]
-        assert text.count("<math") > 60 and text.count("<h3") == len(asked)
+        assert text.count("<math") > 60 and text.count("<h3") == len(pages.questions(document))
         alts = [unescape(alt) for alt in re.findall(r'<img [^>]*alt="([^"]*)"', text)]
-        figures = description.describe(ROOT, edition).figures
-        rotation = ["rotation"] if (document == "sheet") == (edition == "current") else []
+        in_sheet = document == "sheet"
+        rotation = ["rotation"] if in_sheet == (pages.edition == "current") else []
+        figures = pages.described.figures
         assert sorted(alts) == sorted(figures[n]["alt"] for n in DRAWN[document] + rotation)
         anchors = set(re.findall(r'id="([^"]+)"', text))
         assert set(re.findall(r'href="#([^"]+)"', text)) <= anchors
-        if document == "sheet":
+        if in_sheet:
             assert "python src/run.py pretrain vanilla wiki.txt" in text
             assert "⁇" in text and "equations" in text
+            assert words_of(text) <= 7_500
 
 
 def test_the_pipelines_drawing_and_its_text_name_the_files_of_the_commands():
@@ -106,14 +100,8 @@ def words_of(page):
     return len(unescape(re.sub(r"<[^>]*>", "", text)).split())
 
 
-@on_the_page
-def test_the_sheet_is_short(pages):
-    assert words_of(pages["current", "sheet"]) <= 7_500
-
-
-@on_the_page
 def test_captions_have_one_number_and_references_are_links(pages):
-    for (_, document), text in pages.items():
+    for document, text in pages.texts.items():
         captions = re.findall(r"<figcaption>(Figure \d+: (?!Figure))", text)
         numbers = [int(re.search(r"\d+", caption)[0]) for caption in captions]
         assert numbers and numbers == list(range(1, len(numbers) + 1))
@@ -129,17 +117,13 @@ def test_captions_have_one_number_and_references_are_links(pages):
             assert rf"\qquad ({number})" in unescape(formula)
 
 
-@on_the_page
 def test_the_contents_list_sections_and_questions_without_points(pages):
-    for (edition, document), text in pages.items():
+    for document, text in pages.texts.items():
         contents = re.search(r"<nav.*?</nav>", text, re.DOTALL)[0]
         links = re.findall(r'<a href="#([^"]+)">(.*?)</a>', contents)
-        described = description.describe(ROOT, edition)
-        listed = {key: unescape(words) for key, words in links if key.startswith("q:")}
-        assert listed == {
+        assert {key: unescape(words) for key, words in links if key.startswith("q:")} == {
             f"q:{q.number}": f"{description.shown_number(q.number)} {q.title}"
-            for q in described.edition.questions
-            if description.is_unscored(q) == (document == "practice")
+            for q in pages.questions(document)
         }
 
 
@@ -206,7 +190,7 @@ def test_pandocs_complaint_is_an_error_of_the_handout(tmp_path):
 @pytest.mark.parametrize("width", [390, 1280])
 def test_no_file_name_is_broken_in_mid_word(opened, width):
     """In the layout, each piece of code between possible breaks has one rectangle, on one line."""
-    page = opened("xcs224n", width)
+    page = opened(width)
     broken = page.evaluate(
         """() => [...document.querySelectorAll("code")].filter(c => !c.closest("pre")).flatMap(
           code => [...code.childNodes].filter(n => n.nodeType === 3).filter(piece => {
@@ -221,7 +205,7 @@ def test_no_file_name_is_broken_in_mid_word(opened, width):
 @in_a_browser
 def test_what_is_wider_than_a_phone_scrolls_and_has_a_shadow_there(opened):
     """Formulas, commands and tables; of the tables, the overview alone is widened on purpose."""
-    page = opened("xcs224n", 390)
+    page = opened(390)
     page.evaluate("document.querySelectorAll('details').forEach(d => { d.open = true })")
     wide = page.evaluate(
         """() => [...document.querySelectorAll("main *")].filter(
@@ -241,24 +225,23 @@ def test_what_is_wider_than_a_phone_scrolls_and_has_a_shadow_there(opened):
     assert widened and all(widened)
 
 
-# `make test` keeps two of the first edition.
-WINDOWS = [(d, *window) for window in accessible.WINDOWS for d in ("sheet", "practice")]
-KEPT = [(EDITIONS[0], "sheet", "light", 1280), (EDITIONS[0], "practice", "dark", 390)]
-OPENED = [(edition, *window) for edition in EDITIONS for window in WINDOWS]
+# `make test` opens two of them.
+WINDOWS = [(d, *window) for window in accessible.WINDOWS for d in DOCUMENTS]
+OPENED = [("sheet", "light", 1280), ("practice", "dark", 390)]
 
 
 @in_a_browser
 @pytest.mark.parametrize(
-    ("edition", "document", "scheme", "width"),
-    [pytest.param(*one, marks=() if one in KEPT else pytest.mark.long) for one in OPENED],
+    ("document", "scheme", "width"),
+    [pytest.param(*one, marks=() if one in OPENED else pytest.mark.long) for one in WINDOWS],
 )
-def test_the_pages_are_for_everybody(opened, edition, document, scheme, width):
-    page = opened(edition, width, document, scheme)
+def test_the_pages_are_for_everybody(pages, opened, document, scheme, width):
+    page = opened(width, document, scheme)
     for box in page.get_by_label("a second head").all():
         box.check()
     # Colours depend on the scheme alone; what is shown only in a narrow window is in all
     # editions, and checked in one.
-    accessible.check(page, contrast=width == 1280 or edition == EDITIONS[0])
+    accessible.check(page, contrast=width == 1280 or pages.edition == KEPT)
     page.close()
 
 
@@ -287,20 +270,20 @@ def column(page, number):
 
 
 @in_a_browser
-@pytest.mark.parametrize("query", [(1, 0, 0), (1, 1, 0), (0, 0, -1), (-1, 1, 1), (0, 0, 0)])
-def test_the_figure_computes_what_attention_gives(opened, query):
-    page = opened("xcs224n")
-    choose(page, 1, query)
-    for scale, length in ((0, 1.0), (7, 1.25), (40, -0.5), (40, 2.5)):
-        page.locator("#heads-s").fill(str(scale))
-        page.locator("#heads-length").fill(str(length))
-        assert column(page, 1) == expected(query, scale, length)
+def test_the_figure_computes_what_attention_gives(opened):
+    page = opened()
+    for query in ((1, 0, 0), (1, 1, 0), (0, 0, -1), (-1, 1, 1), (0, 0, 0)):
+        choose(page, 1, query)
+        for scale, length in ((0, 1.0), (7, 1.25), (40, -0.5), (40, 2.5)):
+            page.locator("#heads-s").fill(str(scale))
+            page.locator("#heads-length").fill(str(length))
+            assert column(page, 1) == expected(query, scale, length)
     assert page.locator(".heads .first").is_hidden() and page.acts == []
 
 
 @in_a_browser
 def test_two_heads_give_the_mean_of_their_outputs(opened):
-    page = opened("cs224n")
+    page = opened()
     page.get_by_label("a second head").check()
     choose(page, 1, (1, 0, -1))
     choose(page, 2, (0, 1, 1))
@@ -308,9 +291,8 @@ def test_two_heads_give_the_mean_of_their_outputs(opened):
     page.locator("#heads-length").fill("0.5")
     heads = [expected((1, 0, -1), 3, 0.5), expected((0, 1, 1), 3, 0.5)]
     assert [column(page, 1), column(page, 2)] == heads
-    mean = (
-        softmax(np.array([1.5, 0, -3])) + softmax(np.array([0.0, 3, 3]))
-    ) / 2  # by hand, unrounded
+    by_hand = np.array([1.5, 0, -3]), np.array([0.0, 3, 3])  # unrounded
+    mean = (softmax(by_hand[0]) + softmax(by_hand[1])) / 2
     assert column(page, 3) == [f"{weight:.3f}" for weight in mean]
     place = mean @ np.array([[50, 190], [250, 190], [150, 40]])
     output = page.locator(".heads .output")
@@ -321,7 +303,7 @@ def test_two_heads_give_the_mean_of_their_outputs(opened):
 
 @in_a_browser
 def test_the_figure_is_used_by_keyboard_and_heard(opened):
-    page = opened("current")
+    page = opened()
     page.locator("#heads-length").focus()
     before = column(page, 1)
     page.keyboard.press("Shift+Tab")
@@ -341,7 +323,7 @@ def test_the_figure_is_used_by_keyboard_and_heard(opened):
 
 @in_a_browser
 def test_without_javascript_the_figure_stands_still(opened):
-    page = opened("xcs224n", java_script_enabled=False)
+    page = opened(java_script_enabled=False)
     assert page.locator(".heads svg").is_visible()
     assert column(page, 1) == ["0.333"] * 3
     assert page.locator(".heads form").is_hidden() and page.locator(".heads .second").is_hidden()
@@ -353,18 +335,3 @@ def test_the_figure_stands_once_and_print_points_to_the_page(rendered):
     assert page.count("@interactive:heads@") == 1
     sheet, _ = rendered("xcs224n", "print")
     assert sheet.count("has an interactive figure") == 1 and "@interactive" not in sheet
-
-
-def test_equations_and_figures_get_the_numbers_of_the_print(tmp_path):
-    equations = "".join(
-        rf"\begin{{equation}}\label{{eq:{name}}} {name} \end{{equation}}" for name in ("one", "two")
-    )
-    figures = "".join(
-        rf"\begin{{figure}}[H]\caption{{{name}}}\label{{fig:{name}}}\end{{figure}}" for name in "ab"
-    )
-    source = rf"{equations} See \eqref{{eq:two}}, \eqref{{eq:one}} and \ref{{fig:b}}. {figures}"
-    text = web.page(source, "Title", "Intro", {}, tmp_path, ROOT / "handout/web")
-    assert '<a href="#eq:two">(2)</a>, <a href="#eq:one">(1)</a>' in text
-    assert '<a href="#fig:b">2</a>' in text
-    assert text.count(r"\qquad (1)") == 1
-    assert re.findall(r"<figcaption>(?:<p>)?(.*?)</", text) == ["Figure 1: a", "Figure 2: b"]

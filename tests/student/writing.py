@@ -17,7 +17,7 @@ Report it. \answerspace{1d}
 \end{document}
 """
 IDS = ["1d", "3c-i", "3c-ii", "3d"]
-# Answers that LaTeX prints (tests/handout/test_typeset.py), so that nothing is wrong with them.
+# Answers that LaTeX prints (tests/handout/test_pages.py), so that nothing is wrong with them.
 FINE = [
     r"\(x_1 \leq x^2\), $y_1$, $$z_{1}^2$$, \[a_b\] and $a_1$$b_2$",
     "\\begin{equation*}\na_1 = b^2\n\\end{equation*}",

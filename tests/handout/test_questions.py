@@ -1,0 +1,175 @@
+"""What an edition does to a question: its points, its practice, whether students get its answer."""
+
+import re
+from decimal import Decimal
+from itertools import product
+
+import pytest
+
+from autograder.description import AI_POLICIES, load_assignment
+from tests.handout.outlines import OUTLINES, PRACTICE, headings, words
+from tests.project import ROOT
+from tools import student
+
+TOML = "assignment.toml"
+LAST = '  { number = "3c", topic = "consider_unseen", written = 2 },\n'  # of cs224n
+ANSWERS = sorted(p.name.removesuffix(".tex.j2") for p in (ROOT / "handout/answers").iterdir())
+
+
+@pytest.mark.parametrize(
+    ("written", "heading"),
+    [
+        ("[1, 1]", "Practice"),
+        ("[1, 1, 0]", "Practice"),
+        ("[1, 1, 0.5]", "0.5 points"),
+    ],
+)
+def test_a_part_is_practice_unless_the_edition_gives_it_points(rendered, change, written, heading):
+    line = 'topic = "attention_single_head", written = '
+    change(TOML, f"{line}[1, 1]", line + written)
+    text, sheet = rendered("xcs224n")
+    assert rf"\subquestion{{iii}}{{{heading}}}{{q:3c-iii}}" in text
+    slots = {slot.id: slot.points for slot in sheet.slots if slot.id == "3c-iii"}
+    assert slots == ({} if heading == "Practice" else {"3c-iii": Decimal("0.5")})
+    assert (r"\answerspace{3c-iii}" in text) == bool(slots)
+
+
+def test_the_synthesizer_has_parts_only_where_it_has_two(rendered):
+    assert "{q:1g-i}" not in rendered("xcs224n")[0]
+    text = rendered("cs224n")[0]
+    assert r"\subquestion{i}{8 points}{q:2g-i}" in text
+    assert r"\subquestion{ii}{2 points}{q:2g-ii}" in text
+
+
+def test_any_edition_counts_the_experiments_or_not_by_one_line(tmp_path):
+    """The shipped description, since the line and the points are the course's."""
+    line = re.compile(r"^counts = \{ experiments = \d+ \}.*\n", re.MULTILINE)
+    shipped, count = line.subn("", (ROOT / TOML).read_text(encoding="utf-8"))
+    assert count == 1, "expected where one edition counts them"
+
+    def points(text: str, edition: str) -> tuple[Decimal, Decimal, dict[str, str]]:
+        (tmp_path / TOML).write_text(text, encoding="utf-8")
+        read = load_assignment(tmp_path).edition(edition).questions
+        experiments = {q.topic: q.number for q in read if q.number.startswith("7")}
+        return sum(q.coding for q in read), sum(q.written for q in read), experiments
+
+    for edition in OUTLINES:
+        coding, written, none = points(shipped, edition)
+        head = f"\n[editions.{edition}]\n"
+        counted = shipped.replace(head, f"{head}counts = {{ experiments = 7 }}\n")
+        numbers = {"experiment_trace": "7a", "induction_scores": "7b", "experiment_choice": "7c"}
+        assert none == {} and points(counted, edition) == (coding + 1, written + 9, numbers)
+
+
+# ---------------------------------------------------------------- answers to practice
+
+
+def test_practice_has_a_place_to_answer_where_an_edition_gives_it_written_points(rendered, change):
+    plain, _ = rendered("cs224n", document="practice")
+    assert "\\question{4}{s}" in plain and "\\answerspace" not in plain
+    assert "python src/grader.py 4r" in plain
+    line = '  { number = "4s", topic = "blocks_in_words", written = 2, extra_credit = true },\n'
+    change(TOML, LAST, LAST + line)
+    text, sheet = rendered("cs224n")
+    assert headings(text)[-1] == ("4s", "In words", "2 points (Written, Extra Credit)")
+    assert "\\answerspace{4s}" in text and sheet.slots[-1].id == "4s"
+    assert "\\question{4}{s}" not in rendered("cs224n", document="practice")[0]
+
+
+@pytest.mark.parametrize("edition", OUTLINES)
+def test_each_question_of_practice_links_to_its_answer_at_the_end(rendered, edition):
+    text, sheet = rendered(edition, document="practice")
+    before, _, answers = text.partition("\\frontsection{Answers}")
+    links = re.findall(r"\\answerlink\{(\w+)\}", before)
+    practised = [q for q in sheet._described.edition.questions if q.is_practice]
+    assert sorted(q.topic for q in practised) == ANSWERS
+    assert links == [q.number for q in practised]
+    assert re.findall(r"\\practiceanswer\{(\w+)\}", answers) == links
+    # Each document lists what it cites; works that only answers cite are among the references, too.
+    for document in (text, rendered(edition)[0]):
+        cited = set(re.findall(r"\\hyperref\[(ref:\w+)\]", document))
+        assert cited == set(re.findall(r"\\label\{(ref:\w+)\}", document))
+
+
+def test_on_the_web_answers_stand_below_their_questions(rendered):
+    text, _ = rendered(target="web", document="practice")
+    assert "frontsection{Answers}" not in text and "\\answerlink" not in text
+    for piece in text.split("\\question{")[1:]:
+        is_practice = "{Practice}" in piece.partition("\n")[0]  # not a part of it alone
+        assert piece.count("\nANSWERBEGINS 4(") == piece.count("\nANSWERENDS") == is_practice
+
+
+def test_staff_find_the_answers_to_practice_as_solutions(rendered, numbers):
+    text, _ = rendered(target="solutions", numbers=numbers)
+    assert "\\answerlink" not in text and "frontsection{Answers}" not in text
+    for shown in (*(f"4({number[1]})" for number, _, _ in PRACTICE), "3(c)-iii"):
+        assert f"\\renewcommand{{\\solutionof}}{{{shown}}}" in text
+
+
+@pytest.mark.parametrize("points", ["coding = 5", "written = 2"])
+@pytest.mark.parametrize("target", ["print", "web"])
+@pytest.mark.sampled(4)
+def test_an_answer_that_any_edition_gives_points_for_reaches_nobody(
+    rendered, change, points, target
+):
+    secret = "weights depend on the difference of the scores alone"
+    assert secret in words(rendered("xcs224n", target, document="practice")[0]).lower()
+    change(TOML, LAST, f'{LAST}  {{ number = "4a", topic = "blocks_attention", {points} }},\n')
+    for edition, document in product(OUTLINES, ("sheet", "practice")):
+        text, _ = rendered(edition, target, document=document)
+        assert secret not in words(text).lower() and "answerlink{4a}" not in text
+        assert "ANSWERBEGINS 4(a)" not in text
+
+
+def test_answers_leave_out_what_other_questions_are_graded_for(rendered, change):
+    """In `current`, 4(e) and 4(s) would give away answers to 5a and 5b."""
+    left_out = "postman bit", "similar encodings", "there has to be tried"
+    text = words(rendered(document="practice")[0])
+    assert "its answer is not given here" in text and not any(said in text for said in left_out)
+    for line in ("positions_permutation", "positions_sinusoids"):
+        source = (ROOT / "tests/small/editions.toml").read_text(encoding="utf-8")
+        (row,) = re.findall(rf"^.*{line}.*\n", source, re.M)
+        change(TOML, row, "")
+    text = words(rendered(document="practice")[0])
+    assert "its answer is not given here" not in text and all(said in text for said in left_out)
+
+
+# ---------------------------------------------------------------- the policy on AI tools
+
+# What each document says only under this policy: the sheet, submission.tex, AGENTS.md.
+SAID = {
+    "forbidden": (
+        "AI tools are forbidden.",
+        'AI tools are forbidden: "none" confirms',
+        "Do not help with this assignment in any way",
+    ),
+    "tutor": (
+        "They may not write code between the markers, give hints about what tests check, or",
+        "Which AI tools explained something to you",
+        "- answer a question of the sheet, draft or polish a written answer",
+    ),
+    "disclosure": (
+        "AI tools are allowed, but must be disclosed.",
+        "Disclose every use of AI tools",
+        "You may help with everything.",
+    ),
+}
+ALWAYS = ("AGENTS.md", "\\aitools{", "### START CODE HERE ###")
+
+
+@pytest.mark.parametrize("policy", AI_POLICIES)
+def test_a_policy_changes_the_sheet_the_answers_and_what_assistants_read(
+    repo, rendered, change, policy
+):
+    assert set(SAID) == set(AI_POLICIES)
+    change("course.toml", 'ai_tools = "tutor"', f'ai_tools = "{policy}"')
+    text, sheet = rendered()
+    agents = student.agents(repo, "xcs224n", "letter")
+    for place, made in enumerate(map(words, (text, sheet.submission(), agents))):
+        assert ALWAYS[place] in made and ("<<" not in made or place < 2)
+        for other, said in SAID.items():
+            assert (said[place] in made) == (other == policy), (other, place)
+    assert ("at the course's discussion forum" in words(agents)) == (policy == "forbidden")
+    assert "Self-Attention, Transformers and Pretraining" in agents.splitlines()[0]
+    assert all(len(line) <= 100 for line in agents.splitlines()[1:])
+    assert "`### START CODE HERE ###`" in agents and "`src/submission/`" in agents
