@@ -49,7 +49,7 @@ PATIENCE_S = 90.0  # without a worker that can grade
 STALLED_S = 3 * worker.GRADE_S  # without any result
 CLOSE_S = 60.0
 KILLED = "its worker was killed, or could no longer be reached, twice"
-CONFIG = {
+CONFIG: dict[str, Any] = {
     "distributed.scheduler.allowed-failures": 1,
     "distributed.scheduler.worker-ttl": "60s",
     "distributed.admin.large-graph-warning-threshold": "4GB",  # a submission is a few megabytes
@@ -185,7 +185,7 @@ class Cluster:
                 if window and time.monotonic() > ended_at + STALLED_S:
                     raise ClusterFailed(f"no submission has ended in {STALLED_S:.0f} s")
         finally:
-            _quietly(lambda: self._client.cancel([*window]), ANSWER_S)
+            _quietly(lambda: self._client.cancel([*window]))
 
     def _submit(self, upload: bytes, request: dict[str, Any]) -> Future:
         return within(
@@ -213,11 +213,7 @@ class Cluster:
         return [future for future in window if future.status != "pending"]
 
     def _look(self) -> None:
-        """Count the slots from time to time.
-
-        Raises:
-            ClusterFailed: there have been none for some time, or the scheduler has gone.
-        """
+        """Count the slots from time to time, and fail if there have been none for too long."""
         now = time.monotonic()
         if self._client.status != "running":
             raise ClusterFailed("the connection to the scheduler was lost")
@@ -250,11 +246,7 @@ class Cluster:
 
 
 def _fetch(future: Future) -> Answer | None:
-    """Return what a task returned; None if its worker was lost since, so that it runs again.
-
-    Raises:
-        ClusterFailed: the connection is lost.
-    """
+    """Return what a task returned; None if its worker was lost since, so that it runs again."""
     try:
         return dict(future.result(timeout=FETCH_S))
     except TimeoutError:
@@ -289,10 +281,10 @@ def within(limit_s: float, failure: str, call: Callable[[], T]) -> T:
         raise ClusterFailed(f"{failure}: {reason}") from None
 
 
-def _quietly(call: Callable[[], object], limit_s: float = CLOSE_S) -> None:
+def _quietly(call: Callable[[], object]) -> None:
     """Tidy up as far as possible; the other side may have gone."""
     with contextlib.suppress(ClusterFailed):
-        within(limit_s, "", call)
+        within(CLOSE_S, "", call)
 
 
 @contextlib.contextmanager
@@ -369,11 +361,11 @@ def _settings() -> dict[str, Any]:
 
     Without it, they would serve pages about the cluster to everybody who asks.
     """
-    flat: dict[str, Any] = CONFIG | {"distributed.comm.require-encryption": True}
-    flat["distributed.comm.tls.ca-file"] = CERTIFICATES["ca"]
+    tls = {"ca-file": CERTIFICATES["ca"]}
     for role in ("scheduler", "worker", "client"):
-        for key in ("cert", "key"):
-            flat[f"distributed.comm.tls.{role}.{key}"] = CERTIFICATES[key]
+        tls |= {f"{role}.{key}": CERTIFICATES[key] for key in ("cert", "key")}
+    flat = CONFIG | {"distributed.comm.require-encryption": True}
+    flat |= {f"distributed.comm.tls.{key}": name for key, name in tls.items()}
     nested: dict[str, Any] = {}
     dask.config.set(flat, config=nested)
     return nested

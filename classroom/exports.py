@@ -137,15 +137,19 @@ def class_folder(source: Path, notes: list[str]) -> Entry:
     Raises:
         UsageError: it doesn't exist, or can't be read.
     """
-    return _unwrapped(_opened(source, notes))
+    folder = _opened(source, notes)
+    for _ in range(WRAPPINGS):  # it is often the only one in a zip
+        inner = children(folder)
+        if len(inner) != 1 or inner[0].kind != "folder" or _is_download(inner[0].name):
+            break
+        if not gradescope.metadata_of(inner[0]) and _is_submission(inner[0]):
+            break  # a class with one submission
+        folder = inner[0]
+    return folder
 
 
 def _opened(source: Path, notes: list[str]) -> Entry:
-    """Open a folder or zip; one odd name in a zip doesn't concern all the others.
-
-    Raises:
-        UsageError: it doesn't exist, or can't be read.
-    """
+    """Open a folder or zip; one odd name in a zip doesn't concern all the others."""
     try:
         entry = reading.on_disk(source.resolve())
     except OSError as error:
@@ -168,18 +172,6 @@ def _opened(source: Path, notes: list[str]) -> Entry:
         except SubmissionError as error:
             notes.append(f"{source.name}: {name!r:.200} is left out: {error}")
     return reading.folder_of(tree, source.name)
-
-
-def _unwrapped(folder: Entry) -> Entry:
-    """Return the folder that contains the class: often the only one in a zip."""
-    for _ in range(WRAPPINGS):
-        inner = children(folder)
-        if len(inner) != 1 or inner[0].kind != "folder" or _is_download(inner[0].name):
-            break
-        if not gradescope.metadata_of(inner[0]) and _is_submission(inner[0]):
-            break  # a class with one submission
-        folder = inner[0]
-    return folder
 
 
 def _is_submission(folder: Entry) -> bool:
@@ -276,9 +268,8 @@ def _moodle(entry: Entry) -> _Piece | None:
 def _plain(entry: Entry) -> Submission:
     name = entry.name
     stem = name[: len(name) - len(archive_suffix(name))]
-    upload = Upload((("" if entry.kind == "folder" else name, entry),))
     # The key includes the ending: `ada.zip` and `ada/` may be one student or two.
-    return Submission(id_of("upload", name), (Student(name, stem),), upload=upload)
+    return Submission(id_of("upload", name), (Student(name, stem),), upload=Upload.of(entry))
 
 
 def _attempts(pieces: list[_Piece], notes: list[str]) -> list[Submission]:
@@ -302,9 +293,16 @@ def _attempts(pieces: list[_Piece], notes: list[str]) -> list[Submission]:
         submission_id = f"{piece.id}_{piece.number}" if piece.number else piece.id
         if not piece.number and len(whole) > 1:
             submission_id = id_of(piece.id, piece.entry.name)
-        made = Submission(submission_id, (piece.student,), late=piece.late, attempt=attempt)
-        upload = Upload(((piece.name, piece.entry),))
-        submissions.append(replace(made, number=piece.number, upload=upload))
+        submissions.append(
+            Submission(
+                submission_id,
+                (piece.student,),
+                late=piece.late,
+                attempt=attempt,
+                number=piece.number,
+                upload=Upload(((piece.name, piece.entry),)),
+            )
+        )
     return submissions
 
 
@@ -446,17 +444,25 @@ def run(asked: argparse.Namespace) -> int:
     """Print what a source contains."""
     export, zone = read_source(asked), times.course_zone()
     for one in export.submissions:
-        print(line(one, asked.names, times.shown(one.submitted, zone) if one.submitted else ""))
+        words = [one.id]
+        if one.submitted:
+            words.append(times.shown(one.submitted, zone))
+        if one.late:
+            words.append("late")
+        if one.attempt > 1:
+            words.append(f"attempt {one.attempt}")
+        if asked.names:
+            names = (f"{s.name or '(no name)'} <{s.email or s.key}>" for s in one.students)
+            words.append(", ".join(map(printable.line, names)))
+        elif len(one.students) > 1:
+            words.append(f"group of {len(one.students)}")
+        print("  ".join(words))
     show_notes(export)
     return ExitCode.OK
 
 
 def read_source(asked: argparse.Namespace) -> Export:
-    """Read the source that was named in a command.
-
-    Raises:
-        UsageError: it can't be read.
-    """
+    """Read the source that was named in a command."""
     export = read_export(asked.source)
     if asked.worksheet is None:
         return export
@@ -469,31 +475,10 @@ def show_notes(export: Export) -> None:
         print(f"note: {note}")
     students = {student.key for one in export.submissions for student in one.students}
     groups = sum(len(one.students) > 1 for one in export.submissions)
-    counts = [
-        count(len(export.submissions), "submission"),
-        count(len(students), "student"),
-        count(groups, "group"),
-        count(len(export.notes), "note"),
-    ]
+    numbers = (len(export.submissions), len(students), groups, len(export.notes))
+    words = ("submission", "student", "group", "note")
+    counts = (count(number, word) for number, word in zip(numbers, words, strict=True))
     print(f"{export.kind}: {', '.join(counts)}")
-
-
-def line(submission: Submission, names: bool, submitted: str) -> str:
-    """Return what is known about a submission; without names, only the size of a group."""
-    words = [submission.id, *filter(None, [submitted])]
-    if submission.late:
-        words.append("late")
-    if submission.attempt > 1:
-        words.append(f"attempt {submission.attempt}")
-    if names:
-        words.append(", ".join(_called(student) for student in submission.students))
-    elif len(submission.students) > 1:
-        words.append(f"group of {len(submission.students)}")
-    return "  ".join(words)
-
-
-def _called(student: Student) -> str:
-    return printable.line(f"{student.name or '(no name)'} <{student.email or student.key}>")
 
 
 def submissions_of(store: Store, say: Callable[[str], None] = print) -> dict[str, Submission]:

@@ -11,12 +11,12 @@ import hashlib
 import io
 import json
 import re
+import sqlite3
 import sys
 import zipfile
-from collections.abc import Callable, Collection, Iterator, Sequence
-from dataclasses import dataclass
-from decimal import Decimal
-from functools import cached_property
+from collections.abc import Collection, Iterator, Sequence
+from dataclasses import dataclass, replace
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -25,7 +25,6 @@ from tqdm import tqdm  # type: ignore[import-untyped]
 from autograder.authoritative import SECRET, seed_of
 from autograder.description import load_assignment
 from grading import paths
-from grading.cases import in_scope
 from grading.edition import EDITION
 from grading.errors import SubmissionError, UsageError
 from grading.verdicts import ExitCode, Outcome
@@ -44,9 +43,8 @@ from .arguments import (
 )
 from .exports import add_source, read_source, show_notes
 from .store import Store
-from .submissions import PREVIEW, Record, Submission
+from .submissions import PREVIEW, Record, Submission, is_named, with_tests
 
-Say = Callable[[str], None]
 Answer = dict[str, Any]  # a worker's: `autograder/single.py`, or {"lost": why}
 GRADE = "grade"  # the kind of records that count as soon as they are there
 GRADING = (
@@ -85,7 +83,7 @@ class Release:
     secret: bytes
     content: bytes
 
-    @cached_property
+    @property
     def id(self) -> str:
         """Its name in a class: the release's name, if it has one, with digits of its digest."""
         name = json.loads(self.description)["editions"][self.edition].get("release")
@@ -123,13 +121,6 @@ class Release:
         """Return the seed of a submission, which is the one that Gradescope would have used."""
         return str(seed_of(self.secret, submission.removeprefix("submission_")))
 
-    def keep(self, store: Store) -> None:
-        """Let a class know it."""
-        store.db.execute(
-            "INSERT OR IGNORE INTO releases VALUES (?, ?, ?, ?, ?, ?)",
-            (self.id, self.edition, self.digest, self.title, times.now(), self.description),
-        )
-
 
 @dataclass(frozen=True)
 class Job:
@@ -144,165 +135,133 @@ class Job:
     tests: tuple[str, ...] = ()
 
 
-def grade_all(
-    store: Store,
-    jobs: Sequence[Job],
-    release: Release,
-    kind: str,
-    where: Where,
-    say: Say,
-    done: Callable[[], object] = lambda: None,
-) -> None:
+def grade_all(store: Store, jobs: Sequence[Job], release: Release, kind: str, where: Where) -> None:
     """Grade submissions that have no record of this release and kind yet, or another upload's.
 
     Records of staff faults are replaced. Those of the kind "grade" count when they are kept.
     Tests that ended in a limit run again when nothing else does, and that result is kept; those
-    that were killed run again twice more.
+    that were killed run again twice more. Progress and problems are shown on standard error,
+    without names.
 
     Args:
         store: opened for writing.
         kind: of the records: "grade", "preview" or "regrade-N".
-        say: called with a line about each problem when it occurs; the line contains no names.
-        done: called once for each job that has its record.
 
     Raises:
         ClusterFailed: no workers are left. What was graded before is kept.
         GradingError, OSError: a record can't be kept. What was graded before is kept.
     """
-    run = _Run(store, release, kind, say, done)
-    todo = [job for job in jobs if not run.is_done(job)]
-    if not todo:
-        return
-    from .cluster import Cluster  # takes a second to import
-
-    name = f"grader-{release.digest[:16]}{'' if run.counts else f'-{PREVIEW}'}"
-    with Cluster(where, name, release.content, run.counts, say) as cluster:
-        for most, limits in ROUNDS:
-            for job, answer in cluster.run(run.tasks(todo), most):
-                run.take(job, answer, limits)
-            todo, run.again = run.again, []
-
-
-class _Run:
-    """One run over some submissions.
-
-    Attributes:
-        again: what has to run again alone; the answer so far is in `_first`.
-    """
-
-    def __init__(
-        self, store: Store, release: Release, kind: str, say: Say, done: Callable[[], object]
-    ) -> None:
-        self._store, self._release, self._kind = store, release, kind
-        self._say, self._done = say, done
-        self.counts = kind != PREVIEW
-        self.again: list[Job] = []
-        self._first: dict[str, Answer] = {}
-        self._digests: dict[str, str] = {}
-
-    def is_done(self, job: Job) -> bool:
-        """Return whether a job has its record."""
-        key = job.submission.id
-        record = self._store.record(key, self._release.id, self._kind)
-        if record is None or record["outcome"] == FAULT or record["seed"] != job.seed:
-            return False
-        if record["upload"] != _digest(_packed(job.submission)[0]):
-            return False
-        self._done()
-        return True
-
-    def tasks(self, jobs: Sequence[Job]) -> Iterator[tuple[Job, bytes, dict[str, Any]]]:
-        """Yield what is sent to workers; submissions are packed only now, to save memory."""
-        for job in jobs:
-            upload, refused = _packed(job.submission)
-            self._digests[job.submission.id] = _digest(upload)
-            request = {
-                "name": job.submission.id,
-                "seed": job.seed,
-                "edition": self._release.edition,
-                "tests": list(job.tests),
-                "refused": refused,
-            }
-            yield job, upload, request
-
-    def take(self, job: Job, answer: Answer, limits: Collection[str]) -> None:
-        """Keep an answer, unless some of its tests have to run again, because of these outcomes."""
-        first = self._first.pop(job.submission.id, None)
-        if "lost" in answer or answer["refused"]:
-            self._keep(job, answer)
+    with tqdm(total=len(jobs), unit="submission") as bar:
+        todo = [job for job in jobs if not _is_done(store, job, release, kind)]
+        bar.update(len(jobs) - len(todo))
+        if not todo:
             return
-        if first is not None:
-            results = merged(first["results"], answer["results"], job.tests)
-            answer = answer | {"results": results, "took_s": first["took_s"] + answer["took_s"]}
-        if again := limited(answer["results"], job, limits):
-            self._first[job.submission.id] = answer
-            self.again.append(Job(job.submission, job.seed, again))
-        else:
-            self._keep(job, answer)
+        from .cluster import Cluster  # takes a second to import
 
-    def _keep(self, job: Job, answer: Answer) -> None:
-        key, outcome = job.submission.id, "graded"
-        if "lost" in answer:
-            outcome = FAULT
-            self._say(f"{key}: staff fault: {answer['lost'].splitlines()[0]:.300}")
-        elif answer["refused"]:
-            outcome = "nothing to grade"
-            self._say(f"{key}: nothing to grade: {answer['refused']}")
-        record = Record(
-            submission=key,
-            release=self._release.id,
-            kind=self._kind,
-            outcome=outcome,
-            seed=job.seed,
-            upload=self._digests[key],
-            results=json.dumps(answer["results"]) if "results" in answer else None,
-            reason=answer.get("lost") or answer["refused"],
-            took_s=answer.get("took_s", 0.0),
-            processor=answer.get("processor", ""),
-        )
-        with self._store.transaction():
-            self._release.keep(self._store)
-            number = self._store.add_record(record)
-            if self._kind == GRADE and outcome != FAULT:
-                self._count(number)
-        self._done()
-
-    def _count(self, record: int) -> None:
-        """Let a record count; the first one decides which edition and release do."""
-        if self._store.setting("release") is None:
-            self._store.set("edition", self._release.edition)
-            self._store.set("release", self._release.id)
-            self._store.note(f"edition {self._release.edition} counts", self._release.id)
-        self._store.count(record)
+        say, counts = partial(bar.write, file=sys.stderr), kind != PREVIEW
+        name = f"grader-{release.digest[:16]}{'' if counts else f'-{PREVIEW}'}"
+        earlier: dict[str, Answer] = {}  # those of which some tests run again
+        with Cluster(where, name, release.content, counts, say) as cluster:
+            for most, limits in ROUNDS:
+                again = []
+                for (job, digest), answer in cluster.run(_tasks(todo, release), most):
+                    key = job.submission.id
+                    answer = _completed(job, earlier.pop(key, None), answer)
+                    if tests := _limited(job, answer, limits):
+                        earlier[key] = answer
+                        again.append(replace(job, tests=tests))
+                    else:
+                        record = _record_of(job, digest, answer, release, kind)
+                        if record.reason:
+                            say(f"{key}: {record.outcome}: {record.reason.splitlines()[0]:.300}")
+                        _keep(store, record, release)
+                        bar.update()
+                todo = again
 
 
-def limited(results: dict[str, Any], job: Job, limits: Collection[str]) -> tuple[str, ...]:
+def _is_done(store: Store, job: Job, release: Release, kind: str) -> bool:
+    record = store.record(job.submission.id, release.id, kind)
+    if record is None or record["outcome"] == FAULT or record["seed"] != job.seed:
+        return False
+    return bool(record["upload"] == _digest(_packed(job.submission)[0]))
+
+
+def _tasks(
+    jobs: Sequence[Job], release: Release
+) -> Iterator[tuple[tuple[Job, str], bytes, dict[str, Any]]]:
+    """Yield each job with the digest of its upload, and what is sent to a worker.
+
+    Submissions are packed only now, to save memory.
+    """
+    for job in jobs:
+        upload, refused = _packed(job.submission)
+        request = {
+            "name": job.submission.id,
+            "seed": job.seed,
+            "edition": release.edition,
+            "tests": list(job.tests),
+            "refused": refused,
+        }
+        yield (job, _digest(upload)), upload, request
+
+
+def _completed(job: Job, earlier: Answer | None, answer: Answer) -> Answer:
+    """Return an answer in which all tests but those of the job are the earlier answer's.
+
+    A test that the job didn't ask for doesn't become a zero.
+    """
+    if earlier is None or "lost" in answer or answer["refused"]:
+        return answer
+    later = {t["test_id"]: t for t in answer["results"]["tests"] if t["test_id"] in job.tests}
+    results = earlier["results"]
+    results = with_tests(results, [later.get(t["test_id"], t) for t in results["tests"]])
+    return answer | {"results": results, "took_s": earlier["took_s"] + answer["took_s"]}
+
+
+def _limited(job: Job, answer: Answer, limits: Collection[str]) -> tuple[str, ...]:
     """Return the ids of tests with these outcomes, of those that the job asked for."""
+    if "lost" in answer or answer["refused"]:
+        return ()
     return tuple(
         test["test_id"]
-        for test in results["tests"]
-        if test["outcome"] in limits
-        and (not job.tests or any(in_scope(word, test["test_id"]) for word in job.tests))
+        for test in answer["results"]["tests"]
+        if test["outcome"] in limits and (not job.tests or is_named(test["test_id"], job.tests))
     )
 
 
-def merged(
-    results: dict[str, Any], partial: dict[str, Any], test_ids: Collection[str]
-) -> dict[str, Any]:
-    """Return results in which some tests are replaced by those of a run that was asked for them.
+def _record_of(job: Job, digest: str, answer: Answer, release: Release, kind: str) -> Record:
+    lost, refused = answer.get("lost", ""), answer.get("refused", "")
+    return Record(
+        submission=job.submission.id,
+        release=release.id,
+        kind=kind,
+        outcome=FAULT if lost else "nothing to grade" if refused else "graded",
+        seed=job.seed,
+        upload=digest,
+        results=None if lost else json.dumps(answer["results"]),
+        reason=lost or refused,
+        took_s=answer.get("took_s", 0.0),
+        processor=answer.get("processor", ""),
+    )
 
-    All other tests stay as they are: a test that nobody asked for doesn't become a zero.
-    """
-    later = {test["test_id"]: test for test in partial["tests"] if test["test_id"] in test_ids}
-    tests = [later.get(test["test_id"], test) for test in results["tests"]]
-    paid = [test for test in tests if not test["is_extra_credit"]]
-    if results["asked"]:
-        paid = [t for t in paid if any(in_scope(word, t["test_id"]) for word in results["asked"])]
-    return results | {
-        "tests": tests,
-        "score": float(sum((Decimal(str(test["score"])) for test in tests), Decimal(0))),
-        "max_score": float(sum((Decimal(str(test["max_score"])) for test in paid), Decimal(0))),
-    }
+
+def _keep(store: Store, record: Record, release: Release) -> None:
+    """Keep a record; the first one that counts decides which edition and release do."""
+    with store.transaction():
+        store.db.execute(
+            "INSERT OR IGNORE INTO releases VALUES (?, ?, ?, ?, ?, ?)",
+            (
+                *(release.id, release.edition, release.digest, release.title, times.now()),
+                release.description,
+            ),
+        )
+        number = store.add_record(record)
+        if record.kind == GRADE and record.outcome != FAULT:
+            if store.setting("release") is None:
+                store.set("edition", release.edition)
+                store.set("release", release.id)
+                store.note(f"edition {release.edition} counts", release.id)
+            store.count(number)
 
 
 def _packed(submission: Submission) -> tuple[bytes, str]:
@@ -386,11 +345,17 @@ def release_of(asked: argparse.Namespace, store: Store) -> Release:
 
 def run(asked: argparse.Namespace) -> int:
     """Grade a class; return the exit code."""
-    on, export = where_of(asked), read_source(asked)
+    where, export = where_of(asked), read_source(asked)
     with Store.create(asked.folder) as store:
         release = release_of(asked, store)
-        if not asked.preview:
-            refuse_other(store, release)
+        counting = store.setting("release")
+        if not asked.preview and counting not in (None, release.id):
+            raise UsageError(
+                f"in {store.path}, release {counting} of the edition {store.setting('edition')} "
+                f"counts, and this is release {release.id} of {release.edition}: `regrade` shows "
+                "what it would change, and `apply` lets it count; --release names a file of the "
+                "first one"
+            )
         show_notes(export)
         store.add_submissions(asked.source, export.kind, export.submissions)
         if asked.same_inputs:
@@ -401,11 +366,8 @@ def run(asked: argparse.Namespace) -> int:
             for one in export.submissions
             if asked.preview or not _has_counted(store, one)
         ]
-        with progress_bar(len(export.submissions)) as bar:
-            bar.update(len(export.submissions) - len(jobs))
-            say = teller(bar)
-            grade_all(store, jobs, release, kind, on, say, bar.update)
-        return show_totals(store, release, kind, [one.id for one in export.submissions])
+        grade_all(store, jobs, release, kind, where)
+        return _show_totals(store, release, kind, [one.id for one in export.submissions])
 
 
 def _has_counted(store: Store, submission: Submission) -> bool:
@@ -421,54 +383,26 @@ def _has_counted(store: Store, submission: Submission) -> bool:
     return True
 
 
-def refuse_other(store: Store, release: Release) -> None:
-    """Refuse to let an edition or release count beside another one.
-
-    Raises:
-        UsageError: another one counts.
-    """
-    counting = store.setting("release")
-    if counting not in (None, release.id):
-        raise UsageError(
-            f"in {store.path}, release {counting} of the edition {store.setting('edition')} "
-            f"counts, and this is release {release.id} of {release.edition}: `regrade` shows what "
-            "it would change, and `apply` lets it count; --release names a file of the first one"
-        )
-
-
-def progress_bar(submissions: int) -> tqdm:
-    """Return a bar on standard error."""
-    return tqdm(total=submissions, unit="submission")
-
-
-def teller(bar: tqdm) -> Say:
-    """Return a function that prints a line to standard error, above a progress bar."""
-    return lambda line: bar.write(line, file=sys.stderr)
-
-
-def show_totals(store: Store, release: Release, kind: str, submissions: Sequence[str]) -> int:
+def _show_totals(store: Store, release: Release, kind: str, submissions: Sequence[str]) -> int:
     """Print what was graded; return the exit code."""
-    found = {key: _record(store, release, kind, key) for key in submissions}
-    present = {key: record for key, record in found.items() if record is not None}
-    faults = {k: r for k, r in present.items() if r["outcome"] == FAULT}
-    refused = sum(record["outcome"] == "nothing to grade" for record in present.values())
-    results = len(present) - len(faults)
+    records: list[sqlite3.Row] = []
+    for key in submissions:
+        counted = store.counted(key) if kind == GRADE else None
+        records += filter(None, [counted or store.record(key, release.id, kind)])
+    faults = [record for record in records if record["outcome"] == FAULT]
+    refused = sum(record["outcome"] == "nothing to grade" for record in records)
+    results, missing = len(records) - len(faults), len(submissions) - len(records)
     print(
         f"{results} of {count(len(submissions), 'submission')} have a result from release "
         f"{release.id} of {release.edition}; {refused} of them had nothing to grade"
     )
     if kind == PREVIEW:
         print(IS_PREVIEW)
-    for key, record in faults.items():
-        print(f"staff fault: {key}: {record['reason'].splitlines()[0]:.300}")
-    if len(present) < len(submissions):
-        print(f"{count(len(submissions) - len(present), 'submission')} not graded; {CONTINUE}")
+    for record in faults:
+        print(f"staff fault: {record['submission']}: {record['reason'].splitlines()[0]:.300}")
+    if missing:
+        print(f"{count(missing, 'submission')} not graded; {CONTINUE}")
     return ExitCode.OK if results == len(submissions) else ExitCode.FAILED
-
-
-def _record(store: Store, release: Release, kind: str, submission: str) -> Any:
-    counted = store.counted(submission) if kind == GRADE else None
-    return counted or store.record(submission, release.id, kind)
 
 
 def make_certificates(asked: argparse.Namespace) -> int:

@@ -169,96 +169,82 @@ def read(metadata: Entry, export: Entry) -> tuple[list[Submission], list[str]]:
         UsageError: the metadata can't be read.
     """
     folders = {entry.name: entry for entry in children(export) if entry.name != METADATA}
-    reader = _Export(folders)
+    submissions: dict[str, Submission] = {}
+    active: dict[str, str] = {}  # by the names of earlier attempts
+    notes: list[str] = []
     with metadata.open() as stream:
         for key, entry, line in entries(stream, METADATA):
-            reader.take(key, entry, f"{METADATA}:{line}")
-    reader.take_strangers()
-    return reader.submissions, reader.notes
-
-
-class _Export:
-    """Collects submissions from the entries of the metadata."""
-
-    def __init__(self, folders: dict[str, Entry]) -> None:
-        self._folders = folders
-        self._taken: set[str] = set()
-        self._earlier: dict[str, str] = {}  # attempts, and what came instead
-        self.submissions: list[Submission] = []
-        self.notes: list[str] = []
-
-    def take(self, key: str, entry: Node, where: str) -> None:
-        """Take a submission; of earlier attempts, only the times are known."""
-        if _id(key) in self._taken:
-            self.notes.append(f"{where}: there are two entries {key}: the second is left out")
-            return
-        if not isinstance(entry, dict):
-            self.notes.append(f"{where}: {key} has no table, so it is unknown whose it is")
-            entry = {}
-        students = self._students(key, entry, where)
-        active = self._submission(key, students, self._time(key, entry, where))
-        others = {
-            name: replace(active, submitted=self._time(name, old, where)).moment
-            for old in _tables(entry.get(":history"))
-            if old.get(":id") and (name := f"submission_{old[':id']}") != key
-        }
-        attempt = 1 + sum(moment <= active.moment for moment in others.values())
-        self._taken.add(active.id)
-        self._earlier |= dict.fromkeys(others, active.id)
-        self.submissions.append(replace(active, attempt=attempt))
-        newest = max(others, key=lambda name: others[name], default=key)
-        if active.submitted and others.get(newest, active.moment) > active.moment:
-            self.notes.append(
-                f"{active.id} is active on Gradescope, although {newest} is newer; the newer one's "
-                "files are missing"
-            )
-
-    def take_strangers(self) -> None:
-        """Take the folders that the metadata don't mention; leave out earlier attempts."""
-        for name in sorted(self._folders):
-            if _id(name) in self._taken:
+            where = f"{METADATA}:{line}"
+            if _id(key) in submissions:
+                notes.append(f"{where}: there are two entries {key}: the second is left out")
                 continue
-            if name in self._earlier:
-                self.notes.append(f"{name} is left out: {self._earlier[name]} is active instead")
-            else:
-                self.notes.append(
-                    f"{printable.line(name)} is not in {METADATA}, so it is unknown whose it is"
-                )
-                self.submissions.append(self._submission(name, (Student(_id(name), ""),), None))
+            if not isinstance(entry, dict):
+                notes.append(f"{where}: {key} has no table, so it is unknown whose it is")
+                entry = {}
+            one, others = _active(key, entry, folders.get(key), where, notes)
+            submissions[one.id] = one
+            active |= dict.fromkeys(others, one.id)
+    for name, folder in folders.items():
+        if name in active and _id(name) not in submissions:
+            notes.append(f"{name} is left out: {active[name]} is active instead")
+        elif _id(name) not in submissions:
+            notes.append(
+                f"{printable.line(name)} is not in {METADATA}, so it is unknown whose it is"
+            )
+            student = Student(_id(name), "")
+            submissions[_id(name)] = Submission(_id(name), (student,), upload=Upload.of(folder))
+    return [*submissions.values()], notes
 
-    def _students(self, key: str, entry: dict[str, Node], where: str) -> tuple[Student, ...]:
-        students: dict[str, Student] = {}
-        for submitter in _tables(entry.get(":submitters")):
-            name, sid, email = (_text(submitter.get(k)) for k in (":name", ":sid", ":email"))
-            # Two members of a group with neither are different people.
-            other = _id(key) + (f":{len(students) + 1}" if students else "")
-            own = email.casefold() if email else sid or other
-            if own in students:
-                self.notes.append(f"{where}: {key} names a student twice")
-            students[own] = Student(own, name or "", email, sid)
-            if not (email or sid):
-                self.notes.append(f"{where}: {key} has a student without :email and :sid")
-        if not students:
-            self.notes.append(f"{where}: {key} has no :submitters, so it is unknown whose it is")
-            students[""] = Student(_id(key), "")
-        return tuple(students.values())
 
-    def _time(self, name: str, entry: dict[str, Node], where: str) -> datetime | None:
-        created = _text(entry.get(":created_at"))
-        try:
-            return moment(created) if created else None
-        except (ValueError, OverflowError):
-            self.notes.append(f"{where}: {name}: :created_at is not a time: {created!r:.60}")
-            return None
+def _active(
+    key: str, entry: dict[str, Node], folder: Entry | None, where: str, notes: list[str]
+) -> tuple[Submission, list[str]]:
+    """Return a submission, and the names of the other attempts, of which only times are known."""
+    students = _students(key, entry, where, notes)
+    time = _time(key, entry, where, notes)
+    one = Submission(_id(key), students, time, upload=Upload.of(folder) if folder else Upload())
+    others = {
+        name: replace(one, submitted=_time(name, old, where, notes)).moment
+        for old in _tables(entry.get(":history"))
+        if old.get(":id") and (name := f"submission_{old[':id']}") != key
+    }
+    newest = max(others, key=lambda name: others[name], default=key)
+    if one.submitted and others.get(newest, one.moment) > one.moment:
+        notes.append(
+            f"{one.id} is active on Gradescope, although {newest} is newer; the newer one's files "
+            "are missing"
+        )
+    attempt = 1 + sum(moment <= one.moment for moment in others.values())
+    return replace(one, attempt=attempt), [*others]
 
-    def _submission(
-        self, name: str, students: tuple[Student, ...], time: datetime | None
-    ) -> Submission:
-        """Return a submission; `name` is also the name that its folder has."""
-        upload, place = Upload(), self._folders.get(name)
-        if place is not None:
-            upload = Upload((("" if place.kind == "folder" else place.name, place),))
-        return Submission(_id(name), students, time, upload=upload)
+
+def _students(
+    key: str, entry: dict[str, Node], where: str, notes: list[str]
+) -> tuple[Student, ...]:
+    students: dict[str, Student] = {}
+    for submitter in _tables(entry.get(":submitters")):
+        name, sid, email = (_text(submitter.get(k)) for k in (":name", ":sid", ":email"))
+        # Two members of a group with neither are different people.
+        other = _id(key) + (f":{len(students) + 1}" if students else "")
+        own = email.casefold() if email else sid or other
+        if own in students:
+            notes.append(f"{where}: {key} names a student twice")
+        students[own] = Student(own, name or "", email, sid)
+        if not (email or sid):
+            notes.append(f"{where}: {key} has a student without :email and :sid")
+    if not students:
+        notes.append(f"{where}: {key} has no :submitters, so it is unknown whose it is")
+        students[""] = Student(_id(key), "")
+    return tuple(students.values())
+
+
+def _time(name: str, entry: dict[str, Node], where: str, notes: list[str]) -> datetime | None:
+    created = _text(entry.get(":created_at"))
+    try:
+        return moment(created) if created else None
+    except (ValueError, OverflowError):
+        notes.append(f"{where}: {name}: :created_at is not a time: {created!r:.60}")
+        return None
 
 
 def _id(folder: str) -> str:

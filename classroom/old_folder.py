@@ -13,6 +13,7 @@ DIR/before-import/.
 from __future__ import annotations
 
 import json
+import sys
 from collections import Counter
 from datetime import UTC, datetime
 from pathlib import Path
@@ -36,19 +37,29 @@ DECISIONS = {
 }
 
 
-def fill(store: Any, folder: Path) -> list[str]:
-    """Put what is in an old folder into its new store; return lines about it for people.
+def move_in(store: Any, new: set[str]) -> None:
+    """Put what is in a store's folder into its database once, and move the old files away.
 
     Args:
         store: the `Store`, which knows this module and not the other way round.
+        new: the names of its own files.
 
     Raises:
         UsageError: the folder is damaged.
     """
-    try:
-        return _fill(store, folder)
-    except (OSError, ValueError, KeyError, TypeError, AttributeError, RecursionError) as error:
-        raise UsageError(f"{folder} can't be imported: {error!r:.200}") from None
+    folder = store.path
+    if store.setting("imported") is None:  # otherwise, only moving them was interrupted
+        try:
+            with store.transaction():
+                lines = _fill(store, folder)
+                store.set("imported", times.now())
+        except (OSError, ValueError, KeyError, TypeError, AttributeError, RecursionError) as error:
+            raise UsageError(f"{folder} can't be imported: {error!r:.200}") from None
+        print("\n".join(lines), file=sys.stderr)
+    (folder / BEFORE).mkdir(mode=0o700, exist_ok=True)
+    names = {path.name for path in folder.iterdir()} - new - {BEFORE, MARKER}
+    for name in (*names, MARKER):  # last, so that an interruption is noticed
+        (folder / name).rename(folder / BEFORE / name)
 
 
 def _fill(store: Any, folder: Path) -> list[str]:

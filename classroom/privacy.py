@@ -102,11 +102,7 @@ class Search:
                         yield path, f"can't be searched ({error!s:.200})"
 
     def _is_in_file(self, file: IO[bytes], name: str, depth: int = 0) -> bool:
-        """Return whether a file, or one in it if it is a zip, names the student.
-
-        Raises:
-            SubmissionError: it can't be read.
-        """
+        """Return whether a file, or one in it if it is a zip, names the student."""
         with archive_errors(name):
             if zipfile.is_zipfile(file) and depth < DEEPEST:
                 with zipfile.ZipFile(file) as packed:
@@ -286,11 +282,7 @@ def _texts(mentions: Iterable[_Mention]) -> list[str]:
 
 
 def _meant(mentions: list[_Mention], words: list[str]) -> list[_Mention]:
-    """Return the mentions of the one person that all words mean; none if nobody is on the roll.
-
-    Raises:
-        UsageError: they mean several people, or may.
-    """
+    """Return the mentions of the one person that all words mean; none if nobody is on the roll."""
     everybody = []
     for word in words:
         text, bare = plain(word), word.strip().lstrip("0")

@@ -27,7 +27,6 @@ from typing import Any
 from autograder.isolation.leftovers import remove_tree
 from autograder.pages import WIDE
 from grading import printable
-from grading.cases import in_scope
 from grading.errors import UsageError
 from grading.report import points as shown_points
 from grading.report import render
@@ -37,16 +36,17 @@ from grading.verdicts import ExitCode, Outcome, cause_of
 from . import times
 from .arguments import Commands, add_cluster, add_command, add_folder, count, where_of
 from .exports import submissions_of
-from .grade import GRADING, Job, Release, add_release, grade_all, progress_bar, release_of, teller
+from .grade import GRADING, Job, Release, add_release, grade_all, release_of
 from .report.result_pages import titles, write_result
 from .store import Store
-from .submissions import Record, points, with_tests
+from .submissions import Record, is_named, points, with_tests
 
 Test = dict[str, Any]
 OPEN = "regrade"  # the setting that describes the regrade that hasn't been decided yet
 GONE = "its files are no longer there"
 CHANGED = "its files have changed since; --new-files grades them"
 NO_TEST = "(no such test)"
+LAST_NUMBER = "SELECT max(CAST(substr(what, 9) AS INT)) FROM history WHERE what LIKE 'regrade-%'"
 COUNTED = "SELECT records.* FROM records JOIN counted ON record = id ORDER BY counted.submission"
 FULL = (Outcome.PASSED.value, Outcome.DROPPED.value)  # outcomes with all points
 # The lists of changes, in their order on a page.
@@ -66,37 +66,26 @@ class Change:
     """A submission before and after a regrade.
 
     Attributes:
+        group: the list in which it is shown; "" if nothing changes.
         before, after: its points; None if it has no result.
         worth: the maximum points before and after.
         verdicts: the tests whose verdict changed, each with the old and the new verdict.
-        kept: why it keeps its earlier result; "" if it has a new one.
-        fault: why it has no new result although it should; "" if it has one.
+        why: why it has no new result, or keeps its earlier one; "" otherwise.
     """
 
     submission: str
+    group: str
     before: Decimal | None
     after: Decimal | None
     worth: tuple[Decimal | None, Decimal | None] = (None, None)
     verdicts: tuple[tuple[str, str, str], ...] = ()
-    kept: str = ""
-    fault: str = ""
+    why: str = ""
 
     @property
     def gain(self) -> Decimal:
         if self.before is None or self.after is None:
             return Decimal(0)
         return self.after - self.before
-
-    @property
-    def group(self) -> str:
-        """The list in which it is shown; "" if nothing changes."""
-        if self.kept or self.fault:
-            return KEPT if self.kept else MISSING
-        if self.before is None:
-            return NEW
-        if self.gain:
-            return UP if self.gain > 0 else TO_ZERO if self.after == 0 else DOWN
-        return SIDEWAYS if self.verdicts else ""
 
 
 @dataclass
@@ -209,9 +198,9 @@ def merged(base: Row, new: Row, words: Sequence[str]) -> dict[str, Any]:
     earlier: dict[str, Any] = json.loads(base["results"])
     tests = []
     for old, test in _matched(earlier["tests"], results["tests"]):
-        if test is not None and _is_named(test, words):
+        if test is not None and is_named(test["test_id"], words):
             tests.append(test)
-        elif old is not None and (test is not None or not _is_named(old, words)):
+        elif old is not None and (test is not None or not is_named(old["test_id"], words)):
             tests.append(old)
     twice = [i for i, n in Counter(test["test_id"] for test in tests).items() if n > 1]
     if twice:
@@ -224,23 +213,23 @@ def merged(base: Row, new: Row, words: Sequence[str]) -> dict[str, Any]:
 def _change(
     base: Row, new: Row | None, kept: str, words: Sequence[str], tests: dict[str, TestChange]
 ) -> Change:
-    before = _points(base["score"])
+    key, before = base["submission"], _points(base["score"])
     if kept:
-        return Change(base["submission"], before, before, kept=kept)
+        return Change(key, KEPT, before, before, why=kept)
     if new is None or base["seed"] not in ("", new["seed"]):
-        return Change(
-            base["submission"], before, before, fault="not run yet, or graded again since"
-        )
+        return Change(key, MISSING, before, before, why="not run yet, or graded again since")
     if new["results"] is None:
-        return Change(base["submission"], before, before, fault=new["reason"])
+        return Change(key, MISSING, before, before, why=new["reason"].partition("\n")[0])
     results = merged(base, new, words)
-    return Change(
-        base["submission"],
-        before,
-        _points(results["score"]),
-        (_points(base["max_score"]), _points(results["max_score"])),
-        tuple(_verdicts(base, results, tests)),
-    )
+    after = Decimal(points(results["score"]))
+    worth = (_points(base["max_score"]), _points(results["max_score"]))
+    verdicts = tuple(_verdicts(base, results, tests))
+    group = SIDEWAYS if verdicts else ""
+    if before is None:
+        group = NEW
+    elif after != before:
+        group = UP if after > before else DOWN if after else TO_ZERO
+    return Change(key, group, before, after, worth, verdicts)
 
 
 def _points(number: float | str | None) -> Decimal | None:
@@ -287,10 +276,6 @@ def _score(test: Test | None) -> Decimal:
     return Decimal(0) if test is None else Decimal(points(test["score"]))
 
 
-def _is_named(test: Test, words: Sequence[str]) -> bool:
-    return any(in_scope(word, test["test_id"]) for word in words)
-
-
 def _is_same(old: Test, new: Test) -> bool:
     """Return whether outcome and share of points are the same, whatever the points are.
 
@@ -331,7 +316,7 @@ def preview_lines(store: Store, regrade: Regrade, changes: Difference) -> list[s
         moved = changes.of(group)
         shown += _cut([f"{group.lower()}: {c.submission}  {' -> '.join(_moved(c))}" for c in moved])
     for group in (KEPT, MISSING):
-        shown += _cut([f"{group.lower()}: {c.submission}  {_why(c)}" for c in changes.of(group)])
+        shown += _cut([f"{group.lower()}: {c.submission}  {c.why}" for c in changes.of(group)])
     if missing := changes.of(MISSING):
         left = count(len(missing), "submission")
         shown.append(f"{left} without a new result: run the same command again")
@@ -368,10 +353,6 @@ def _signed(gain: Decimal) -> str:
     return ("+" if gain > 0 else "-") + shown_points(abs(gain)) if gain else "0"
 
 
-def _why(change: Change) -> str:
-    return (change.kept or change.fault).partition("\n")[0]
-
-
 # The page -----------------------------------------------------------------------------------------
 
 
@@ -386,7 +367,7 @@ def write_pages(store: Store, regrade: Regrade, changes: Difference) -> Path:
     remove_tree(folder)
     folder.mkdir(mode=0o700, parents=True)
     for change, (base, new, _) in zip(changes.changes, regrade.pairs(store), strict=True):
-        if change.group and new is not None and not _why(change):
+        if change.group and new is not None and not change.why:
             key, names = change.submission, store.names(change.submission)
             after = dict(new) | {"results": json.dumps(merged(base, new, regrade.tests))}
             for word, record in (("before", dict(base)), ("after", after)):
@@ -404,7 +385,6 @@ def write_pages(store: Store, regrade: Regrade, changes: Difference) -> Path:
         lists={group: changes.of(group) for group in GROUPS},
         names=store.names,
         moved=_moved,
-        why=_why,
     )
     write_atomically(folder / "index.html", text)
     return folder / "index.html"
@@ -463,22 +443,18 @@ def run_regrade(asked: argparse.Namespace) -> int:
             for base, _, _ in regrade.pairs(store)
             if base["submission"] not in regrade.gone
         ]
-        with progress_bar(len(jobs)) as bar:
-            grade_all(store, jobs, release, regrade.name, where, teller(bar), bar.update)
-        return _show(store, regrade)
+        grade_all(store, jobs, release, regrade.name, where)
+        changes = regrade.difference(store)
+        page = write_pages(store, regrade, changes)
+        print(*preview_lines(store, regrade, changes), sep="\n")
+    print(f"Open {page} in a browser: it links to both results of each submission that changes")
+    return ExitCode.FAILED if changes.of(MISSING) else ExitCode.OK
 
 
 def _begin(
     store: Store, asked: argparse.Namespace, release: Release, files: Collection[str]
 ) -> Regrade:
-    """Return the open regrade if it is the one that is asked for; begin that one if none is open.
-
-    Args:
-        files: the submissions whose files are there.
-
-    Raises:
-        UsageError: there is nothing to regrade, or another one is open.
-    """
+    """Return the open regrade if it is the one that is asked for; begin it if none is open."""
     baseline, edition = store.setting("release"), store.setting("edition")
     if baseline is None:
         raise UsageError(f"{store.path} has no results that count: run `grade` first")
@@ -492,7 +468,8 @@ def _begin(
             "`discard` it first"
         )
     counted = {row["submission"] for row in store.rows("SELECT submission FROM counted")}
-    number = before.number if before else _next_number(store)
+    ((last,),) = store.rows(LAST_NUMBER)
+    number = before.number if before else 1 + (last or 0)
     regrade = replace(regrade, number=number, gone=tuple(sorted(counted.difference(files))))
     with store.transaction():
         store.set(OPEN, json.dumps(asdict(regrade)))
@@ -507,27 +484,11 @@ def _check_tests(words: list[str], release: Release, edition: str | None) -> Non
     questions = json.loads(release.description)["editions"][release.edition]["questions"]
     tests = [test["test_id"] for question in questions for test in question["tests"]]
     for word in words:
-        if not any(in_scope(word, test) for test in tests):
+        if not any(is_named(test, [word]) for test in tests):
             raise UsageError(
                 f"--tests {printable.line(word, 60)}: {release.edition} has no such test or "
                 "question"
             )
-
-
-def _next_number(store: Store) -> int:
-    names = [row["what"].split()[0] for row in store.rows("SELECT what FROM history")]
-    numbers = [name.removeprefix("regrade-") for name in names if name.startswith("regrade-")]
-    return 1 + max((int(number) for number in numbers if number.isdecimal()), default=0)
-
-
-def _show(store: Store, regrade: Regrade) -> int:
-    """Print and write the preview."""
-    changes = regrade.difference(store)
-    page = write_pages(store, regrade, changes)
-    for line in preview_lines(store, regrade, changes):
-        print(line)
-    print(f"Open {page} in a browser: it links to both results of each submission that changes")
-    return ExitCode.FAILED if changes.of(MISSING) else ExitCode.OK
 
 
 # apply, discard, history --------------------------------------------------------------------------

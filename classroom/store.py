@@ -17,10 +17,8 @@ import fcntl
 import json
 import os
 import sqlite3
-import sys
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping
 from contextlib import contextmanager, suppress
-from dataclasses import astuple
 from pathlib import Path
 from typing import Any
 
@@ -28,7 +26,7 @@ from grading import paths
 from grading.errors import GradingError, UsageError
 
 from . import old_folder, times
-from .submissions import PREVIEW, Record, Student, Submission, points, test_rows
+from .submissions import PREVIEW, Record, Submission, points, test_rows
 
 DATABASE, LOCK = "class.db", "lock"
 FORMAT = 2  # PRAGMA user_version
@@ -51,17 +49,22 @@ class Store:
         """Open a folder that exists; use `create` or `existing` instead."""
         self.path = path
         handle = os.open(path / LOCK, os.O_RDWR | os.O_CREAT | os.O_NOFOLLOW, 0o600)
-        self._lock = os.fdopen(handle, "rb")
+        self._lock = os.fdopen(handle, "rb")  # the kernel releases it, however this process ends
         try:
             is_old = (path / old_folder.MARKER).is_file()
             if writes or is_old:
-                self._hold_lock()
+                fcntl.flock(self._lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
             _make_private(path)
             self._connect()
             if is_old:
-                self._import()
+                old_folder.move_in(self, {DATABASE, LOCK})
             if not writes:
                 fcntl.flock(self._lock, fcntl.LOCK_UN)
+        except BlockingIOError:
+            self._lock.close()
+            raise UsageError(
+                f"another command is working in {path}; wait until it has ended"
+            ) from None
         except BaseException:
             self._lock.close()
             raise
@@ -78,12 +81,10 @@ class Store:
         refuse_project(path)
         try:
             path.mkdir(mode=0o700, parents=True, exist_ok=True)
-            if not _is_class(path):
-                if {inner.name for inner in path.iterdir()} - {LOCK}:
-                    raise UsageError(
-                        f"{path} contains something else; expected a new folder or a class's folder"
-                    )
-                path.chmod(0o700)
+            if not _is_class(path) and {inner.name for inner in path.iterdir()} - {LOCK}:
+                raise UsageError(
+                    f"{path} contains something else; expected a new folder or a class's folder"
+                )
             return cls(path, writes=True)
         except OSError as error:
             raise UsageError(f"{path} can't be a class's folder: {error.strerror}") from None
@@ -147,10 +148,14 @@ class Store:
                     self.db.execute("ROLLBACK")
                 raise
 
+    def row(self, sql: str, *values: Any) -> sqlite3.Row | None:
+        """Return the first row of a query, or None."""
+        return next(iter(self.rows(sql, *values)), None)
+
     def setting(self, key: str) -> str | None:
         """Return what is known about the class: `edition`, `release`."""
-        found = self.rows("SELECT value FROM class WHERE key = ?", key)
-        return found[0]["value"] if found else None
+        row = self.row("SELECT value FROM class WHERE key = ?", key)
+        return row["value"] if row else None
 
     def set(self, key: str, value: str) -> None:
         """Change a setting."""
@@ -164,11 +169,8 @@ class Store:
             kind: the kind of source, in words.
         """
         with self.transaction():
-            ((number,),) = self.db.execute(
-                "INSERT INTO sources (path, kind, read_at) VALUES (?, ?, ?) ON CONFLICT (path) "
-                "DO UPDATE SET kind = excluded.kind, read_at = excluded.read_at RETURNING id",
-                (str(source.resolve()), kind, times.now()),
-            )
+            place = {"path": str(source.resolve()), "kind": kind, "read_at": times.now()}
+            number = self._upsert("sources", place)
             for submission in submissions:
                 self._add_submission(submission, number)
             self.choose()
@@ -181,34 +183,34 @@ class Store:
             "ORDER BY s.submitted DESC, s.number DESC, s.attempt DESC, s.id DESC LIMIT 1)"
         )
 
-    def _add_submission(self, submission: Submission, source: int) -> None:
-        submitted = times.stored(submission.submitted) if submission.submitted else None
-        self.db.execute(
-            "INSERT INTO submissions VALUES (?, ?, ?, ?, ?, ?, ?, ?) ON CONFLICT DO UPDATE SET "
-            "source = excluded.source, location = excluded.location, late = excluded.late, "
-            "submitted = coalesce(excluded.submitted, submitted), attempt = excluded.attempt, "
-            "note = excluded.note",
-            (
-                *(submission.id, source, _text(submission.upload.location), submitted),
-                *(submission.late, submission.attempt, submission.number, submission.note),
-            ),
-        )
-        self.db.execute("DELETE FROM authors WHERE submission = ?", (submission.id,))
-        for student in submission.students:
+    def _add_submission(self, one: Submission, source: int) -> None:
+        fields = {
+            "id": one.id,
+            "source": source,
+            "location": one.upload.location,
+            "submitted": times.stored(one.submitted) if one.submitted else None,
+            "late": one.late,
+            "attempt": one.attempt,
+            "number": one.number,
+            "note": one.note,
+        }
+        self._upsert("submissions", fields, submitted="coalesce(excluded.submitted, submitted)")
+        self.db.execute("DELETE FROM authors WHERE submission = ?", (one.id,))
+        for student in one.students:  # of whom this source may know less than an earlier one
+            known = {c: f"coalesce(nullif(excluded.{c}, ''), {c})" for c in vars(student)}
+            number = self._upsert("students", vars(student), **known)
             self.db.execute(
-                "INSERT INTO authors (submission, student) VALUES (?, ?)",
-                (submission.id, self._add_student(student)),
+                "INSERT INTO authors (submission, student) VALUES (?, ?)", (one.id, number)
             )
 
-    def _add_student(self, student: Student) -> int:
-        values = [value and _text(value) for value in astuple(student)]
+    def _upsert(self, table: str, fields: Mapping[str, Any], **updates: str) -> int:
+        """Insert a row, or update the one that has its key, as `updates` say; return its id."""
+        updates = {column: f"excluded.{column}" for column in fields} | updates
         ((number,),) = self.db.execute(
-            "INSERT INTO students (key, name, email, sid, canvas_id, moodle_id, login) "
-            "VALUES (?, ?, ?, ?, ?, ?, ?) ON CONFLICT (key) DO UPDATE SET "
-            "name = iif(excluded.name = '', name, excluded.name), "
-            + ", ".join(f"{c} = coalesce(excluded.{c}, {c})" for c in IDS)
-            + " RETURNING id",
-            values,
+            f"INSERT INTO {table} ({', '.join(fields)}) VALUES ({', '.join('?' * len(fields))}) "
+            f"ON CONFLICT DO UPDATE SET {', '.join(f'{c} = {to}' for c, to in updates.items())} "
+            "RETURNING rowid",
+            [_text(value) if isinstance(value, str) else value for value in fields.values()],
         )
         return int(number)
 
@@ -218,26 +220,16 @@ class Store:
         It replaces an earlier one of the same submission, release and kind, and then has its id.
         """
         results = None if record.results is None else json.loads(record.results)
-        scores = [results and points(results[key]) for key in ("score", "max_score")]
+        scores = {key: results and points(results[key]) for key in ("score", "max_score")}
         with self.transaction():
-            ((number,),) = self.db.execute(
-                "INSERT INTO records (submission, release, kind, outcome, score, max_score, "
-                "reason, seed, upload, took_s, processor, at, results) "
-                "VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?) ON CONFLICT DO UPDATE SET "
-                + ", ".join(f"{column} = excluded.{column}" for column in REPLACED)
-                + " RETURNING id",
-                (
-                    *(record.submission, record.release, record.kind, record.outcome, *scores),
-                    *(_text(record.reason), record.seed, record.upload, record.took_s),
-                    *(record.processor, record.at or times.now(), record.results),
-                ),
-            )
+            fields = vars(record) | scores | {"at": record.at or times.now()}
+            number = self._upsert("records", fields)
             self.db.execute("DELETE FROM tests WHERE record = ?", (number,))
             self.db.executemany(
                 f"INSERT INTO tests VALUES ({', '.join('?' * 14)})",
                 test_rows(number, results["tests"] if results else []),
             )
-        return int(number)
+        return number
 
     def count(self, record: int) -> None:
         """Let a record be the one that counts for its submission, in place of any other."""
@@ -251,20 +243,18 @@ class Store:
 
     def record(self, submission: str, release: str, kind: str) -> sqlite3.Row | None:
         """Return a row of the table `records`, or None."""
-        found = self.rows(
+        return self.row(
             "SELECT * FROM records WHERE submission = ? AND release = ? AND kind = ?",
             *(submission, release, kind),
         )
-        return found[0] if found else None
 
     def counted(self, submission: str) -> sqlite3.Row | None:
         """Return the record that counts for a submission, a row of the table `records`, or None."""
-        found = self.rows(
+        return self.row(
             "SELECT records.* FROM records JOIN counted ON counted.record = records.id "
             "WHERE counted.submission = ?",
             submission,
         )
-        return found[0] if found else None
 
     def names(self, submission: str) -> str:
         """Return the names of a submission's students."""
@@ -290,15 +280,6 @@ class Store:
 
     # How it is opened ------------------------------------------------------------------------
 
-    def _hold_lock(self) -> None:
-        """Take the lock, which the kernel releases when this process ends, however it ends."""
-        try:
-            fcntl.flock(self._lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
-        except BlockingIOError:
-            raise UsageError(
-                f"another command is working in {self.path}; wait until it has ended"
-            ) from None
-
     def _connect(self) -> None:
         path = self.path / DATABASE
         os.close(os.open(path, os.O_RDWR | os.O_CREAT | os.O_NOFOLLOW, 0o600))
@@ -320,28 +301,9 @@ class Store:
                 schema = SCHEMA.read_text(encoding="utf-8")
                 self.db.executescript(f"BEGIN IMMEDIATE; {schema} COMMIT;")
 
-    def _import(self) -> None:
-        """Take over what is in a folder of the form before class.db, and move its files away."""
-        if self.setting("imported") is None:  # otherwise, only moving them was interrupted
-            with self.transaction():
-                lines = old_folder.fill(self, self.path)
-                self.set("imported", times.now())
-            print("\n".join(lines), file=sys.stderr)
-        before = self.path / old_folder.BEFORE
-        before.mkdir(mode=0o700, exist_ok=True)
-        kept = {DATABASE, LOCK, old_folder.BEFORE, old_folder.MARKER}
-        names = {path.name for path in self.path.iterdir()} - kept
-        for name in (*names, old_folder.MARKER):  # last, so that an interruption is noticed
-            (self.path / name).rename(before / name)
-
     @contextmanager
     def _errors(self) -> Iterator[None]:
-        """Turn what may happen to any database into one line.
-
-        Raises:
-            UsageError: another program is writing to it, or it is damaged.
-            GradingError: it can't be written.
-        """
+        """Turn what may happen to any database into one line."""
         path = self.path / DATABASE
         try:
             yield
@@ -366,11 +328,6 @@ UNWRITABLE = (
     *(sqlite3.SQLITE_FULL, sqlite3.SQLITE_IOERR, sqlite3.SQLITE_READONLY, sqlite3.SQLITE_CANTOPEN),
     sqlite3.SQLITE_PROTOCOL,  # of locks, on some network folders
 )
-IDS = ("email", "sid", "canvas_id", "moodle_id", "login")
-REPLACED = (
-    *("outcome", "score", "max_score", "reason", "seed", "upload", "took_s", "processor", "at"),
-    "results",
-)
 
 
 def _text(text: str) -> str:
@@ -379,11 +336,7 @@ def _text(text: str) -> str:
 
 
 def refuse_project(path: Path) -> None:
-    """Refuse a folder inside the repository, in this copy or another.
-
-    Raises:
-        UsageError: it is.
-    """
+    """Refuse a folder inside the repository, in this copy or another."""
     for folder in (path, *path.parents):
         is_copy = (folder / "assignment.toml").is_file() and (folder / "tools").is_dir()
         if folder == paths.ROOT or is_copy:

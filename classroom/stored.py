@@ -146,13 +146,7 @@ def _not_begun(extra: dict[str, Any]) -> list[dict[str, Any]]:
 
 
 def _tests(stored: dict[str, Any], known: dict[str, dict[str, Any]]) -> list[dict[str, Any]]:
-    """Return the tests that an entry stands for, in the form that they have in records.
-
-    All tests of a question without points share an entry.
-
-    Raises:
-        KeyError, ValueError, TypeError, AttributeError: the entry is not from this grader.
-    """
+    """Return the tests that an entry stands for; those of a question without points share one."""
     outcomes = _dict(stored["extra_data"])["outcomes"]
     return [_test(stored, str(i), Outcome(end).value, known) for i, end in outcomes.items()]
 

@@ -8,7 +8,7 @@ import re
 import stat
 import unicodedata
 import zipfile
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from contextlib import closing, contextmanager
 from dataclasses import dataclass
 from datetime import datetime
@@ -17,6 +17,7 @@ from itertools import islice
 from pathlib import Path
 from typing import Any
 
+from grading.cases import in_scope
 from grading.errors import SubmissionError
 from grading.staging import MAX_OUTPUT_BYTES
 from grading.upload import (
@@ -82,6 +83,11 @@ class Upload:
 
     parts: tuple[tuple[str, Entry], ...] = ()
 
+    @classmethod
+    def of(cls, entry: Entry) -> Upload:
+        """Return the files of one entry: of what is in it, if it is a folder."""
+        return cls((("" if entry.kind == "folder" else entry.name, entry),))
+
     @property
     def location(self) -> str:
         """Where it is in its source."""
@@ -97,22 +103,14 @@ class Upload:
         return Folder(entry, Path("upload"), ALIAS)
 
     def files(self) -> Iterator[tuple[Folder, str]]:
-        """Yield everything in which the grader searches, except folders, by folder and name.
-
-        Raises:
-            SubmissionError: there are too many files, or they can't be listed.
-        """
+        """Yield everything in which the grader searches, except folders, by folder and name."""
         top = self.top
         if top.entries:  # raises an error if they can't be listed, unlike `walk`
             for folder, names in top.walk():
                 yield from ((folder, name) for name in names if not is_litter(name))
 
     def archive(self) -> tuple[Folder, str] | None:
-        """Return the archive if there is nothing else: some platforms don't unpack them.
-
-        Raises:
-            SubmissionError: the files can't be listed.
-        """
+        """Return the archive if there is nothing else: some platforms don't unpack them."""
         found = list(islice(self.files(), 2))
         if len(found) != 1 or not is_archive(found[0][1]):
             return None
@@ -235,11 +233,7 @@ def _zeros(size: int) -> Iterator[bytes]:
 
 
 def _chunks(folder: Folder, name: str, most: int = MAX_BYTES) -> Iterator[bytes]:
-    """Yield a file's bytes, in chunks.
-
-    Raises:
-        SubmissionError: there are more than `most`, or they can't be read.
-    """
+    """Yield a file's bytes, in chunks."""
     try:
         with closing(folder.file(name)) as reader:
             while chunk := reader.read(CHUNK_BYTES):
@@ -321,9 +315,19 @@ def test_rows(record: int, tests: list[dict[str, Any]]) -> Iterator[tuple[Any, .
         )
 
 
+def is_named(test_id: str, words: Iterable[str]) -> bool:
+    """Return whether one of these words, such as `1e` or `1e-0-basic`, means a test."""
+    return any(in_scope(word, test_id) for word in words)
+
+
 def with_tests(results: dict[str, Any], tests: list[dict[str, Any]]) -> dict[str, Any]:
-    """Return results with these tests, and with the sum of their points."""
+    """Return results with these tests, and with the sum of their points.
+
+    If only some tests were asked for, the others have no maximum.
+    """
     paid = [test for test in tests if not test.get("is_extra_credit")]
+    if asked := results.get("asked"):
+        paid = [test for test in paid if is_named(test["test_id"], asked)]
     return results | {
         "tests": tests,
         "score": float(sum(Decimal(points(test["score"])) for test in tests)),

@@ -58,11 +58,7 @@ class Grader(WorkerPlugin):
     idempotent = True
 
     def __init__(self, name: str, release: bytes, counts: bool) -> None:
-        """
-        Args:
-            release: the packed autograder.
-            counts: whether to accept only workers whose results can count.
-        """
+        """Take the packed autograder; `counts` accepts only workers whose results can count."""
         self.name, self._release, self._counts = name, release, counts
 
     def setup(self, worker: Worker) -> None:
@@ -115,11 +111,7 @@ class Grader(WorkerPlugin):
         return text.format(source=str(place / "release"), place=str(place))
 
     def grade(self, upload: bytes, request: dict[str, Any]) -> dict[str, Any]:
-        """Grade a submission; return the answer, with the seconds that it took.
-
-        Raises:
-            RuntimeError: there is none.
-        """
+        """Return the answer to a request, with the seconds it took, or raise a RuntimeError."""
         started = time.monotonic()
         try:
             answer = self._ask(request | {"counts": self._counts}, GRADE_S, upload)
@@ -133,11 +125,7 @@ class Grader(WorkerPlugin):
         return answer | {"took_s": round(time.monotonic() - started, 3)}
 
     def _ask(self, request: dict[str, Any], within_s: float, upload: bytes = b"") -> dict[str, Any]:
-        """Have a process of its own answer a request.
-
-        Raises:
-            RuntimeError: it didn't.
-        """
+        """Have a process of its own answer a request, or raise a RuntimeError."""
         assert self._place is not None  # a worker gets tasks when it is ready
         own = Path(tempfile.mkdtemp(prefix="grader-", dir=self._place))
         own.chmod(0o711)
