@@ -17,6 +17,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from fractions import Fraction
 from pathlib import Path
+from types import SimpleNamespace
 
 from grading.errors import UsageError, nearest
 
@@ -98,21 +99,15 @@ class Sheet:
 
 def write(rows: Iterable[Iterable[str | Number]], delimiter: str = ",", bom: bool = False) -> str:
     """Return rows as CSV; texts that a spreadsheet would run as formulas are guarded."""
-    return BOM * bom + "".join(_line(list(row), delimiter) for row in rows)
-
-
-def _line(cells: list[str | Number], delimiter: str) -> str:
-    texts = [cell.text if isinstance(cell, Number) else guarded(cell) for cell in cells]
-    if len(texts) == 1 and not texts[0]:
-        return '""\n'  # a blank line isn't a row
-    return delimiter.join(_quoted(text, delimiter) for text in texts) + "\n"
-
-
-def _quoted(text: str, delimiter: str) -> str:
-    # Before Python 3.13, csv.writer doesn't quote a carriage return if lines end in \n.
-    if any(character in text for character in (delimiter, '"', "\r", "\n")):
-        return '"' + text.replace('"', '""') + '"'
-    return text
+    lines: list[str] = []
+    writer = csv.writer(
+        SimpleNamespace(write=lines.append),
+        delimiter=delimiter,
+        lineterminator="\r\n",  # before Python 3.13, only what ends lines is quoted
+    )
+    for row in rows:
+        writer.writerow([c.text if isinstance(c, Number) else guarded(c) for c in row])
+    return BOM * bom + "".join(line.removesuffix("\r\n") + "\n" for line in lines)
 
 
 def guarded(text: str) -> str:

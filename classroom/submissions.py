@@ -17,25 +17,11 @@ from itertools import islice
 from pathlib import Path
 from typing import Any
 
+from grading import upload as reading
 from grading.cases import in_scope
 from grading.errors import SubmissionError
 from grading.staging import MAX_OUTPUT_BYTES
-from grading.upload import (
-    CHUNK_BYTES,
-    HEAD_BYTES,
-    TAR,
-    Entry,
-    Folder,
-    archive_suffix,
-    folder_of,
-    is_archive,
-    is_litter,
-    is_supported,
-    is_tar,
-    open_archive,
-    refusal,
-    stored,
-)
+from grading.upload import CHUNK_BYTES, Entry, Folder
 
 # An id is used as a file name, in keys of tasks and in logs, so it has no special characters.
 ID = re.compile(r"[A-Za-z0-9][A-Za-z0-9_-]{0,79}")
@@ -96,7 +82,7 @@ class Upload:
     @property
     def top(self) -> Folder:
         """The files as the one tree that the grader reads, which shows nobody's name."""
-        entry = folder_of({name or entry.name: entry for name, entry in self.parts})
+        entry = reading.folder_of({name or entry.name: entry for name, entry in self.parts})
         for name, part in self.parts:
             if not name and part.kind == "folder":
                 entry = part
@@ -107,12 +93,12 @@ class Upload:
         top = self.top
         if top.entries:  # raises an error if they can't be listed, unlike `walk`
             for folder, names in top.walk():
-                yield from ((folder, name) for name in names if not is_litter(name))
+                yield from ((folder, name) for name in names if not reading.is_litter(name))
 
     def archive(self) -> tuple[Folder, str] | None:
         """Return the archive if there is nothing else: some platforms don't unpack them."""
         found = list(islice(self.files(), 2))
-        if len(found) != 1 or not is_archive(found[0][1]):
+        if len(found) != 1 or not reading.is_archive(found[0][1]):
             return None
         folder, name = found[0]
         return found[0] if folder.entries[name].kind == "file" else None
@@ -125,15 +111,15 @@ class Upload:
             packed = self.archive()
             if packed is None:
                 return ""
-            name, head = packed[1], next(_chunks(*packed), b"")[:HEAD_BYTES]
+            name, head = packed[1], next(_chunks(*packed), b"")[: reading.HEAD_BYTES]
         except SubmissionError as error:
             return str(error)
         if head.startswith(EMPTY_ZIP):
             return f"{name!a} is an empty zip"
-        if head.startswith(ZIP) or is_tar(head):
+        if head.startswith(ZIP) or reading.is_tar(head):
             return ""
-        if is_supported(name, head):
-            kind = "tar" if archive_suffix(name) in TAR else "zip"
+        if reading.is_supported(name, head):
+            kind = "tar" if reading.archive_suffix(name) in reading.TAR else "zip"
             return f"{name!a} is not a {kind} file"
         return f"{name!a} can't be opened: ask for a zip"
 
@@ -156,7 +142,11 @@ class Upload:
                 info = zipfile.ZipInfo("/".join((*folder.parts, name)), DATE)
                 info.filename = HALF_PAIR.sub("\x1a", info.filename)  # the grader refuses it, too
                 content: Iterator[bytes] = iter(())
-                if entry.kind == "file" and entry.size > MAX_OUTPUT_BYTES and not is_archive(name):
+                if (
+                    entry.kind == "file"
+                    and entry.size > MAX_OUTPUT_BYTES
+                    and not reading.is_archive(name)
+                ):
                     info.compress_type = zipfile.ZIP_DEFLATED
                     content = _zeros(min(entry.size, MAX_BYTES))
                 elif entry.kind == "file":
@@ -182,8 +172,8 @@ class Upload:
             SubmissionError: they can't be read.
         """
         packed = io.BytesIO(self.pack())
-        with stored(packed, work) as file:
-            with open_archive(file, Path("upload"), ALIAS, work) as top:
+        with reading.stored(packed, work) as file:
+            with reading.open_archive(file, Path("upload"), ALIAS, work) as top:
                 yield top
 
 
@@ -242,7 +232,7 @@ def _chunks(folder: Folder, name: str, most: int = MAX_BYTES) -> Iterator[bytes]
                     raise SubmissionError(f"too large: more than {MAX_BYTES} bytes")
                 yield chunk
     except OSError as error:
-        raise refusal(error, f"{name!a} can't be read") from None
+        raise reading.refusal(error, f"{name!a} can't be read") from None
     except ValueError as error:
         raise SubmissionError(f"{name!a}: {error}") from None
 
@@ -256,8 +246,8 @@ def children(folder: Entry) -> list[Entry]:
     try:
         entries = folder.entries()
     except OSError as error:
-        raise refusal(error, f"{folder.name!a} can't be listed") from None
-    return [entries[name] for name in sorted(entries) if not is_litter(name)]
+        raise reading.refusal(error, f"{folder.name!a} can't be listed") from None
+    return [entries[name] for name in sorted(entries) if not reading.is_litter(name)]
 
 
 # Records ------------------------------------------------------------------------------------------

@@ -9,6 +9,7 @@ import time
 from collections.abc import Callable, Iterator
 from pathlib import Path
 
+import psutil
 import pytest
 
 from classroom.cluster import SETTINGS, write_certificates
@@ -29,20 +30,12 @@ def left_in(temporary: Path) -> list[str]:
 
 def descendants(pid: int) -> dict[int, str]:
     """Return the command lines of a process's descendants, by process id."""
-    found: dict[int, str] = {}
-    try:
-        threads = list(Path(f"/proc/{pid}/task").iterdir())
-        children = [c for t in threads for c in (t / "children").read_text("ascii").split()]
-    except OSError:
-        return found
-    for child in map(int, children):
-        try:
-            line = Path(f"/proc/{child}/cmdline").read_bytes()
-        except OSError:
-            continue
-        found[child] = line.replace(b"\0", b" ").decode("utf-8", "replace")
-        found |= descendants(child)
-    return found
+    lines: dict[int, str] = {}
+    with contextlib.suppress(psutil.NoSuchProcess):
+        for child in psutil.Process(pid).children(recursive=True):
+            with contextlib.suppress(psutil.NoSuchProcess):
+                lines[child.pid] = " ".join(child.cmdline())
+    return lines
 
 
 def is_worker(line: str) -> bool:
@@ -67,43 +60,32 @@ def certificates(tmp_path_factory) -> Path:
 
 
 @pytest.fixture
-def start(certificates, temporary, tmp_path):
-    """Return a function that starts one of dask's programs, with the settings of the cluster."""
-    with programs(certificates, temporary, tmp_path) as run:
-        yield run
+def start(certificates, temporary, tmp_path) -> Iterator[Callable[..., subprocess.Popen]]:
+    """Yield a function that starts one of dask's programs, with the settings of the cluster.
 
-
-@contextlib.contextmanager
-def programs(
-    certificates: Path, temporary: Path, place: Path
-) -> Iterator[Callable[..., subprocess.Popen]]:
-    """Yield a function that starts one of dask's programs; end them all afterwards.
-
-    Args:
-        place: for their logs.
+    There, a worker can't import our modules, only the release.
     """
     processes = []
+    environment = {key: value for key, value in os.environ.items() if key != "PYTHONPATH"}
+    environment |= {"TMPDIR": str(temporary), "DASK_CONFIG": SETTINGS}
 
-    def run(program: str, *words, tmpdir: Path = temporary) -> subprocess.Popen:
+    def run(program: str, *words) -> subprocess.Popen:
         command = [sys.executable, "-m", f"distributed.cli.dask_{program}", *map(str, words)]
-        environment = _environment(tmpdir) | {"DASK_CONFIG": SETTINGS}
-        with open(place / f"{program}-{len(processes)}.log", "wb") as log:
+        with open(tmp_path / f"{program}-{len(processes)}.log", "wb") as log:
             made = subprocess.Popen(
                 command, cwd=certificates, stdout=log, stderr=log, env=environment
             )
         processes.append(made)
         return made
 
-    try:
-        yield run
-    finally:
-        for process in processes:
-            process.terminate()
-        for process in processes:
-            try:
-                process.wait(20)
-            except subprocess.TimeoutExpired:
-                process.kill()
+    yield run
+    for process in processes:
+        process.terminate()
+    for process in processes:
+        try:
+            process.wait(20)
+        except subprocess.TimeoutExpired:
+            process.kill()
 
 
 class Dask:
@@ -117,20 +99,14 @@ class Dask:
     def scheduler(self) -> subprocess.Popen:
         return self._start("scheduler", "--host", self.address, "--no-dashboard")
 
-    def worker(self, **keywords) -> subprocess.Popen:
+    def worker(self) -> subprocess.Popen:
         words = ("--nthreads", "1", "--no-dashboard", "--host", "tls://127.0.0.1")
-        return self._start("worker", self.address, *words, **keywords)
+        return self._start("worker", self.address, *words)
 
 
 @pytest.fixture
 def dask(start, certificates) -> Dask:
     return Dask(start, certificates)
-
-
-def _environment(temporary: Path) -> dict[str, str]:
-    """Return an environment in which a worker can't import our modules, only the release."""
-    kept = {key: value for key, value in os.environ.items() if key != "PYTHONPATH"}
-    return kept | {"TMPDIR": str(temporary)}
 
 
 def free_port() -> int:

@@ -1,47 +1,27 @@
 """A class that is only made once, and small exports written by hand."""
 
+import functools
 from pathlib import Path
 
 import pytest
 
-from autograder import solutions
 from classroom.gradescope import METADATA
-from grading import paths
 from tests.classroom.clusters import certificates, dask, start  # noqa: F401
 from tests.classroom.graded import eight, graded, release, start_grading, undisturbed  # noqa: F401
 from tests.classroom.make_class import MadeClass, make_class
+from tests.classroom.scripted import workers  # noqa: F401
 from tests.classroom.tiny import course, temporary  # noqa: F401
-from tools import world
 
 
 @pytest.fixture(scope="session")
 def made(tmp_path_factory):
-    """Return made(platform, packed), which returns a class of 40; each is only made once."""
-    kept: dict[tuple[str, bool], MadeClass] = {}
+    """Return made(packed), which returns a class of 40; each is only made once."""
 
-    def make(platform: str = "gradescope", packed: bool = False) -> MadeClass:
-        if (platform, packed) not in kept:
-            folder = tmp_path_factory.mktemp(platform)
-            kept[platform, packed] = make_class(folder, 40, platform=platform, packed=packed)
-        return kept[platform, packed]
+    @functools.cache
+    def make(packed: bool = False) -> MadeClass:
+        return make_class(tmp_path_factory.mktemp("made"), 40, packed=packed)
 
     return make
-
-
-@pytest.fixture(scope="session")
-def smoke_world(tmp_path_factory) -> Path:
-    """Return a folder with src/data/ and solutions/data/, which are missing in a checkout."""
-    folder = tmp_path_factory.mktemp("world")
-    assert world.main(["--dataset", "smoke", "--seed", "1", "--out", str(folder)]) == 0
-    return folder
-
-
-@pytest.fixture
-def data(smoke_world, monkeypatch) -> Path:
-    """Let hosts of this process find the smoke world, and return its folder."""
-    monkeypatch.setattr(paths, "DATA", smoke_world / "src" / "data")
-    monkeypatch.setattr(solutions, "ANSWERS", smoke_world / "solutions" / "data")
-    return smoke_world
 
 
 @pytest.fixture

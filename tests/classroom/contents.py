@@ -3,7 +3,6 @@
 Nothing is run here; whatever is graded runs in the sandbox.
 """
 
-import copy
 import functools
 import io
 import stat
@@ -98,7 +97,7 @@ def uploaded(name: str) -> Content:
     return Content("upload", name, made, refused=True)
 
 
-def zipped(files: Files, **options) -> bytes:
+def zipped(files: Files) -> bytes:
     """Return a zip with these files; equal files give equal bytes."""
     buffer = io.BytesIO()
     with zipfile.ZipFile(buffer, "w") as writer:
@@ -106,7 +105,7 @@ def zipped(files: Files, **options) -> bytes:
             info = zipfile.ZipInfo(name, DATE)
             is_link = isinstance(content, Link)
             info.external_attr = (stat.S_IFLNK | 0o777 if is_link else stat.S_IFREG | 0o644) << 16
-            info.compress_type = options.get("compression", zipfile.ZIP_DEFLATED)
+            info.compress_type = zipfile.ZIP_DEFLATED
             writer.writestr(info, content.target if is_link else content)
     return buffer.getvalue()
 
@@ -173,29 +172,7 @@ LAYOUTS: dict[str, Callable[[Files], Files]] = {
 }
 
 
-def _twice() -> bytes:
-    return zipped({"submission/a.py": b"", "submission/b.py": b""}).replace(b"/b.py", b"/a.py")
-
-
-def _too_large() -> bytes:
-    """Return a zip with 300 files of a mebibyte, which share one file's data."""
-    buffer = io.BytesIO()
-    with zipfile.ZipFile(buffer, "w", zipfile.ZIP_DEFLATED) as writer:
-        writer.writestr("x.params", bytes(1 << 20))
-        for number in range(300):
-            again = copy.copy(writer.infolist()[0])
-            again.filename = f"x{number}.params"
-            writer.infolist().append(again)
-    return buffer.getvalue()
-
-
-def _encrypted() -> bytes:
-    packed = bytearray(zipped({"submission/a.py": b"x = 1\n"}))
-    for signature, offset in ((b"PK\3\4", 6), (b"PK\1\2", 8)):
-        packed[packed.index(signature) + offset] |= 1
-    return bytes(packed)
-
-
+# Other archives that the grader refuses are in the tests of the harness: the class passes them on.
 UPLOADS: dict[str, Callable[[], "bytes | Files"]] = {
     "nothing": dict,
     "a zip without files": lambda: zipped({}),
@@ -205,14 +182,6 @@ UPLOADS: dict[str, Callable[[], "bytes | Files"]] = {
     "a name that leads outside": lambda: zipped({"../../submission/a.py": b"x = 1\n"}),
     "a link in a zip": lambda: zipped({"submission": Link("/etc"), "a.txt": b""}),
     "a link": lambda: {"submission/a.py": Link("/etc/passwd"), "submission/b.py": b""},
-    "one name twice": _twice,
-    "too many files": lambda: zipped({f"submission/x{n}.py": b"" for n in range(2_100)}),
-    "too large": _too_large,
-    "encrypted": _encrypted,
-    "packed in a rare way": lambda: zipped(
-        {"submission/a.py": b"x = 1\n"}, compression=zipfile.ZIP_BZIP2
-    ),
     "a report alone": lambda: {"report.pdf": b"%PDF-1.7\n"},
-    "folders in folders": lambda: zipped({"a/" * 60 + "submission/a.py": b"x = 1\n"}),
     "no Python": lambda: {"submission/notes.txt": b"see my other submission\n"},
 }

@@ -15,7 +15,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.classroom.tiny import BODIES, class_of, hand_in
+from tests.classroom.tiny import class_of
 
 NAMES = ("right", "wrong", "exits", "slow", "daemon", "raises", "slow", "floods")
 PACK = """
@@ -161,10 +161,3 @@ def wait_for(condition: Callable[[], object], process: subprocess.Popen):
 
 def wait_for_records(folder: Path, count: int, process: subprocess.Popen) -> None:
     wait_for(lambda: records_in(folder) >= count, process)
-
-
-def broken(folder: Path) -> Path:
-    """Write a class of two, of which one handed in something else."""
-    hand_in(folder / "000-right", BODIES["right"])
-    (folder / "001-broken.zip").write_bytes(b"PK\3\4 and no more")
-    return folder

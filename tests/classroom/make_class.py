@@ -1,14 +1,12 @@
-"""Makes a class: the submissions of its students, as a platform exports them.
+"""Makes a class: the submissions of its students, as Gradescope exports them.
 
-    python -m tests.classroom.make_class FOLDER --submissions 40
-    python -m tests.classroom.make_class FOLDER --platform canvas --zip
+    python -m tests.classroom.make_class FOLDER --submissions 40 --zip
 
 The same arguments make the same class. Exit codes: 0 done, 2 wrong usage.
 """
 
 import argparse
 import random
-import re
 import sys
 from collections.abc import Callable
 from dataclasses import dataclass, replace
@@ -17,7 +15,7 @@ from pathlib import Path
 
 import yaml
 
-from tests.classroom.contents import ZIP_NAME, Content, Files, contents, lay, pack, zipped
+from tests.classroom.contents import Content, contents, lay, pack
 from tests.classroom.people import Person, people
 
 # Per cent of each kind; a small class has at least one of each.
@@ -32,7 +30,7 @@ class Made:
     """A generated submission.
 
     Attributes:
-        number: the submission's number on the platform.
+        number: the submission's number on Gradescope.
         earlier: the numbers of earlier attempts.
     """
 
@@ -54,7 +52,6 @@ class MadeClass:
 def make_class(
     folder: Path,
     count: int,
-    platform: str = "gradescope",
     trained: Path | None = None,
     packed: bool = False,
 ) -> MadeClass:
@@ -66,19 +63,18 @@ def make_class(
             them.
     """
     made = _planned(count)
-    outputs = _outputs(trained) if trained else {}
-    source = folder / (EXPORT if platform == "gradescope" else "submissions")
+    found = sorted([*trained.glob("*.params"), *trained.glob("*.predictions")]) if trained else []
+    outputs = {path.name: path.read_bytes() for path in found}
+    source = folder / EXPORT
     source.mkdir(parents=True)
-    for each in made:
-        PLATFORMS[platform](source, each, outputs if _runs(each.content) else {})
-    if platform == "gradescope":
-        with open(source / "submission_metadata.yml", "w", encoding="utf-8") as file:
-            file.write("---\n")
-            for each in made:
-                file.write(_metadata(each))
-    if packed:  # Gradescope's zip has a single folder, the others' have none
-        source = pack(source, folder if platform == "gradescope" else source)
-    return MadeClass(source, tuple(made))
+    with open(source / "submission_metadata.yml", "w", encoding="utf-8") as file:
+        file.write("---\n")
+        for each in made:
+            runs = each.content.kind in ("right", "wrong", "layout")
+            files = each.content.files | (outputs if runs else {})
+            lay(source / f"submission_{each.number}", replace(each.content, files=files))
+            file.write(_metadata(each))
+    return MadeClass(pack(source, folder) if packed else source, tuple(made))
 
 
 def _planned(count: int) -> list[Made]:
@@ -107,63 +103,6 @@ def _chosen(count: int) -> list[Callable[[], Content]]:
     random.Random("1 order").shuffle(chosen)
     chosen += [contents()["right"][0]] * max(0, count - len(chosen))
     return chosen[:count]
-
-
-def _runs(content: Content) -> bool:
-    return content.kind in ("right", "wrong", "layout")
-
-
-def _outputs(trained: Path) -> Files:
-    found = [*trained.glob("*.params"), *trained.glob("*.predictions")]
-    return {path.name: path.read_bytes() for path in sorted(found)}
-
-
-# -- platforms -------------------------------------------------------------------------------------
-
-
-def _gradescope(source: Path, made: Made, outputs: Files) -> None:
-    content = replace(made.content, files=made.content.files | outputs)
-    lay(source / f"submission_{made.number}", content)
-
-
-def _canvas(source: Path, made: Made, outputs: Files) -> None:
-    """Write zips, some of them late or handed in again, and some loose files."""
-    person = made.people[0]
-    name = re.sub(r"[^\w-]|_", "", person.name.lower())[:60] or "anonymous"
-    late = "LATE_" if made.number % 7 == 0 else ""
-    begin = f"{name}_{late}{person.number}_"
-    content = made.content
-    if content.kind == "layout" and content.name == "modules alone":
-        for index, (file, text) in enumerate((content.files | outputs).items()):
-            (source / f"{begin}{made.number + index}_{file}").write_bytes(text)
-        return
-    for again, number in enumerate((*made.earlier, made.number)):
-        file = f"work-{again}.zip" if again else "work.zip"
-        (source / f"{begin}{number}_{file}").write_bytes(_one_zip(content, outputs))
-
-
-def _moodle(source: Path, made: Made, outputs: Files) -> None:
-    for person in made.people:  # each member of a group gets the group's files
-        name = person.name.replace("_", " ").replace("/", " ")[:60]
-        folder = source / f"{name}_{person.number}_assignsubmission_file"
-        folder.mkdir()
-        (folder / ZIP_NAME).write_bytes(_one_zip(made.content, outputs))
-
-
-def _plain(source: Path, made: Made, outputs: Files) -> None:
-    person = made.people[0]
-    name = f"{person.name.replace('/', ' ')[:60]} {person.number}"
-    if made.content.packed is None and made.number % 2:
-        lay(source / name, replace(made.content, files=made.content.files | outputs))
-    else:
-        (source / f"{name}.zip").write_bytes(_one_zip(made.content, outputs))
-
-
-PLATFORMS = {"gradescope": _gradescope, "canvas": _canvas, "moodle": _moodle, "plain": _plain}
-
-
-def _one_zip(content: Content, outputs: Files) -> bytes:
-    return zipped(content.files | outputs) if content.packed is None else content.packed
 
 
 # -- Gradescope's metadata -------------------------------------------------------------------------
@@ -236,24 +175,19 @@ def main(arguments: list[str] | None = None) -> int:
     """Run the command; return the exit code."""
     parser = argparse.ArgumentParser(
         prog="python -m tests.classroom.make_class",
-        description="Make a class of generated submissions, as a platform exports it.",
+        description="Make a class of generated submissions, as Gradescope exports it.",
     )
     parser.add_argument("folder", type=Path, metavar="FOLDER", help="a new folder")
     parser.add_argument(
         "--submissions", type=int, default=40, metavar="N", help="how many; default: 40"
     )
-    parser.add_argument(
-        "--platform", choices=list(PLATFORMS), default="gradescope", help="default: gradescope"
-    )
-    parser.add_argument(
-        "--zip", action="store_true", help="pack the export, as platforms offer it for download"
-    )
+    parser.add_argument("--zip", action="store_true", help="pack the export, as it is downloaded")
     asked = parser.parse_args(arguments)
     if asked.folder.exists() and any(asked.folder.iterdir()):
         parser.error(f"{asked.folder} is not empty")
     if asked.submissions < 1:
         parser.error(f"--submissions {asked.submissions} should be 1 or more")
-    made = make_class(asked.folder, asked.submissions, asked.platform, packed=asked.zip)
+    made = make_class(asked.folder, asked.submissions, packed=asked.zip)
     print(f"{made.source}: {len(made.submissions)} submissions")
     return 0
 

@@ -6,15 +6,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from classroom.cells import (
-    Number,
-    guarded,
-    parse,
-    rounded,
-    table,
-    unguarded,
-    write,
-)
+from classroom.cells import Number, guarded, parse, rounded, table, unguarded, write
 from grading.errors import UsageError
 
 # Any text in UTF-8, often with characters that are special in CSV or in spreadsheets.
@@ -64,24 +56,19 @@ def number(text: str, separator: str = ",") -> Fraction:
 
 @pytest.mark.parametrize(
     "text, value",
-    [("12", 12), ("12.50", "25/2"), (" .5 ", "1/2"), ("3.", None), ("-0.25", "-1/4"), ("+2", 2)],
+    [("12", 12), ("12.50", "25/2"), (" .5 ", "1/2"), ("-0.25", "-1/4"), ("+2", 2)],
 )
 def test_numbers_are_exact(text, value):
-    if value is None:
-        with pytest.raises(UsageError, match="should be a number such as 12.5"):
-            number(text)
-    else:
-        assert number(text) == Fraction(value)
+    assert number(text) == Fraction(value)
 
 
 @pytest.mark.parametrize(
     "text",
-    ["", "-", "1e3", "12.5 pts", "1.234,5", "1,234.5", "NaN", "inf", "=1+1", "1" * 10, "١٢", "0x1"],
+    ["", "-", "3.", "1e3", "12.5 pts", "1.234,5", "1,234.5", "NaN", "inf", "=1+1", "1" * 10, "١٢"],
 )
 def test_what_is_no_number_is_refused(text):
-    with pytest.raises(
-        UsageError, match=r"^a.csv, line 1: points = .* should be a number such as 12.5$"
-    ):
+    message = r"^a.csv, line 1: points = .* should be a number such as 12.5$"
+    with pytest.raises(UsageError, match=message):
         number(text)
 
 
@@ -101,10 +88,7 @@ def test_a_decimal_comma_is_taken_where_columns_are_separated_otherwise():
         (b"student,point\n", "a.csv, line 1: unknown column 'point'; did you mean 'points'?"),
         (b"student\n", "a.csv, line 1: the column 'points' is missing; expected student, points"),
         (b"student,points,Points\n", "a.csv, line 1: there are two columns 'Points'"),
-        (
-            b"student,points\nada,7,5\n",
-            "a.csv, line 2: 3 cells, but only 2 columns; does a cell contain",
-        ),
+        (b"student,points\nada,7,5\n", "a.csv, line 2: 3 cells, but only 2 columns; does a cell"),
     ],
 )
 def test_files_that_are_something_else_are_named(data, line):

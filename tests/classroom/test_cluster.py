@@ -6,6 +6,7 @@ import socket
 import ssl
 import urllib.request
 
+import psutil
 import pytest
 
 from classroom.cluster import security
@@ -89,8 +90,6 @@ def answers(port: int, page: str) -> bool:
 
 def listening(pid: int) -> set[tuple[str, int]]:
     """Return the addresses at which a process listens for TCP connections."""
-    import psutil
-
     try:
         found = psutil.Process(pid).net_connections("tcp")
     except psutil.Error:

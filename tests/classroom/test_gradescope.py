@@ -37,7 +37,7 @@ BOB = person("Bob", sid="'008'", email="bob@example.edu")
 
 def test_plain_yaml_says_the_same(made):
     """Compare with zucchini, otter and Provenance, which read the whole file with a safe loader."""
-    source = made("gradescope").source
+    source = made().source
     roll = {one.id: one for one in read_export(source).submissions}
     plain = yaml.safe_load((source / "submission_metadata.yml").read_text(encoding="utf-8"))
     assert plain.keys() == roll.keys()
@@ -58,7 +58,6 @@ def test_plain_yaml_says_the_same(made):
         ({"sid": "0123", "email": "A@x"}, Student("a@x", "Ada", "A@x", "0123")),
         ({"email": "a@x"}, Student("a@x", "Ada", "a@x")),
         ({"sid": "~", "email": "a@x"}, Student("a@x", "Ada", "a@x")),
-        ({"sid": "", "email": "a@x"}, Student("a@x", "Ada", "a@x")),
         ({"sid": "'null'", "email": "a@x"}, Student("a@x", "Ada", "a@x", "null")),
         ({"sid": "1e5", "email": ""}, Student("1e5", "Ada", None, "1e5")),
         ({}, Student("submission_1", "Ada")),
@@ -98,28 +97,22 @@ def test_ruby_refers_to_what_it_wrote_before():
         "  :created_at: &4 2026-11-02\n  :results:\n    output: &5 text\n"
         "submission_2:\n  :submitters: *1\n  :created_at: *4\n  :status: *5\n  :x: *2\n"
     )
-    (_, first), (_, second) = read(text)
-    assert first == {":submitters": [{":name": "Ada"}], ":created_at": "2026-11-02"}
-    assert second == {
-        ":submitters": [{":name": "Ada"}],
-        ":created_at": "2026-11-02",
-        ":status": "text",
-        ":x": {":name": "Ada"},
-    }
+    submitters = {":submitters": [{":name": "Ada"}], ":created_at": "2026-11-02"}
+    assert read(text) == [
+        ("submission_1", submitters),
+        ("submission_2", submitters | {":status": "text", ":x": {":name": "Ada"}}),
+    ]
 
 
-def test_a_long_text_is_cut():
-    ((_, found),) = read(f"submission_1:\n  :a: {'x' * 5_000}\n")
-    assert found == {":a": "x" * MAX_TEXT}
-
-
-def test_tags_are_never_acted_upon(tmp_path):
+def test_long_texts_are_cut_and_tags_never_acted_upon(tmp_path):
     text = (
         f"submission_1:\n  :a: !!python/object/apply:os.mkdir [{tmp_path / 'made'}]\n"
         "  :b: !ruby/object:Gem::Requirement {x: y}\n  :c: !!python/name:os.system ''\n"
+        f"  :d: {'x' * 5_000}\n"
     )
     ((_, found),) = read(text)
-    assert found == {":a": [str(tmp_path / "made")], ":b": {"x": "y"}, ":c": ""}
+    values = ([str(tmp_path / "made")], {"x": "y"}, "", "x" * MAX_TEXT)
+    assert found == dict(zip((":a", ":b", ":c", ":d"), values, strict=True))
     assert not (tmp_path / "made").exists()
 
 

@@ -32,8 +32,9 @@ def pods() -> dict[str, dict]:
     return {name: one["spec"]["template"]["spec"] for (_, name), one in found.items()}
 
 
-def test_only_root_can_read_the_certificates(pods):
+def test_only_root_can_read_the_certificates_and_no_pod_has_a_token_for_the_api(pods):
     for pod in pods.values():
+        assert pod["automountServiceAccountToken"] is False
         (volume,) = pod["volumes"]
         assert volume["secret"] == {"secretName": "grader-certificates", "defaultMode": 0o400}
         (container,) = pod["containers"]
@@ -42,10 +43,6 @@ def test_only_root_can_read_the_certificates(pods):
         assert container["workingDir"] == mount["mountPath"]
         assert container["env"] == [{"name": "DASK_CONFIG", "value": "dask.yaml"}]
         assert container["securityContext"] == {"runAsUser": 0}  # the runtime's own capabilities
-
-
-def test_no_pod_has_a_token_for_the_api(pods):
-    assert [pod["automountServiceAccountToken"] for pod in pods.values()] == [False, False]
 
 
 def test_the_image_gets_files_that_exist():

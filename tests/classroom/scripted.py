@@ -1,0 +1,138 @@
+"""Classes that are graded by a cluster whose answers tests determine."""
+
+import contextlib
+import json
+from pathlib import Path
+
+import pytest
+
+from classroom import cluster
+from classroom.__main__ import main
+from classroom.cluster import ClusterFailed
+from classroom.exports import read_export
+from classroom.grade import Release
+from classroom.store import Store
+from classroom.submissions import is_named
+
+# Test id, name, points.
+TESTS = (("1a-0-basic", "one", 1.0), ("1a-1-hidden", "two", 3.0), ("2b-0-basic", "three", 1.5))
+NOT_RUN = {"outcome": "not run", "score": 0.0, "credit": "0"}
+
+
+def entry(index, outcome="passed", **changed):
+    """Return a test's entry in results."""
+    test_id, name, most = TESTS[index]
+    passed = outcome == "passed"
+    return {
+        "test_id": test_id,
+        "name": name,
+        "topic": "topic",
+        "test": name,
+        "kind": test_id.rpartition("-")[2],
+        "outcome": outcome,
+        "score": most if passed else 0.0,
+        "max_score": most,
+        "is_extra_credit": False,
+        "message": "" if passed else "wrong",
+        "cause": "" if passed else f"{outcome}.cause",
+        "credit": "1" if passed else "0",
+    } | changed
+
+
+def answer(*tests, refused="", asked=()):
+    """Return a worker's answer; a test is an entry, or how the test at that place ended."""
+    tests = [entry(index, t) if isinstance(t, str) else t for index, t in enumerate(tests)]
+    if asked:
+        tests = [t if is_named(t["test_id"], asked) else t | NOT_RUN for t in tests]
+    sums = {key: sum(test[key] for test in tests) for key in ("score", "max_score")}
+    results = sums | {"tests": tests, "asked": [*asked], "edition": "tiny", "facts": {}}
+    return {"results": results, "refused": refused, "took_s": 1.0, "processor": "X"}
+
+
+def release_named(letter: str) -> Release:
+    """Return a packed autograder that only `Workers` know."""
+    questions = [{"tests": [{"test_id": test[0]} for test in TESTS]}]
+    description = json.dumps({"editions": {"tiny": {"questions": questions}}})
+    return Release(letter * 64, "tiny", "Tiny", description, letter.encode(), b"zip")
+
+
+class Workers:
+    """Stands in for a cluster.
+
+    Attributes:
+        release: what `--release FILE` means.
+        usual: the tests of an answer; `answers` has others for some submissions, in order.
+        requests: the submission, tests and seed of each task.
+        ends_after: how many tasks it does.
+    """
+
+    def __init__(self) -> None:
+        self.release = release_named("a")
+        self.usual = ["passed"] * 3
+        self.answers: dict[str, list] = {}
+        self.requests: list[tuple[str, tuple[str, ...], str]] = []
+        self.ends_after = 1000
+
+    def __call__(self, where, name, release, counts, say):
+        return contextlib.nullcontext(self)
+
+    def run(self, tasks, most=512):
+        for task, _, request in tasks:
+            if not self.ends_after:
+                raise ClusterFailed("no worker could grade")
+            self.ends_after -= 1
+            key, tests = request["name"], request["tests"]
+            self.requests.append((key, tuple(tests), request["seed"]))
+            queue = self.answers.get(key, [])
+            made = queue.pop(0) if queue else self.usual
+            yield task, made if isinstance(made, dict) else answer(*made, asked=tests)
+
+
+class ScriptedClass:
+    """A class's folder, what was handed in, and the commands.
+
+    Attributes:
+        ids: of the submissions, in the order of their names.
+    """
+
+    def __init__(self, folder: Path, names, workers: Workers, capsys) -> None:
+        self.path, self.source, self.workers = folder / "class", folder / "source", workers
+        self._capsys = capsys
+        for name in names:
+            self.hand_in(name)
+        export = read_export(self.source)
+        self.ids = [one.id for name in names for one in export.submissions
+                    if one.students[0].name == name]  # fmt: skip
+
+    def hand_in(self, name: str, text: str = "") -> None:
+        """Write a submission of one module; the same name again is the same submission."""
+        folder = self.source / name / "submission"
+        folder.mkdir(parents=True, exist_ok=True)
+        (folder / "a.py").write_text(text or f"x = '{name}'\n", encoding="utf-8")
+
+    def __call__(self, word: str, *words: str):
+        """Run a command; return (exit code, standard output, standard error)."""
+        self.workers.requests.clear()
+        places = [self.path] if word != "grade" else [self.source, "--into", self.path]
+        chosen = ["--release", "x.zip"] if word in ("grade", "regrade") else []
+        code = main([word, *map(str, places), *words, *chosen])
+        said = self._capsys.readouterr()
+        return code, said.out, said.err
+
+    def rows(self, sql: str, *values) -> list[tuple]:
+        with Store.existing(self.path) as store:
+            return [tuple(row) for row in store.rows(sql, *values)]
+
+    def counted(self) -> list:
+        """Return the score that counts for each submission; None if it has no result."""
+        sql = "SELECT score FROM records JOIN counted ON record = id WHERE counted.submission = ?"
+        found = [self.rows(sql, key) for key in self.ids]
+        return [float(rows[0][0]) if rows and rows[0][0] else None for rows in found]
+
+
+@pytest.fixture
+def workers(monkeypatch) -> Workers:
+    made = Workers()
+    monkeypatch.setattr(cluster, "Cluster", made)
+    monkeypatch.setattr(Release, "read", lambda path: made.release)
+    return made
