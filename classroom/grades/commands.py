@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import argparse
-from collections.abc import Iterator
-from dataclasses import astuple, fields
+from collections.abc import Callable, Iterator
 from datetime import datetime
 from fractions import Fraction
 from pathlib import Path
+from typing import Any
 
 from autograder.description import Grading, load_course
 from grading import printable
@@ -18,16 +18,17 @@ from grading.verdicts import ExitCode
 from .. import cells
 from ..arguments import Commands, add_command, add_folder, count
 from ..cells import Number, decimal, rounded, shown
+from ..old_folder import DECISIONS
 from ..store import Store, refuse_project
-from . import decisions
 from .book import EXCUSED, GRADED, INCOMPLETE, STATES, WITHHELD, Book, Grade, natural, read_book
-from .decisions import COLUMNS, Decision
-from .people import find_one
+from .decisions import COLUMNS, read_decisions, read_scores
+from .people import Person, find_one
 from .policy import ZERO, Settled
 from .rosters import read_canvas, read_moodle
 
 Step = tuple[Fraction, str, str]  # points, for what, and their source; all add up to the total
 INTO = "grades"
+POLICY = "course.toml: [grading]"  # the source of what is lost
 DECIDED = (
     "exit codes: 0 done, 1 stored, but `grades` refuses it as things are, 2 wrong usage or bad "
     "input: nothing is stored, 3 DIR can't be written, 130 interrupted"
@@ -113,26 +114,25 @@ def _store(store: Store, path: Path, due: datetime) -> str:
     Raises:
         UsageError: if the file is none of those that are known, or has a mistake.
     """
-    name = path.name
     sheet = cells.read(path)
-    if name in COLUMNS:
-        kind = decisions.DECISIONS[name][0]
-        rows = decisions.read_decisions(sheet, due)
-        columns = [field.name for field in fields(Decision)]
-        store.db.execute("DELETE FROM decisions WHERE kind = ?", (kind,))
-        store.db.executemany(_insert("decisions", columns), map(astuple, rows))
+    if path.name in COLUMNS:
+        store.db.execute("DELETE FROM decisions WHERE kind = ?", DECISIONS[path.name][:1])
+        rows = [vars(decision) for decision in read_decisions(sheet, due)]
+        _insert(store, "decisions", rows)
         return count(len(rows), "row")
     if "Total Score" not in sheet.rows[0].cells:
-        raise UsageError(f"{path}: unknown file{nearest(name, ('written.csv', *COLUMNS))}")
-    scores = decisions.read_scores(sheet)
+        raise UsageError(f"{path}: unknown file{nearest(path.name, ('written.csv', *COLUMNS))}")
     store.db.execute("DELETE FROM written")
-    for row in scores:
-        store.db.execute(_insert("written", list(row)), (*row.values(),))
-    return count(len({row["place"] for row in scores}), "row") + " of written scores"
+    rows = read_scores(sheet)
+    _insert(store, "written", rows)
+    return count(len({row["place"] for row in rows}), "row") + " of written scores"
 
 
-def _insert(table: str, columns: list[str]) -> str:
-    return f"INSERT INTO {table} ({', '.join(columns)}) VALUES ({', '.join('?' * len(columns))})"
+def _insert(store: Store, table: str, rows: list[dict[str, Any]]) -> None:
+    for row in rows:
+        places = ", ".join("?" * len(row))
+        sql = f"INSERT INTO {table} ({', '.join(row)}) VALUES ({places})"
+        store.db.execute(sql, (*row.values(),))
 
 
 # grades -------------------------------------------------------------------------------------------
@@ -228,11 +228,11 @@ def _earned(grade: Grade) -> Iterator[Step]:
 
 
 def _lost(settled: Settled, grading: Grading) -> Iterator[Step]:
-    for late in settled.late:
-        yield -late.points, f"late {late.part}, {late.why}", "course.toml: [grading]"
+    for part, (points, why) in settled.late.items():
+        yield -points, f"late {part}, {why}", POLICY
     if settled.over_cap:
         cap = shown(Fraction(grading.extra_credit_cap or 0))
-        yield -settled.over_cap, f"extra credit above {cap}", "course.toml: [grading]"
+        yield -settled.over_cap, f"extra credit above {cap}", POLICY
 
 
 # One line a student -------------------------------------------------------------------------------
@@ -240,35 +240,36 @@ def _lost(settled: Settled, grading: Grading) -> Iterator[Step]:
 
 def as_csv(book: Book, grades: list[Grade]) -> str:
     """Return a row for each person: points by part and question, lateness, total, reason."""
-    found = {
+    questions = {
         (part, item.group or item.id)
         for grade in grades
         for part, work in grade.work.items()
         for item in work.items
         if item.id != part
     }
-    questions = sorted(found, key=lambda each: (each[0], natural(each[1])))
-    head = ["name", "sid", "email", "submissions", "state", "total", "most"]
-    head += [*book.parts, *(f"days_late_{part}" for part in book.parts), "late_days_charged"]
-    head += ["lost_late", "lost_over_cap", *(f"{part} {name}" for part, name in questions), "why"]
-    rows: list[list[str | Number]] = [list(head)]
-    rows += [_row(book, grade, questions) for grade in grades]
-    return cells.write(rows)
+    ordered = sorted(questions, key=lambda each: (each[0], natural(each[1])))
+    rows = [_row(book, grade, ordered) for grade in (Grade(Person(), INCOMPLETE), *grades)]
+    return cells.write([[*rows[0]], *([*row.values()] for row in rows[1:])])
 
 
-def _row(book: Book, grade: Grade, questions: list[tuple[str, str]]) -> list[str | Number]:
-    person, settled = grade.person, grade.settled if grade.state == GRADED else None
-    submissions = " ".join(one.submission for one in grade.work.values() if one.submission)
-    row: list[str | Number] = [person.name, person.sid, person.email, submissions, grade.state]
-    row += [_number(grade.total), _number(book.most)]
-    row += [_number(grade.points_of(part)) for part in book.parts]
-    row += [Number(str(grade.days.get(part, ""))) for part in book.parts]
-    row += [Number(str(settled.charged)) if settled else ""]
-    row += [_number(sum((late.points for late in settled.late), ZERO) if settled else None)]
-    row += [_number(settled.over_cap if settled else None)]
-    row += [_number(grade.points_of(*each)) for each in questions]
-    return [*row, grade.why]
+def _row(book: Book, grade: Grade, questions: list[tuple[str, str]]) -> dict[str, str | Number]:
+    person, work = grade.person, grade.work
+    settled = grade.settled if grade.state == GRADED else None
+    lost = sum((points for points, _ in settled.late.values()), ZERO) if settled else None
+    days = {part: work[part].days if part in work else None for part in book.parts}
+    return {
+        **{"name": person.name, "sid": person.sid, "email": person.email},
+        "submissions": " ".join(one.submission for one in work.values() if one.submission),
+        **{"state": grade.state, "total": _number(grade.total), "most": _number(book.most)},
+        **{part: _number(grade.points_of(part)) for part in book.parts},
+        **{f"days_late_{part}": _number(late, str) for part, late in days.items()},
+        "late_days_charged": _number(settled.charged if settled else None, str),
+        "lost_late": _number(lost),
+        "lost_over_cap": _number(settled.over_cap if settled else None),
+        **{" ".join(each): _number(grade.points_of(*each)) for each in questions},
+        "why": grade.why,
+    }
 
 
-def _number(value: Fraction | None) -> str | Number:
-    return Number(rounded(value)) if value is not None else ""
+def _number(value: Fraction | int | None, form: Callable[[Any], str] = rounded) -> str | Number:
+    return Number(form(value)) if value is not None else ""

@@ -129,18 +129,18 @@ def aliases(decisions: Iterable[Decision]) -> list[tuple[str, str, str]]:
     return [(one.place, one.student, one.value) for one in decisions if one.kind == SAME_AS]
 
 
-def decided(decisions: Iterable[Decision], people: list[Person]) -> dict[int, Decided]:
-    """Return the decisions about each person, by `id(person)`.
+def decided(decisions: Iterable[Decision], people: list[Person]) -> dict[Person, Decided]:
+    """Return the decisions about each person.
 
     Raises:
         UsageError: if one names nobody, or repeats another.
     """
-    result: dict[int, Decided] = defaultdict(dict)
+    result: dict[Person, Decided] = defaultdict(dict)
     for one in decisions:
         if one.kind == SAME_AS:
             continue
         for person in find(people, one.student, f"{one.place}: student = "):
-            earlier = result[id(person)].setdefault((one.kind, one.question), one)
+            earlier = result[person].setdefault((one.kind, one.question), one)
             if earlier is not one:
                 what = ONCE.get(one.kind, f"an override of {one.question}")
                 raise UsageError(f"{one.place}: {person.label} already has {what}: {earlier.place}")
@@ -168,18 +168,16 @@ def read_scores(sheet: Sheet) -> list[Columns]:
         UsageError: if it isn't Gradescope's CSV; the message names the file and the row.
     """
     sheet = cells.table(sheet, ("Email", "Total Score"), None)
-    matches = ((cell, QUESTION.fullmatch(cell.strip())) for cell in sheet.rows[0].cells)
-    questions = {cell: match for cell, match in matches if match}
     rows = []
     for row in sheet.rows[1:]:
-        if not any(sheet.cell(row, name) for name in ("Email", "SID", "Submission ID")):
-            raise sheet.fault(row, "Email, SID and Submission ID are all empty")
         student = _student(sheet, row)
-        rows += [student | points for points in _points(sheet, row, questions)]
+        rows += [student | points for points in _points(sheet, row)]
     return rows
 
 
 def _student(sheet: Sheet, row: Row) -> Columns:
+    if not any(sheet.cell(row, name) for name in ("Email", "SID", "Submission ID")):
+        raise sheet.fault(row, "Email, SID and Submission ID are all empty")
     name = f"{sheet.cell(row, 'First Name')} {sheet.cell(row, 'Last Name')}".strip()
     time, late = sheet.cell(row, "Submission Time"), sheet.cell(row, "Lateness (H:M:S)")
     if not time and re.search("[1-9]", late):
@@ -200,18 +198,19 @@ def _student(sheet: Sheet, row: Row) -> Columns:
     }
 
 
-def _points(sheet: Sheet, row: Row, questions: dict[str, re.Match[str]]) -> Iterator[Columns]:
+def _points(sheet: Sheet, row: Row) -> Iterator[Columns]:
     total, most = sheet.cell(row, "Total Score"), sheet.cell(row, "Max Points")
     if not total:
         yield {"question": "", "title": "", "score": None, "max_score": None}
         return
     points = sheet.number(row, "Total Score", total)
     scores: list[tuple[str, str, Fraction, Fraction | None]] = []
-    for cell, match in questions.items():
-        if not sheet.cell(row, cell):
-            raise sheet.fault(row, f"{cell!r:.60} is empty, but there is a Total Score")
-        score = sheet.number(row, cell, sheet.cell(row, cell))
-        scores.append((match[1], match[2], score, Fraction(match[3])))
+    for cell in sheet.rows[0].cells:
+        if match := QUESTION.fullmatch(cell.strip()):
+            if not sheet.cell(row, cell):
+                raise sheet.fault(row, f"{cell!r:.60} is empty, but there is a Total Score")
+            score = sheet.number(row, cell, sheet.cell(row, cell))
+            scores.append((match[1], match[2], score, Fraction(match[3])))
     if not scores:
         worth = sheet.number(row, "Max Points", most) if most else None
         scores.append(("written", "", points, worth))
@@ -222,9 +221,9 @@ def _points(sheet: Sheet, row: Row, questions: dict[str, re.Match[str]]) -> Iter
                 f"{question} has {shown(score)} points; remove negative points on Gradescope, "
                 "because lateness is deducted here by course.toml",
             )
-        maximum = None if worth is None else decimal(worth, 30)
-        values = {"score": decimal(score, 30), "max_score": maximum}
-        yield {"question": question, "title": title} | values
+        most_here = None if worth is None else decimal(worth, 30)
+        scored = {"score": decimal(score, 30), "max_score": most_here}
+        yield {"question": question, "title": title} | scored
     # Gradescope rounds each question's points, and their sum, to two decimals.
     whole = sum((score for _, _, score, _ in scores), Fraction(0))
     if abs(whole - points) > Fraction(len(scores), 100):

@@ -14,6 +14,7 @@ from collections import Counter, defaultdict
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field
 from functools import cached_property
+from itertools import chain
 from typing import Any
 
 from grading import printable
@@ -56,9 +57,17 @@ class Mention:
         return {(k, same(value)) for kind, value in self.ids for k in STRONG.get(kind, (kind,))}
 
     @cached_property
+    def plain_name(self) -> str:
+        """The name in a normal form, in which `Byron, Ada` is `Ada Byron`."""
+        formula = AS_FORMULA.fullmatch(self.name.strip())
+        name = formula[1] if formula else self.name
+        last, comma, first = name.partition(",")
+        return same(f"{first} {last}" if comma and "," not in first else name)
+
+    @property
     def names(self) -> set[str]:
         """The full name in normal forms."""
-        return {same(self.name), plain_name(self.name)} - {""}
+        return {same(self.name), self.plain_name} - {""}
 
     @cached_property
     def submissions(self) -> set[str]:
@@ -116,6 +125,10 @@ class Person:
         """Return the mentions in a source."""
         return [mention for mention in self.mentions if mention.source == source]
 
+    def values(self, *kinds: str) -> dict[str, Mention]:
+        """Return the normal forms of all mentions' IDs of these kinds, each with its mention."""
+        return {same(m.value(*kinds)): m for m in self.mentions if m.value(*kinds)}
+
 
 def find(people: Iterable[Person], text: str, where: str = "", names: bool = False) -> list[Person]:
     """Return the person that an ID means, or the members of the group whose submission it is.
@@ -128,11 +141,10 @@ def find(people: Iterable[Person], text: str, where: str = "", names: bool = Fal
         UsageError: if it means nobody, or may mean other people, whatever kinds of IDs these are.
     """
     key = same(text)
-    group: list[Person] = []
-    single: list[Person] = []
+    group, single = list[Person](), list[Person]()
     stripped: list[Person] = []  # people with an ID that is this one with leading zeros
     for person in people:
-        ids = {value for m in person.mentions for _, value in m.keys}
+        ids = {value for _, value in person.keys}
         if any(key in mention.submissions for mention in person.mentions):
             group.append(person)
         if key in ids or (names and any(key in mention.names for mention in person.mentions)):
@@ -140,11 +152,11 @@ def find(people: Iterable[Person], text: str, where: str = "", names: bool = Fal
         elif any(value.lstrip("0") == key for value in ids if value.isdecimal()):
             stripped.append(person)
     readings = [members for members in (group, single, stripped) if members]
-    everybody = list({id(p): p for members in readings for p in members}.values())
-    labels = ", ".join(person.label for person in everybody)
+    everybody = list(dict.fromkeys(chain(*readings)))
     if len(single) > 1 or any(len(members) < len(everybody) for members in readings):
-        raise UsageError(f"{where}{text!r:.60} may mean any of {labels}: use another ID")
-    if stripped and not group and not single:
+        raise _ambiguous(everybody, text, where)
+    if readings == [stripped]:
+        labels = ", ".join(person.label for person in everybody)
         raise UsageError(
             f"{where}{text!r:.60} matches nobody, but {labels} would match with leading zeros: did "
             "a spreadsheet remove them?"
@@ -163,9 +175,13 @@ def find_one(people: Iterable[Person], text: str, where: str = "") -> Person:
     """
     several = find(people, text, where, names=True)
     if len(several) > 1:
-        labels = ", ".join(person.label for person in several)
-        raise UsageError(f"{where}{text!r:.60} may mean any of {labels}: use another ID")
+        raise _ambiguous(several, text, where)
     return several[0]
+
+
+def _ambiguous(people: list[Person], text: str, where: str) -> UsageError:
+    labels = ", ".join(person.label for person in people)
+    return UsageError(f"{where}{text!r:.60} may mean any of {labels}: use another ID")
 
 
 def join(
@@ -179,15 +195,15 @@ def join(
     Raises:
         UsageError: if one source has two records for a person, or IDs contradict each other.
     """
-    people: list[Person] = []
+    people: dict[Person, None] = {}  # in order
     by_key: dict[tuple[str, str], Person] = {}
     for mention in mentions:
-        known = (by_key[key] for key in sorted(mention.keys) if key in by_key)
         person = Person([mention])
-        for other in {id(each): each for each in known}.values():
+        known = (by_key[key] for key in sorted(mention.keys) if key in by_key)
+        for other in dict.fromkeys(known):
             _merge(other, person)
-            people.remove(other)
-        people.append(person)
+            del people[other]
+        people[person] = None
         by_key |= dict.fromkeys(person.keys, person)
     for place, first, second in aliases:
         one, other = (find_one(people, text, f"{place}: ") for text in (first, second))
@@ -196,15 +212,15 @@ def join(
             other.preferred += [mention] if same(first) in words else []
         if one is not other:
             _merge(one, other)
-            people.remove(one)
+            del people[one]
     notes: list[str] = []
     domain = _domain(people)
-    people = _weakly_joined(people, lambda p: _local(p, domain), "login and address", notes)
-    people = _weakly_joined(people, _plain_names, "name", notes)
-    for person in people:
+    joined = _weakly_joined([*people], lambda p: _local(p, domain), "login and address", notes)
+    joined = _weakly_joined(joined, _plain_names, "name", notes)
+    for person in joined:
         person.mentions.sort(key=lambda mention: SOURCES.index(mention.source))
-    _refuse_contradictions(people)
-    return people, notes
+    _refuse_contradictions(joined)
+    return joined, notes
 
 
 def _merge(other: Person, person: Person) -> None:
@@ -224,21 +240,14 @@ def _merge(other: Person, person: Person) -> None:
     person.mentions[:0] = other.mentions
 
 
-def _domain(people: list[Person]) -> str:
-    """Return the domain of most addresses: only there, `ada@domain` may have the login `ada`."""
-    addresses = {value for p in people for _, value in p.keys}
-    domains = Counter(a.partition("@")[2] for a in sorted(addresses) if "@" in a)
-    return domains.most_common(1)[0][0] if domains else ""
-
-
 def _refuse_contradictions(people: list[Person]) -> None:
     """Refuse people with two student IDs, if the sources use the same kind of student ID."""
     one_kind = _agreeing(people)
     for person in people:
         for kinds in (("sid",), ("sid", "sis")) if one_kind else (("sid",),):
-            said = {same(m.value(*kinds)): m for m in person.mentions if m.value(*kinds)}
-            if len(said) > 1:
-                one, other, *_ = said.values()
+            values = person.values(*kinds)
+            if len(values) > 1:
+                one, other, *_ = values.values()
                 raise UsageError(
                     f"{one.where} and {other.where} belong to one person, {person.label}, but have "
                     f"two student IDs, {one.value(*kinds)!r:.40} and {other.value(*kinds)!r:.40}: "
@@ -246,13 +255,19 @@ def _refuse_contradictions(people: list[Person]) -> None:
                 )
 
 
-def _agreeing(people: list[Person]) -> bool:
+def _agreeing(people: Iterable[Person]) -> bool:
     """Return whether Canvas's SIS User IDs are the student IDs of the other sources."""
-    return any(
-        {same(m.value("sis")) for m in person.of(CANVAS)}
-        & {same(m.value("sid")) for m in person.mentions if m.value("sid")}
-        for person in people
-    )
+    return any(person.values("sis").keys() & person.values("sid").keys() for person in people)
+
+
+# Matching without an ID in common -----------------------------------------------------------------
+
+
+def _domain(people: Iterable[Person]) -> str:
+    """Return the domain of most addresses: only there, `ada@domain` may have the login `ada`."""
+    addresses = {value for p in people for _, value in p.keys}
+    domains = Counter(a.partition("@")[2] for a in sorted(addresses) if "@" in a)
+    return domains.most_common(1)[0][0] if domains else ""
 
 
 def _local(person: Person, domain: str) -> set[str]:
@@ -262,15 +277,7 @@ def _local(person: Person, domain: str) -> set[str]:
 
 
 def _plain_names(person: Person) -> set[str]:
-    return {plain_name(mention.name) for mention in person.mentions} - {""}
-
-
-def plain_name(name: str) -> str:
-    """Return a name in a normal form, in which `Byron, Ada` is `Ada Byron`."""
-    formula = AS_FORMULA.fullmatch(name.strip())
-    name = formula[1] if formula else name
-    last, comma, first = name.partition(",")
-    return same(f"{first} {last}" if comma and "," not in first else name)
+    return {mention.plain_name for mention in person.mentions} - {""}
 
 
 def _weakly_joined(
@@ -283,11 +290,10 @@ def _weakly_joined(
             buckets[key].append(person)
     one_kind = _agreeing(people)
     sources = {source for person in people for source in person.sources}
-    gone: set[int] = set()
-    joined = []
+    gone, joined = set[Person](), list[str]()
     for several in buckets.values():
         # People who are in all sources are complete, and don't take part.
-        several = [p for p in several if id(p) not in gone and p.sources != sources]
+        several = [p for p in several if p not in gone and p.sources != sources]
         if len(several) < 2:
             continue
         if not _could_be_one(several, one_kind, words):
@@ -295,13 +301,14 @@ def _weakly_joined(
             notes.append(f"same {words}, but not matched: {labels}")
             continue
         first, *others = several
-        first.mentions += [mention for other in others for mention in other.mentions]
-        first.preferred += [mention for other in others for mention in other.preferred]
-        gone |= {id(other) for other in others}
+        for other in others:
+            first.mentions += other.mentions
+            first.preferred += other.preferred
+        gone |= {*others}
         joined.append(first.label)
     if joined:
         notes.append(f"matched only by {words}: {', '.join(joined)}")
-    return [person for person in people if id(person) not in gone]
+    return [person for person in people if person not in gone]
 
 
 def _could_be_one(several: list[Person], one_kind: bool, words: str) -> bool:
@@ -311,8 +318,4 @@ def _could_be_one(several: list[Person], one_kind: bool, words: str) -> bool:
         return False
     kinds = [("sid", "sis") if one_kind else ("sid",), ("canvas",), ("moodle",)]
     kinds += [("email", "login")] if words == "name" else []
-    for each in kinds:
-        values = {same(m.value(*each)) for p in several for m in p.mentions if m.value(*each)}
-        if len(values) > 1:
-            return False
-    return True
+    return all(len({v for p in several for v in p.values(*each)}) <= 1 for each in kinds)

@@ -7,8 +7,9 @@ loses depends only on its own days and on the late days that are left, not on th
 
 from __future__ import annotations
 
+from collections.abc import Collection
 from dataclasses import dataclass
-from datetime import timedelta
+from datetime import datetime, timedelta
 from fractions import Fraction
 
 from autograder.description import Grading
@@ -20,22 +21,51 @@ ZERO = Fraction(0)
 
 
 @dataclass(frozen=True)
-class Earned:
-    """What a part earned before deductions, and how many started days late it is."""
+class Item:
+    """Points for a test, or for a written question.
 
-    part: str
-    regular: Fraction
-    extra: Fraction
-    days: int
+    Attributes:
+        id: its name in overrides: "1e-0-basic", or "1.2" as Gradescope numbers a question.
+        most: the maximum points; None if the source doesn't contain them.
+        group: the question that a test belongs to, "1e"; "" for a written question.
+        title: what a written question is called.
+        source: where the points come from.
+    """
+
+    id: str
+    points: Fraction
+    most: Fraction | None
+    is_extra: bool = False
+    group: str = ""
+    title: str = ""
+    source: str = ""
 
 
 @dataclass(frozen=True)
-class Late:
-    """How many points a part loses because of lateness, 0 or more, and why."""
+class Work:
+    """What one person handed in for one part.
+
+    Attributes:
+        part: "coding" or "written".
+        submission: its ID on the platform; "" if there is none.
+        items: what the points are for.
+        time: when it was handed in; None if the platform doesn't say.
+        is_late: whether the platform marks it as late without saying by how much.
+        gap: why there are no points that count; "" if there are.
+        days: how many started days late it is; None if that isn't known.
+    """
 
     part: str
-    points: Fraction
-    why: str
+    submission: str = ""
+    items: tuple[Item, ...] = ()
+    time: datetime | None = None
+    is_late: bool = False
+    gap: str = ""
+    days: int | None = None
+
+    def points(self, is_extra: bool) -> Fraction:
+        """Return the points before deductions, either the regular ones or those of extra credit."""
+        return sum((i.points for i in self.items if i.is_extra == is_extra), ZERO)
 
 
 @dataclass(frozen=True)
@@ -44,11 +74,12 @@ class Settled:
 
     Attributes:
         charged: how many late days this assignment takes from the budget.
+        late: the points that each late part loses, 0 or more, and why, in words.
         over_cap: extra credit above the cap, which doesn't count.
     """
 
     charged: int
-    late: tuple[Late, ...]
+    late: dict[str, tuple[Fraction, str]]
     over_cap: Fraction
     total: Fraction
 
@@ -58,8 +89,8 @@ def days_late(late_by: timedelta, grading: Grading) -> int:
     return max(0, -(-(late_by - timedelta(minutes=grading.grace_minutes)) // DAY))
 
 
-def settle(grading: Grading, parts: tuple[Earned, ...], used: int) -> Settled:
-    """Apply the policy.
+def settle(grading: Grading, parts: Collection[Work], used: int) -> Settled:
+    """Apply the policy to parts of which the days are known.
 
     A late day covers a day of all parts: if two parts are a day late, they take one. A part after
     the hard deadline takes none, because it would gain nothing.
@@ -67,35 +98,31 @@ def settle(grading: Grading, parts: tuple[Earned, ...], used: int) -> Settled:
     Args:
         used: late days that the student has used for other assignments.
     """
-    left = max(0, grading.late_days - used)
-    charged = min(left, max((p.days for p in parts if not _is_over(p, grading)), default=0))
-    late: list[Late] = []
+    last, cap = grading.hard_deadline_days, grading.extra_credit_cap
+    days = {part.part: part.days or 0 for part in parts}
+    in_time = [late for late in days.values() if last is None or late <= last]
+    charged = min(max(0, grading.late_days - used), max(in_time, default=0))
+    late: dict[str, tuple[Fraction, str]] = {}
     regular = extra = ZERO
     for part in parts:
-        share, why = _loss(part, grading, charged)
-        if part.days:
-            late.append(Late(part.part, (part.regular + part.extra) * share, why))
-        regular += part.regular * (1 - share)
-        extra += part.extra * (1 - share)
-    cap = grading.extra_credit_cap
+        share, why = _loss(grading, days[part.part], charged)
+        if why:
+            late[part.part] = (part.points(False) + part.points(True)) * share, why
+        regular += part.points(False) * (1 - share)
+        extra += part.points(True) * (1 - share)
     over = max(ZERO, extra - Fraction(cap)) if cap is not None else ZERO
-    return Settled(charged, tuple(late), over, regular + extra - over)
+    return Settled(charged, late, over, regular + extra - over)
 
 
-def _is_over(part: Earned, grading: Grading) -> bool:
-    last = grading.hard_deadline_days
-    return last is not None and part.days > last
-
-
-def _loss(part: Earned, grading: Grading, charged: int) -> tuple[Fraction, str]:
-    """Return what share of its points a part loses, and why."""
-    words = count(part.days, "day") + " late"
-    if _is_over(part, grading):
-        last = count(grading.hard_deadline_days or 0, "day")
-        return Fraction(1), f"{words}: after the hard deadline, {last} after the due date"
-    covered = min(part.days, charged)
-    bare = part.days - covered
+def _loss(grading: Grading, days: int, charged: int) -> tuple[Fraction, str]:
+    """Return what share of its points a part loses, and why; "" if it is on time."""
+    words, last = count(days, "day") + " late", grading.hard_deadline_days
+    if last is not None and days > last:
+        over = f"after the hard deadline, {count(last, 'day')} after the due date"
+        return Fraction(1), f"{words}: {over}"
+    covered = min(days, charged)
+    bare = days - covered
     share = min(Fraction(1), bare * Fraction(grading.percent_per_day) / 100)
     by_days = f"{count(covered, 'late day')} of the budget" if covered else ""
     by_percent = f"{bare} × {grading.percent_per_day} %" if bare else ""
-    return share, f"{words}: {' and '.join(filter(None, (by_days, by_percent)))}"
+    return share, f"{words}: {' and '.join(filter(None, (by_days, by_percent)))}" if days else ""

@@ -17,6 +17,7 @@ import re
 from collections.abc import Iterable
 from dataclasses import dataclass, replace
 from fractions import Fraction
+from functools import cached_property
 from pathlib import Path
 
 from grading.errors import UsageError
@@ -72,41 +73,48 @@ class Roster:
         Raises:
             UsageError: if a cell has something that the platform doesn't export.
         """
-        notes = self._points_differ(most)
-        by_row = {id(m.said): grade for grade in grades for m in grade.person.of(self.source)}
-        students = {id(mention.said) for mention in self.students}
+        platform, notes = self.source.capitalize(), list[str]()
+        if self.points and self.points[0].cells[self.points[1]].strip():
+            there = self._number(*self.points)
+            if there != most:
+                notes.append(
+                    f"the assignment is worth {shown(there)} points in {platform}, but "
+                    f"{shown(most)} in the gradebook"
+                )
+        by_line = {m.said.line: grade for grade in grades for m in grade.person.of(self.source)}
+        students = {mention.said.line for mention in self.students}
         rows: list[list[str | Number]] = []
         for row in self.sheet.rows:
             new: list[str | Number] = [Number(c) if c == NO_SCORE else c for c in row.cells]
-            if id(row) in students:
-                new[self.column], note = self._cell(row, by_row.get(id(row)))
+            if row.line in students:
+                new[self.column], note = self._cell(row, by_line.get(row.line), platform)
                 notes += [f"{self.sheet.place(row)}: {note}"] if note else []
             elif self.points and row is self.points[0]:
                 new[self.column] = Number(row.cells[self.column])
             rows.append([new[place] for place in self.kept])
         return cells.write(rows, self.sheet.delimiter, self.sheet.has_bom), notes
 
-    def _cell(self, row: Row, grade: Grade | None) -> tuple[str | Number, str]:
+    def _cell(self, row: Row, grade: Grade | None, platform: str) -> tuple[str | Number, str]:
         """Return the new content of a cell, and a note or ""."""
         before = row.cells[self.column].strip()
         before = "" if before == NO_SCORE else before
-        is_excused, platform = before.upper() == EXCUSED_THERE, self.source.capitalize()
+        is_excused = before.upper() == EXCUSED_THERE
         if before not in ("", NOT_ASSIGNED) and not is_excused:
             self._number(row, self.column)
         kept = Number(before)
         if grade is None:
             return kept, ""
         label = grade.person.label
-        if before == NOT_ASSIGNED or self.sheet.cell(row, CHANGEABLE).lower() == "no":
-            known = grade.state != INCOMPLETE or bool(grade.work)
+        is_locked = self.sheet.cell(row, CHANGEABLE).lower() == "no"
+        if before == NOT_ASSIGNED or is_locked:
             said = f"not assigned to {label} in {platform}: N/A is kept"
             if before != NOT_ASSIGNED:
                 said = f"{platform} doesn't allow a change for {label}: {before or '-'} is kept"
-            return kept, said if known else ""
-        if grade.state == WITHHELD or (grade.state == EXCUSED and self.source == MOODLE):
+            return kept, said if grade.state != INCOMPLETE or grade.work else ""
+        if grade.state == WITHHELD:
             return "", ""
         if grade.state == EXCUSED:
-            return EXCUSED_THERE, ""
+            return EXCUSED_THERE if self.source == CANVAS else "", ""
         if grade.total is None:
             return kept, ""
         number = rounded(grade.total)
@@ -115,23 +123,12 @@ class Roster:
             return kept, said
         return Number(number.replace(".", ",") if self.has_commas else number), ""
 
-    @property
+    @cached_property
     def has_commas(self) -> bool:
         """Whether numbers have decimal commas, and columns are separated otherwise."""
         numbers = [row.cells[self.column] for row in self.sheet.rows[1:]]
         numbers += [self.points[0].cells[self.points[1]]] if self.points else []
         return self.sheet.delimiter != "," and any("," in number for number in numbers)
-
-    def _points_differ(self, most: Fraction) -> list[str]:
-        if self.points is None or not self.points[0].cells[self.points[1]].strip():
-            return []
-        there = self._number(*self.points)
-        if there == most:
-            return []
-        return [
-            f"the assignment is worth {shown(there)} points in {self.source.capitalize()}, but "
-            f"{shown(most)} in the gradebook"
-        ]
 
     def _number(self, row: Row, place: int) -> Fraction:
         """Return the number in a cell, with a decimal point or comma.
@@ -147,15 +144,11 @@ class Roster:
 
 
 def _mention(source: str, sheet: Sheet, row: Row, name: str, columns: dict[str, str]) -> Mention:
-    """Return who a row is about.
-
-    Args:
-        columns: the column of each kind of ID.
-    """
-    cells = {kind: sheet.cell(row, column) for kind, column in columns.items()}
-    # Moodle writes `Participant 657737`.
-    cells |= {"moodle": cells["moodle"].rpartition(" ")[2]} if "moodle" in cells else {}
-    return Mention(source, sheet.place(row), name, tuple(i for i in cells.items() if i[1]), row)
+    """Return who a row is about; `columns` has the column of each kind of ID."""
+    ids = {kind: sheet.cell(row, column) for kind, column in columns.items()}
+    if source == MOODLE:
+        ids["moodle"] = ids["moodle"].rpartition(" ")[2]  # it writes `Participant 657737`
+    return Mention(source, sheet.place(row), name, tuple(i for i in ids.items() if i[1]), row)
 
 
 # Canvas -------------------------------------------------------------------------------------------

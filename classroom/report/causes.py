@@ -5,7 +5,7 @@ from __future__ import annotations
 import ast
 import re
 import tempfile
-from collections import Counter
+from collections import Counter, defaultdict
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
 from decimal import Decimal
@@ -52,45 +52,42 @@ class Cause:
     look_at: str = ""
 
 
-class Causes:
-    """All ways to fail of a class."""
+def causes_of(
+    results: Iterable[tuple[Handed, list[dict[str, Any]]]],
+) -> tuple[list[Cause], dict[str, str]]:
+    """Return all ways to fail, and the topics of questions.
 
-    def __init__(self) -> None:
-        self._by_id: dict[tuple[str, str], Cause] = {}
-        self._looked: dict[str, Counter[str]] = {}
+    What cost most points comes first, then what most submissions have.
 
-    def add(self, one: Handed, tests: Iterable[dict[str, Any]]) -> None:
-        """Take the failures of a submission."""
-        tests = list(tests)
+    Args:
+        results: submissions, each with its tests as the autograder described them.
+    """
+    causes, topics = dict[tuple[str, str], Cause](), dict[str, str]()
+    advice: dict[str, Counter[str]] = defaultdict(Counter)  # where to look, by question
+    for one, tests in results:
         worth = {question_of(test["test_id"]) for test in tests if test["max_score"]}
         for test in tests:
-            if test["outcome"] not in NO_FAILURES:
-                self._add(one, test, question_of(test["test_id"]) not in worth)
-
-    def _add(self, one: Handed, test: dict[str, Any], is_practice: bool) -> None:
-        question = question_of(test["test_id"])
-        key = test.get("cause") or cause_of(Outcome(test["outcome"]), "")
-        cause = self._by_id.setdefault((question, key), Cause(question, key, is_practice, one))
-        cause.lost += Decimal(points(test["max_score"])) - Decimal(points(test["score"]))
-        if not cause.handed or cause.handed[-1] is not one:
-            cause.handed.append(one)
-        where, look_at = test.get("where", ""), test.get("look_at", "")
-        if not cause.tests or (where and not cause.where):
-            cause.example, cause.where = one, where
-            cause.message = test.get("message", "")
-        cause.tests[test["test_id"]] += 1
-        cause.look_at = cause.look_at or look_at
-        if look_at:
-            self._looked.setdefault(question, Counter())[look_at] += 1
-
-    def ranked(self, practice: bool) -> list[Cause]:
-        """Return those that cost most points first, or those of practice, most frequent first."""
-        causes = [cause for cause in self._by_id.values() if cause.is_practice is practice]
-        for cause in causes:
-            known = self._looked.get(cause.question)
-            if known and not cause.look_at:
-                cause.look_at = known.most_common(1)[0][0]
-        return sorted(causes, key=lambda c: (-c.lost, -len(c.handed), c.question, c.id))
+            question = question_of(test["test_id"])
+            topics[question] = test["topic"]
+            if test["outcome"] in NO_FAILURES:
+                continue
+            key = test.get("cause") or cause_of(Outcome(test["outcome"]), "")
+            new = Cause(question, key, question not in worth, one)
+            cause = causes.setdefault((question, key), new)
+            where, look_at = test.get("where", ""), test.get("look_at", "")
+            if not cause.tests or (where and not cause.where):
+                cause.example, cause.where, cause.message = one, where, test.get("message", "")
+            if one not in cause.handed[-1:]:
+                cause.handed.append(one)
+            cause.tests[test["test_id"]] += 1
+            cause.lost += Decimal(points(test["max_score"])) - Decimal(points(test["score"]))
+            cause.look_at = cause.look_at or look_at
+            advice[question].update(filter(None, [look_at]))
+    for cause in causes.values():
+        if not cause.look_at and advice[cause.question]:
+            cause.look_at = advice[cause.question].most_common(1)[0][0]
+    ranked = sorted(causes.values(), key=lambda c: (-c.lost, -len(c.handed), c.question, c.id))
+    return ranked, topics
 
 
 # Code ---------------------------------------------------------------------------------------------

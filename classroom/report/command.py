@@ -20,18 +20,17 @@ from grading.report import render
 from grading.results import write_atomically
 from grading.verdicts import ExitCode
 
-from ..arguments import Commands, add_command, add_folder, count
+from ..arguments import Commands, add_command, add_folder
 from ..cells import Number, write
 from ..exports import submissions_of
 from ..store import Store
 from ..submissions import Submission
 from . import numbers
-from .causes import Cause, Causes, quote
+from .causes import Cause, causes_of, quote
 from .numbers import Gathered, gather, results_of
 from .result_pages import read_rubrics, titles, write_result
 
 INDEX = "index.html"
-MOST_EXAMPLES = 40  # with code
 MOST_WHO = 200  # names in a list
 MOST_MESSAGE = 2_000  # characters of an example's message
 STUDENTS = """
@@ -80,16 +79,10 @@ def run(asked: argparse.Namespace) -> int:
 
 def _write(store: Store, place: Path, gathered: Gathered, rubrics: dict[str, Rubric]) -> None:
     """Write all files of a report."""
-    causes, topics = Causes(), dict[str, str]()
-    for one, entries in results_of(store, gathered):
-        causes.add(one, entries)
-        topics |= {entry["test_id"].partition("-")[0]: entry["topic"] for entry in entries}
-    known = titles()
+    (causes, topics), known = causes_of(results_of(store, gathered)), titles()
     pages, files = _pages(store, place, gathered, known, rubrics), _files(store)
-    ranked, practice = causes.ranked(practice=False), causes.ranked(practice=True)
     scores = [float(one.score) for one in gathered.counted]
-    late = Counter(one.late for one in gathered.handed)
-    by_lateness = sorted(late, key=lambda days: (days is None, days or 0))
+    by_lateness = sorted(gathered.handed, key=lambda o: (o.days_late is None, o.days_late or 0))
     tables = {"questions": numbers.questions(gathered), "tests": numbers.tests(store)}
     text = render(
         Path(__file__).with_name("report.html.j2"),
@@ -102,23 +95,16 @@ def _write(store: Store, place: Path, gathered: Gathered, rubrics: dict[str, Rub
         bars=numbers.histogram(scores, float(gathered.max_score)),
         titles={number: known.get(topic, "") for number, topic in topics.items()},
         lists=[
-            ("causes", "Causes of failure", _shown(ranked, files, pages)),
-            ("practice", "Failures in practice", _shown(practice, {}, pages)),
+            ("causes", "Causes of failure", _shown(causes, False, files, pages)),
+            ("practice", "Failures in practice", _shown(causes, True, {}, pages)),
         ],
-        late=numbers.bars({_lateness(days): late[days] for days in by_lateness}),
-        lateness=_lateness,
+        late=Counter(one.lateness for one in by_lateness),
         **tables,
     )
     write_atomically(place / INDEX, text)
-    tables |= {"scores": list(_scores(gathered)), "causes": list(_causes([*ranked, *practice]))}
+    tables |= {"scores": list(_scores(gathered)), "causes": list(_causes(causes))}
     for name, rows in tables.items():
         write_atomically(place / f"{name}.csv", _csv(rows))
-
-
-def _lateness(days: int | None) -> str:
-    if days is None:
-        return "late"
-    return f"{count(days, 'day')} late" if days else "on time"
 
 
 def _files(store: Store) -> dict[str, Submission]:
@@ -131,24 +117,21 @@ def _files(store: Store) -> dict[str, Submission]:
 
 
 def _shown(
-    causes: list[Cause], files: dict[str, Submission], pages: dict[str, str]
+    causes: list[Cause], is_practice: bool, files: dict[str, Submission], pages: dict[str, str]
 ) -> list[dict[str, Any]]:
     """Return what the index shows about ways to fail."""
-    shown = []
-    for number, cause in enumerate(causes):
-        example = cause.example
-        code = quote(files.get(example.id), cause.where, cause.look_at)
-        shown.append(
-            {
-                "cause": cause,
-                "who": [f"{one.names} ({one.id})" for one in cause.handed[:MOST_WHO]],
-                "more": max(0, len(cause.handed) - MOST_WHO),
-                "message": cause.message[:MOST_MESSAGE],
-                "code": code if number < MOST_EXAMPLES else "",
-                "page": pages[example.id],
-            }
-        )
-    return shown
+    return [
+        {
+            "cause": cause,
+            "who": [f"{one.names} ({one.id})" for one in cause.handed[:MOST_WHO]],
+            "more": max(0, len(cause.handed) - MOST_WHO),
+            "message": cause.message[:MOST_MESSAGE],
+            "code": quote(files.get(cause.example.id), cause.where, cause.look_at),
+            "page": pages[cause.example.id],
+        }
+        for cause in causes
+        if cause.is_practice is is_practice
+    ]
 
 
 def _pages(
@@ -163,7 +146,7 @@ def _pages(
     for one in gathered.handed:
         if one.record is None:
             continue
-        record = dict(store.rows("SELECT * FROM records WHERE id = ?", one.record)[0])
+        (record,) = map(dict, store.rows("SELECT * FROM records WHERE id = ?", one.record))
         links[one.id] = f"staff/{one.id}.html"
         note = f"{one.id}, {one.status}"
         page = place / links[one.id]
@@ -197,7 +180,7 @@ def _cell(value: Any) -> str | Number:
 
 def _scores(gathered: Gathered) -> Iterable[dict[str, Any]]:
     for one in gathered.handed:
-        row = {"submission": one.id, "status": one.status, "lateness": _lateness(one.late)}
+        row = {"submission": one.id, "status": one.status, "lateness": one.lateness}
         own = {"score": one.score, "max_score": gathered.max_score}
         own |= {number: gathered.points_of(one, number) for number in gathered.questions}
         yield row | (own if one.is_counted else dict.fromkeys(own, ""))

@@ -7,16 +7,20 @@ from __future__ import annotations
 
 import json
 import statistics
-from collections import Counter, defaultdict
+from collections import defaultdict
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from decimal import Decimal
 from typing import Any
 
+import numpy as np
+
 from autograder.description import load_course
 from grading.errors import UsageError
 
-from ..grades import book
+from ..arguments import count
+from ..cells import decimal
+from ..grades.book import WITHHELD, read_book
 from ..grades.people import CODING
 from ..store import Store
 from ..submissions import points
@@ -36,8 +40,7 @@ SELECT tests.*, CAST(records.score AS REAL) AS total
 FROM tests JOIN counted USING (record) JOIN records ON records.id = record
 WHERE EXISTS (SELECT * FROM authors WHERE authors.submission = counted.submission AND latest)"""
 QUESTIONS = """
-SELECT record, question, sum(score) AS score, sum(max_score) AS max_score,
-  sum(iif(extra, 0, max_score)) AS paid
+SELECT record, question, sum(score) AS score, sum(max_score) AS max_score
 FROM counted_tests GROUP BY record, question ORDER BY record, question"""
 TESTS = """
 SELECT test_id AS test, name, kind, max_score, max(0, sum(max_score - score)) AS points_lost,
@@ -62,7 +65,7 @@ class Handed:
 
     Attributes:
         record: the id of the record that counts, or else that of a staff fault.
-        late: how many days late it is for its grade; None if the platform doesn't say how many.
+        days_late: as it counts for the grade; None if the platform doesn't say how many.
         is_withheld: whether its students' grades are withheld.
     """
 
@@ -72,12 +75,19 @@ class Handed:
     reason: str
     record: int | None
     score: Decimal
-    late: int | None
+    days_late: int | None
     is_withheld: bool
 
     @property
     def is_counted(self) -> bool:
         return self.status in ("graded", "nothing to grade")
+
+    @property
+    def lateness(self) -> str:
+        """The days late, in words."""
+        if self.days_late is None:
+            return "late"
+        return f"{count(self.days_late, 'day')} late" if self.days_late else "on time"
 
 
 @dataclass(frozen=True)
@@ -115,7 +125,14 @@ def gather(store: Store) -> Gathered:
     if release is None:
         raise UsageError(f"{store.path} has no results that count: run `grade` first")
     store.db.execute(COUNTED_TESTS)
-    late, withheld = _decided(store)
+    book = read_book(store, load_course())
+    late: dict[str, int | None] = {}
+    withheld: set[str] = set()
+    for grade in book.grades():
+        if work := grade.work.get(CODING):
+            late[work.submission] = work.days
+        if grade.state == WITHHELD:
+            withheld |= {mention.where for mention in grade.person.of(CODING)}
     handed = []
     for row in store.rows(SUBMISSIONS):
         key = row["id"]
@@ -127,25 +144,11 @@ def gather(store: Store) -> Gathered:
         )
     questions: dict[str, Decimal] = {}
     earned: dict[int | None, dict[str, Decimal]] = defaultdict(dict)
-    paid: dict[str, Decimal] = {}
     for row in store.rows(QUESTIONS):
         questions[row["question"]] = Decimal(points(row["max_score"]))
-        paid[row["question"]] = Decimal(points(row["paid"]))
         earned[row["record"]][row["question"]] = Decimal(points(row["score"]))
-    max_score = sum(paid.values(), Decimal(0))
+    max_score = Decimal(decimal(book.parts[CODING][0]))
     return Gathered(release, tuple(handed), dict(sorted(questions.items())), earned, max_score)
-
-
-def _decided(store: Store) -> tuple[dict[str, int | None], set[str]]:
-    """Return how many days late submissions are for grades, and which are withheld."""
-    late: dict[str, int | None] = {}
-    withheld: set[str] = set()
-    for grade in book.read_book(store, load_course()).grades():
-        if work := grade.work.get(CODING):
-            late[work.submission] = grade.days.get(CODING)
-        if grade.state == book.WITHHELD:
-            withheld |= {mention.where for mention in grade.person.of(CODING)}
-    return late, withheld
 
 
 def results_of(store: Store, gathered: Gathered) -> Iterator[tuple[Handed, list[dict[str, Any]]]]:
@@ -158,40 +161,21 @@ def results_of(store: Store, gathered: Gathered) -> Iterator[tuple[Handed, list[
 # Statistics ---------------------------------------------------------------------------------------
 
 
-@dataclass(frozen=True)
-class Bar:
-    """A bar of a chart; `share` is its length relative to the longest bar."""
-
-    label: str
-    count: int
-    share: float
-
-
 def spread(values: Sequence[float]) -> Columns:
-    """Return the distribution of some numbers; without numbers, each value is None."""
+    """Return SPREAD's statistics; None each if there are no values."""
     if not values:
         return dict.fromkeys(SPREAD)
-    ordered = sorted(values)
-    quartiles = (
-        statistics.quantiles(ordered, n=4, method="inclusive") if len(ordered) > 1 else ordered * 3
-    )
-    known = (ordered[0], *quartiles, ordered[-1], statistics.fmean(ordered))
-    return dict(zip(SPREAD, known, strict=True))
+    quartiles = np.quantile(values, (0, 0.25, 0.5, 0.75, 1))
+    return dict(zip(SPREAD, (*map(float, quartiles), statistics.fmean(values)), strict=True))
 
 
-def histogram(values: Sequence[float], most: float) -> tuple[Bar, ...]:
-    """Return ten bars from 0 to `most`; the last one includes `most` and larger values."""
+def histogram(values: Sequence[float], most: float) -> dict[str, int]:
+    """Return ten counts, from 0 to `most`; the last one includes `most` and larger values."""
     if not values or most <= 0:
-        return ()
-    counts = Counter(min(BINS - 1, max(0, int(value / most * BINS))) for value in values)
-    edges = [f"{most * i / BINS:.3g}" for i in range(BINS + 1)]
-    return bars({f"{edges[i]} to {edges[i + 1]}": counts[i] for i in range(BINS)})
-
-
-def bars(counts: dict[str, int]) -> tuple[Bar, ...]:
-    """Return a bar for each number."""
-    longest = max(counts.values(), default=0) or 1
-    return tuple(Bar(label, count, count / longest) for label, count in counts.items())
+        return {}
+    counts, edges = np.histogram(np.clip(values, 0, most), BINS, (0, most))
+    bins = zip(edges, edges[1:], counts, strict=False)
+    return {f"{low:.3g} to {high:.3g}": int(number) for low, high, number in bins}
 
 
 def questions(gathered: Gathered) -> list[Columns]:

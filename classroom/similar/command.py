@@ -6,7 +6,7 @@ import argparse
 import contextlib
 import shutil
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from tempfile import TemporaryDirectory
 
@@ -15,7 +15,8 @@ from tqdm import tqdm  # type: ignore[import-untyped]
 from autograder import isolation, solutions
 from grading import paths, printable
 from grading.errors import SubmissionError, UsageError
-from grading.staging import MAX_OUTPUT_BYTES, copy
+from grading.staging import MAX_OUTPUT_BYTES
+from grading.upload import Folder
 from grading.verdicts import ExitCode
 
 from .. import times
@@ -32,7 +33,6 @@ CODE, PARAMETERS, PREDICTIONS = ".py", ".params", ".predictions"
 MOST_BYTES = {CODE: 1 << 20, PARAMETERS: MAX_OUTPUT_BYTES, PREDICTIONS: 1 << 20}  # of a file
 MOST_FILES = 400  # of one submission
 RESULTS = paths.ROOT / "build" / "reference"  # what `make reference` trains
-FILE = "the file"  # of parameters, where the grader reads them
 
 
 class Reading:
@@ -72,25 +72,23 @@ class Reading:
 
     def entry(self, submission: Submission, name: str, authors: frozenset[str]) -> Entry:
         """Return what is compared of a submission, or of a reference, which has no authors."""
-        entry, count = Entry(name, authors), 0
+        entry = Entry(name, authors)
         with TemporaryDirectory(prefix="similar-") as work:
             try:
                 with submission.upload.tree(Path(work)) as top:
-                    for folder, names in top.walk():
-                        for file in names:
-                            most = MOST_BYTES.get(Path(file).suffix)
-                            if most and folder.entries[file].kind == "file" and count < MOST_FILES:
-                                count += 1
-                                target = Path(work, str(count))
-                                if copy(folder, file, target, most) <= most:
-                                    self._add(entry, file, target.read_bytes())
-                                    target.unlink()
-                                else:
-                                    self._leave_out(entry, file, f"more than {most} bytes")
+                    for number, (folder, file) in enumerate(_files(top)):
+                        if number == MOST_FILES:
+                            self._note(f"{name}: only the first {MOST_FILES} files are compared")
+                            break
+                        most = MOST_BYTES[Path(file).suffix]
+                        with folder.file(file) as reader:
+                            content = reader.read(most + 1)
+                        if len(content) <= most:
+                            self._add(entry, file, content)
+                        else:
+                            self._leave_out(entry, file, f"more than {most} bytes")
             except SubmissionError as error:
                 self._note(f"{name}: not everything is compared: {error}")
-        if count == MOST_FILES:
-            self._note(f"{name}: only the first {MOST_FILES} files are compared")
         if not any(entry.features.values()):
             self._note(f"{name}: nothing to compare")
         return entry
@@ -129,19 +127,22 @@ class Reading:
     def _add_parameters(self, entry: Entry, file: str, content: bytes) -> None:
         if self._reader is None:
             return
-        path = self._reader.folder / FILE
-        path.write_bytes(content)
-        path.chmod(0o644)
         try:
-            tensors = self._reader.read(FILE)
+            tensors = self._reader.read(content)
         except parameters.Unreadable as error:
             return self._leave_out(entry, file, error)
-        finally:
-            path.unlink()
         hashes, ours = parameters.hashes_of(tensors), self._ours.features[TENSORS]
         if 2 * len(hashes & ours) <= len(hashes):  # otherwise it is one of ours
             entry.features[TENSORS] |= hashes - ours
             entry.signatures.append(parameters.signature_of(tensors))
+
+
+def _files(top: Folder) -> Iterator[tuple[Folder, str]]:
+    """Yield the files that are compared."""
+    for folder, names in top.walk():
+        for file in names:
+            if Path(file).suffix in MOST_BYTES and folder.entries[file].kind == "file":
+                yield folder, file
 
 
 # The command --------------------------------------------------------------------------------------
@@ -184,7 +185,7 @@ def add_to(commands: Commands) -> None:
 
 def run(asked: argparse.Namespace) -> int:
     """Compare, write the pages, and say where they are."""
-    export = read_source(asked)
+    export, zone = read_source(asked), times.course_zone()
     show_notes(export)
     submissions = _without(asked.exclude, export.submissions)
     notes = []
@@ -192,11 +193,11 @@ def run(asked: argparse.Namespace) -> int:
         notes = [f"left out with --exclude: {len(export.submissions) - len(submissions)}"]
     with Store.create(asked.folder) as store:
         store.add_submissions(asked.source, export.kind, export.submissions)
-        with contextlib.ExitStack() as stack:
-            reading = Reading(Path(stack.enter_context(TemporaryDirectory())), notes.append)
-            stack.callback(reading.close)
+        with (
+            TemporaryDirectory() as work,
+            contextlib.closing(Reading(Path(work), notes.append)) as reading,
+        ):
             entries = _entries(asked, submissions, reading)
-        zone = times.course_zone()
         compared = Comparison(entries, [*export.notes, *notes])
         handed_in = {o.id: times.shown(o.submitted, zone) for o in submissions if o.submitted}
         target, unfinished = store.path / NAME, store.path / f"{NAME}.unfinished"
@@ -223,9 +224,9 @@ def _without(excluded: list[str], submissions: tuple[Submission, ...]) -> list[S
     words = set(unknown)
     for one in submissions:
         people = [{same(one.id), *map(same, filter(None, vars(s).values()))} for s in one.students]
-        for name in set().union(*people):
+        for name in {same(one.id)}.union(*people):
             unknown.pop(name, None)
-        if not all(words & names for names in people):
+        if not all(words & names for names in people or [{same(one.id)}]):
             remaining.append(one)
     for word in unknown.values():
         raise UsageError(f"--exclude {word}: nobody in this class has this name or ID")

@@ -11,7 +11,6 @@ from __future__ import annotations
 
 import math
 from collections import defaultdict
-from collections.abc import Iterator
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -96,18 +95,14 @@ class Index:
 
 def authors_of(entries: list[Entry]) -> list[int]:
     """Return a number for each entry, the same for entries linked by common authors."""
-    number = list(range(len(entries)))
-
-    def root(i: int) -> int:
-        while number[i] != i:
-            i = number[i]
-        return i
-
+    numbers = list(range(len(entries)))
     first: dict[str, int] = {}
     for i, entry in enumerate(entries):
         for key in entry.authors:
-            number[root(i)] = root(first.setdefault(key, i))
-    return [root(i) for i in range(len(entries))]
+            own, other = numbers[i], numbers[first.setdefault(key, i)]
+            if own != other:
+                numbers = [other if number == own else number for number in numbers]
+    return numbers
 
 
 def comparable(entries: list[Entry]) -> np.ndarray:
@@ -116,9 +111,9 @@ def comparable(entries: list[Entry]) -> np.ndarray:
     Entries by one author aren't, nor are two references.
     """
     may = np.triu(np.ones((len(entries),) * 2, dtype=bool), 1)
-    where: dict[object, list[int]] = defaultdict(list)
+    where: dict[str, list[int]] = defaultdict(list)
     for number, entry in enumerate(entries):
-        for key in [True] if entry.is_reference else entry.authors:
+        for key in entry.authors or ("",):
             where[key].append(number)
     for theirs in where.values():
         may[np.ix_(theirs, theirs)] = False
@@ -144,6 +139,7 @@ class Ranking:
     """The pairs with a score, highest first.
 
     Attributes:
+        pairs: how many there are.
         quantiles: the median, 99 % and 99.9 % of the scores.
         rows: what a list shows; copies of one text are one row.
         left_out: how many pairs that share something aren't in any row.
@@ -155,43 +151,40 @@ class Ranking:
             scores: shape (n, n), symmetric; -1 for pairs without a score.
             may: which pairs to rank, at i < j.
         """
-        self._scores = np.where(may, np.round(scores, 9), -1)
-        ranked = self._scores[self._scores >= 0]
-        self.pairs = len(ranked)
-        self.quantiles = np.quantile(ranked, (0.5, 0.99, 0.999)) if self.pairs else np.zeros(3)
-        self.rows = self._rows()
-        self.left_out = int((ranked > 0).sum()) - sum(row.pairs for row in self.rows)
+        self._scores = np.where(may | may.T, np.round(scores, 9), -1)
+        self._ranked = np.sort(self._scores[may & (scores >= 0)])
+        self.pairs = len(self._ranked)
+        quantiles = (0.5, 0.99, 0.999)
+        self.quantiles = np.quantile(self._ranked, quantiles) if self.pairs else np.zeros(3)
+        places = np.argwhere(np.triu(self._scores) > 0)
+        order = np.argsort(-self._scores[tuple(places.T)], kind="stable")
+        self.rows = self._rows(places[order[:LONGEST]].tolist())
+        self.left_out = len(places) - sum(row.pairs for row in self.rows)
 
     def score(self, one: int, two: int) -> float:
         """Return the score of a pair, or -1."""
-        return float(self._scores[min(one, two), max(one, two)])
+        return float(self._scores[one, two])
 
     def rank(self, score: float) -> int:
         """Return the rank of a score among all scores: 1 is the highest."""
-        return 1 + int((self._scores > score).sum())
+        return 1 + self.pairs - int(np.searchsorted(self._ranked, score, "right"))
 
-    def _best(self) -> Iterator[tuple[int, int]]:
-        flat = -self._scores.ravel()
-        for place in np.argsort(flat, kind="stable")[: min(LONGEST, int((flat < 0).sum()))]:
-            yield divmod(int(place), len(self._scores))
-
-    def _groups(self) -> list[list[int]]:
-        """Return the group of each entry; within one, all scores are close to the highest."""
-        groups = [[number] for number in range(len(self._scores))]
-        either = np.maximum(self._scores, self._scores.T)
-        for one, two in self._best():
+    def _rows(self, best: list[list[int]]) -> list[Row]:
+        """Return the rows for pairs in order; within a group, scores are close to the highest."""
+        groups = [[number] for number in range(len(self._scores))]  # of each entry
+        for one, two in best:
             a, b = groups[one], groups[two]
-            if a is not b and either[np.ix_(a, b)].min() >= CLOSE * either[a + b][:, a + b].max():
-                for member in b:
-                    groups[member] = a
-                a += b
-        return groups
-
-    def _rows(self) -> list[Row]:
-        groups = self._groups()
+            both = a + b
+            if a is b or (
+                self._scores[np.ix_(a, b)].min() < CLOSE * self._scores[np.ix_(both, both)].max()
+            ):
+                continue
+            for member in b:
+                groups[member] = a
+            a += b
         rows: list[Row] = []
         latest: dict[frozenset[int], Row] = {}  # by the identities of its pairs' groups
-        for one, two in self._best():
+        for one, two in best:
             key, score = frozenset((id(groups[one]), id(groups[two]))), self.score(one, two)
             row = latest.get(key)
             if row is None or (len(key) == 2 and score < CLOSE * row.score):

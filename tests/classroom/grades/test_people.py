@@ -2,8 +2,8 @@
 
 import pytest
 
-from classroom.grades.book import Work
 from classroom.grades.people import Mention, join
+from classroom.grades.policy import Work
 from grading.errors import UsageError
 
 

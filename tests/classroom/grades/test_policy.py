@@ -9,7 +9,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from autograder.description import Grading, read
-from classroom.grades.policy import Earned, Settled, days_late, settle
+from classroom.grades.policy import Item, Settled, Work, days_late, settle
 from grading.errors import UsageError
 
 DAY_S = 86_400
@@ -29,12 +29,16 @@ WORK = st.tuples(POINTS, POINTS, LATENESS)
 
 def settled(grading: Grading, work: list[tuple[Fraction, Fraction, int]], used: int) -> Settled:
     """Apply the policy to parts of (points, extra credit, seconds late)."""
-    names = ("coding", "written")
-    parts = tuple(
-        Earned(name, regular, extra, days_late(timedelta(seconds=late_s), grading))
-        for name, (regular, extra, late_s) in zip(names, work, strict=False)
-    )
+    parts = [
+        part(name, regular, extra, days_late(timedelta(seconds=late_s), grading))
+        for name, (regular, extra, late_s) in zip(("coding", "written"), work, strict=False)
+    ]
     return settle(grading, parts, used)
+
+
+def part(name: str, regular: Fraction, extra: Fraction, days: int) -> Work:
+    items = (Item("1a", regular, None), Item("1b", extra, None, is_extra=True))
+    return Work(name, items=items, days=days)
 
 
 # The properties hold for all inputs, so none of these tests can fail by chance.
@@ -60,7 +64,7 @@ def test_an_extension_never_earns_less(grading, work, used, longer_s):
 def test_the_sum_of_the_parts_is_the_total(grading, work, used):
     found = settled(grading, work, used)
     earned = sum((regular + extra for regular, extra, _ in work), Fraction(0))
-    assert earned - sum(late.points for late in found.late) - found.over_cap == found.total
+    assert earned - sum(points for points, _ in found.late.values()) - found.over_cap == found.total
     assert 0 <= found.total <= earned
     assert 0 <= found.charged <= max(0, grading.late_days - used)
     days = [days_late(timedelta(seconds=late_s), grading) for _, _, late_s in work]
@@ -77,7 +81,7 @@ def test_each_day_that_has_begun_after_the_grace_counts(late_s, days):
 
 
 def one(days: int, grading: Grading, used: int = 0) -> tuple[Fraction, int]:
-    found = settle(grading, (Earned("coding", Fraction(10), Fraction(0), days),), used)
+    found = settle(grading, [part("coding", Fraction(10), Fraction(0), days)], used)
     return found.total, found.charged
 
 
@@ -94,9 +98,9 @@ def test_late_days_come_first_and_then_the_percentage():
 
 def test_lateness_comes_before_the_cap_of_extra_credit():
     grading = Grading(percent_per_day=Decimal(50), extra_credit_cap=Decimal(3))
-    part = Earned("written", Fraction(0), Fraction(5), 1)
+    late = part("written", Fraction(0), Fraction(5), 1)
     # Half of 5 is 2.5, below the cap; the other way round it would be half of 3.
-    assert settle(grading, (part,), 0).total == Fraction("2.5")
+    assert settle(grading, [late], 0).total == Fraction("2.5")
 
 
 @pytest.mark.parametrize(
