@@ -85,50 +85,29 @@ class StaffCommand(Command):
         for path, page in pages.of_run(results, self._pages(asked), is_judged).items():
             self.write_page(path, page)
         if record:
-            if record.digest not in ("", results.facts["digest"]):
-                print(
-                    "Replay: the submission's files differ from those that were graded originally"
-                )
             lines = replay.compare(record, results) or ["every test ended as it did originally"]
+            if record.digest not in ("", results.facts["digest"]):
+                words = "the submission's files differ from those that were graded originally"
+                lines = [words, *lines]
             for line in lines:
                 print(f"Replay: {line}")
         return exit_code(results.outcomes)
 
     def parser(self) -> argparse.ArgumentParser:
         parser = super().parser()
-        parser.add_argument(
-            "--authoritative",
-            action="store_true",
-            help="refuse to run unless the result can count",
-        )
-        parser.add_argument(
-            "--jobs",
-            type=int,
-            default=1,
-            metavar="N",
-            help="number of tests to run in parallel (default: 1)",
-        )
+        words = "refuse to run unless the result can count"
+        parser.add_argument("--authoritative", action="store_true", help=words)
+        words = "number of tests to run in parallel (default: 1)"
+        parser.add_argument("--jobs", type=int, default=1, metavar="N", help=words)
         staff = parser.add_argument_group("for staff")
-        staff.add_argument(
-            "--staff-html",
-            type=Path,
-            metavar="FILE",
-            help="also write a report with staff's details",
-        )
-        staff.add_argument(
-            "--replay", type=Path, metavar="FILE", help="run an earlier result again and compare"
-        )
-        staff.add_argument(
-            "--gradescope",
-            type=Path,
-            metavar="DIR",
-            help="grade in Gradescope's folders, below /autograder",
-        )
-        staff.add_argument(
-            "--preview",
-            action="store_true",
-            help="with --gradescope, without root: show what the result would be",
-        )
+        for option, kind, words in (
+            ("--staff-html", "FILE", "also write a report with staff's details"),
+            ("--replay", "FILE", "run an earlier result again and compare"),
+            ("--gradescope", "DIR", "grade in Gradescope's folders, below /autograder"),
+        ):
+            staff.add_argument(option, type=Path, metavar=kind, help=words)
+        words = "with --gradescope, without root: show what the result would be"
+        staff.add_argument("--preview", action="store_true", help=words)
         return parser
 
     def outputs(self, asked: argparse.Namespace) -> dict[str, Path | None]:

@@ -18,10 +18,11 @@ import string
 import tomllib
 import unicodedata
 from collections.abc import Callable, Collection
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, fields, replace
 from decimal import Decimal
+from itertools import combinations, pairwise
 from pathlib import Path
-from typing import Annotated, Any, Literal, TypeVar, get_args
+from typing import Annotated, Any, Literal, Self, TypeVar, get_args
 
 from pydantic import (
     AfterValidator,
@@ -78,16 +79,16 @@ def rule(words: str, holds: Callable[[Any], Any]) -> AfterValidator:
     return AfterValidator(check)
 
 
-def _tables(info: ValidationInfo) -> dict[str, dict]:
-    """Return the tables of the file that is checked."""
-    return info.context or {}
+def _keys_of(table: str, info: ValidationInfo) -> Collection[str]:
+    """Return the keys of one of the file's tables."""
+    return (info.context or {}).get(table, {})
 
 
 def refers(table: str, what: str) -> AfterValidator:
     """Return the requirement that a name is a key of one of the file's tables."""
 
     def check(name: str, info: ValidationInfo) -> str:
-        known = _tables(info).get(table, {})
+        known = _keys_of(table, info)
         if name not in known:
             raise _mistake("reference", f"there is no such {what}{nearest(name, known)}")
         return name
@@ -110,7 +111,7 @@ def _each_once(texts: tuple[str, ...]) -> tuple[str, ...]:
 
 
 def _for_each_variant(values: dict[str, float], info: ValidationInfo) -> dict[str, float]:
-    for variant in _tables(info).get("variants", {}):
+    for variant in _keys_of("variants", info):
         if variant not in values:
             raise _mistake("misfit", f"{variant!r} is missing")
     return values
@@ -118,7 +119,7 @@ def _for_each_variant(values: dict[str, float], info: ValidationInfo) -> dict[st
 
 def _output(name: str, info: ValidationInfo) -> str:
     """Refuse a required file that the grader would never accept."""
-    variant, known = name.split(".")[0], _tables(info).get("variants", {})
+    variant, known = name.split(".")[0], _keys_of("variants", info)
     if not name.endswith(OUTPUTS) or not re.fullmatch(r"[\w.-]+", name):
         raise _mistake("rule", f"a name that ends in {' or '.join(OUTPUTS)}")
     if known and variant not in known:
@@ -192,6 +193,16 @@ class Table(BaseModel):
             if key not in cls.model_fields:
                 raise _mistake("misfit", f"unknown key {key!r}{nearest(key, cls.model_fields)}")
         return raw
+
+    @model_validator(mode="after")
+    def _refuse_misfit(self) -> Self:
+        if words := self.misfit():
+            raise _mistake("misfit", words)
+        return self
+
+    def misfit(self) -> str:
+        """Return how values that are right by themselves don't fit each other, or ""."""
+        return ""
 
 
 # -- assignment.toml ------------------------------------------------------------------------------
@@ -286,13 +297,12 @@ class EditionTable(Table):
     not_required: Set[Text] = ()
     command_table: bool = False
 
-    @model_validator(mode="after")
-    def _check_order(self) -> EditionTable:
-        for before, line in zip(self.questions, self.questions[1:], strict=False):
+    def misfit(self) -> str:
+        for before, line in pairwise(self.questions):
             if line.place < before.place:
                 words = f"question {line.number} comes after {before.number}, expected the lines"
-                raise _mistake("misfit", f"{words} in the order of their numbers")
-        return self
+                return f"{words} in the order of their numbers"
+        return ""
 
 
 class Model(Table):
@@ -306,12 +316,10 @@ class Model(Table):
     resid_pdrop: Dropout
     attn_pdrop: Dropout
 
-    @model_validator(mode="after")
-    def _check_heads(self) -> Model:
-        if self.n_embd % self.n_head:
-            sizes = f"n_embd = {self.n_embd}, n_head = {self.n_head}"
-            raise _mistake("misfit", f"{sizes}: the first should be a multiple of the second")
-        return self
+    def misfit(self) -> str:
+        sizes = f"n_embd = {self.n_embd}, n_head = {self.n_head}"
+        should = "the first should be a multiple of the second"
+        return f"{sizes}: {should}" if self.n_embd % self.n_head else ""
 
 
 class Stage(Table):
@@ -339,11 +347,9 @@ class Usual(Table):
     highest: Share
     runs: Count
 
-    @model_validator(mode="after")
-    def _check_order(self) -> Usual:
-        if not self.lowest <= self.median <= self.highest:
-            raise _mistake("misfit", "lowest, median and highest should be in this order")
-        return self
+    def misfit(self) -> str:
+        is_sorted = self.lowest <= self.median <= self.highest
+        return "" if is_sorted else "lowest, median and highest should be in this order"
 
 
 class Recipe(Table):
@@ -396,13 +402,12 @@ class Evidence(Table):
     loss: Annotated[dict[OfVariant, Positive], AfterValidator(_for_each_variant)]
     strong: Strong | None = None
 
-    @model_validator(mode="after")
-    def _check_strong(self) -> Evidence:
+    def misfit(self) -> str:
         if self.strong and self.strong.p >= self.p:
-            raise _mistake("misfit", "the p of strong should be below p")
+            return "the p of strong should be below p"
         if self.strong and self.strong.loss <= max(self.loss.values()):
-            raise _mistake("misfit", "the loss of strong should be above every other loss")
-        return self
+            return "the loss of strong should be above every other loss"
+        return ""
 
 
 class Splits(Table):
@@ -429,13 +434,10 @@ class DataSetTable(Table):
     evidence: Evidence
     people: Count | None = None
 
-    @model_validator(mode="after")
-    def _check_people(self) -> DataSetTable:
+    def misfit(self) -> str:
         total = self.splits.train + self.splits.dev + self.splits.test
-        if self.people not in (None, total):
-            words = f"people = {self.people}, but the splits have {total} together"
-            raise _mistake("misfit", words)
-        return self
+        words = f"people = {self.people}, but the splits have {total} together"
+        return "" if self.people in (None, total) else words
 
 
 class AssignmentFile(Table):
@@ -455,23 +457,21 @@ class AssignmentFile(Table):
     recipes: dict[Name, Recipe] = {}
     times: dict[OfRecipe, dict[OfTopic, Minutes]] = {}
 
-    @model_validator(mode="after")
-    def _check_whole(self) -> AssignmentFile:
+    def misfit(self) -> str:
         if self.datasets and not self.assignment.default_dataset:
-            raise _mistake("misfit", "[assignment]: 'default_dataset' is missing")
+            return "[assignment]: 'default_dataset' is missing"
         whole = [name for name, topic in self.topics.items() if topic.part and topic.title]
         for name, topic in self.topics.items():
             lacks = [repr(key) for key in ("part", "title") if not getattr(topic, key)]
             if lacks:  # both: the name may be misspelt
                 are = "is missing" if len(lacks) == 1 else f"are missing{nearest(name, whole)}"
-                raise _mistake("misfit", f"[topics.{name}]: {' and '.join(lacks)} {are}")
+                return f"[topics.{name}]: {' and '.join(lacks)} {are}"
         outputs = [name for topic in self.topics.values() for name in topic.required_files]
         for name, edition in self.editions.items():
             for file in set(edition.not_required) - set(outputs):
                 words = f"not_required has {file!r}, which no topic requires"
-                hint = nearest(file, outputs)
-                raise _mistake("misfit", f"[editions.{name}]: {words}{hint}")
-        return self
+                return f"[editions.{name}]: {words}{nearest(file, outputs)}"
+        return ""
 
 
 @dataclass(frozen=True)
@@ -491,16 +491,15 @@ class StaffAssignment(Assignment):
             variants: those that the edition trains.
         """
         chosen = replace(self.edition(edition), gradescope=None)
-        return Assignment(
-            title=self.title,
-            gradescope_python=self.gradescope_python,
-            default_edition=chosen.name,
-            default_dataset=self.default_dataset,
-            editions={chosen.name: chosen},
-            datasets={name: replace(data, evidence=None) for name, data in self.datasets.items()},
-            variants={name: each for name, each in self.variants.items() if name in variants},
-            recipes=self.recipes,
-        )
+        shown = {
+            "default_edition": chosen.name,
+            "editions": {chosen.name: chosen},
+            "datasets": {
+                name: replace(data, evidence=None) for name, data in self.datasets.items()
+            },
+            "variants": {name: each for name, each in self.variants.items() if name in variants},
+        }
+        return Assignment(**{f.name: getattr(self, f.name) for f in fields(Assignment)} | shown)
 
 
 def load_assignment(repo: Path = REPO) -> StaffAssignment:
@@ -521,10 +520,7 @@ def load_assignment(repo: Path = REPO) -> StaffAssignment:
             for name, edition in editions.items()
         }
     return StaffAssignment(
-        title=file.assignment.title,
-        gradescope_python=file.assignment.gradescope_python,
-        default_edition=file.assignment.default_edition,
-        default_dataset=file.assignment.default_dataset,
+        **file.assignment.model_dump(exclude={"practice"}),
         editions=editions,
         datasets={name: _dataset(name, table) for name, table in file.datasets.items()},
         variants={name: Variant(name, table.topic) for name, table in file.variants.items()},
@@ -542,15 +538,12 @@ def _edition(name: str, file: AssignmentFile) -> Edition:
     if table.gradescope is None:
         raise _wrong(name, "'gradescope' is missing")
     lines = sorted([*table.questions, *_whole_parts(name, table, file)], key=lambda q: q.place)
-    for before, line in zip(lines, lines[1:], strict=False):
-        if before.number == line.number:
-            words = f"two questions are numbered {line.number}: {before.topic}, {line.topic}"
+    for one, other in combinations(lines, 2):
+        if one.number == other.number:
+            words = f"two questions are numbered {one.number}: {one.topic}, {other.topic}"
             raise _wrong(name, words)
-    numbers: dict[str, str] = {}
-    for line in lines:
-        before_it = numbers.setdefault(line.topic, line.number)
-        if before_it != line.number:
-            raise _wrong(name, f"{line.topic} is asked twice: {before_it}, {line.number}")
+        if one.topic == other.topic:
+            raise _wrong(name, f"{one.topic} is asked twice: {one.number}, {other.number}")
     return Edition(
         name=name,
         title=table.title,
@@ -591,38 +584,29 @@ def _extended(name: str, file: AssignmentFile, below: tuple[str, ...]) -> Editio
 def _whole_parts(name: str, table: EditionTable, file: AssignmentFile) -> list[QuestionTable]:
     """Make a line for each topic of the practice part and of those that count, if it has none.
 
-    Practice has no points, and the others' are those of their topics.
+    They have free numbers, in the order of the topics' tables. Practice has no points, and the
+    others' are those of their topics.
     """
-    lines = []
+    sections = [(part, section, {"coding", "written"}) for part, section in table.counts.items()]
     if table.practice is not None:
         if not file.assignment.practice:
             words = "practice has a number, but no part: 'practice' in [assignment] names it"
             raise _wrong(name, words)
-        for number, topic in _missing(name, file.assignment.practice, table.practice, table, file):
-            lines.append(QuestionTable.model_construct(number=number, topic=topic))
-    for part, section in table.counts.items():
-        for number, topic in _missing(name, part, section, table, file):
-            own = file.topics[topic]
-            line = QuestionTable.model_construct(
-                number=number, topic=topic, coding=own.coding, written=own.written
-            )
-            lines.append(line)
-    return lines
-
-
-def _missing(
-    name: str, part: str, section: int, table: EditionTable, file: AssignmentFile
-) -> list[tuple[str, str]]:
-    """Return free numbers and the part's topics without a line, in the order of their tables."""
+        sections.insert(0, (file.assignment.practice, table.practice, set()))
     present = {line.topic for line in table.questions} | set(table.without)
-    missing = [n for n, topic in file.topics.items() if topic.part == part and n not in present]
     taken = {line.number for line in table.questions}
-    numbers = [f"{section}{letter}" for letter in string.ascii_lowercase]
-    free = [number for number in numbers if number not in taken]
-    if len(missing) > len(free):
-        words = f"{part} has {len(missing)} questions, which is more than there are letters"
-        raise _wrong(name, words)
-    return list(zip(free, missing, strict=False))
+    lines = []
+    for part, section, points in sections:
+        numbers = [f"{section}{letter}" for letter in string.ascii_lowercase]
+        free = [number for number in numbers if number not in taken]
+        missing = [n for n, topic in file.topics.items() if topic.part == part and n not in present]
+        if len(missing) > len(free):
+            words = f"{part} has {len(missing)} questions, which is more than there are letters"
+            raise _wrong(name, words)
+        for number, topic in zip(free, missing, strict=False):
+            own = file.topics[topic].model_dump(include=points)
+            lines.append(QuestionTable.model_construct(number=number, topic=topic, **own))
+    return lines
 
 
 def _question(
@@ -728,12 +712,10 @@ class Dates(Table):
         rule("a date with a time and an offset, such as -08:00", lambda due: due.tzinfo),
     ]
 
-    @model_validator(mode="after")
-    def _check_order(self) -> Dates:
+    def misfit(self) -> str:
         due = self.due.date()
-        if self.published > due:
-            raise _mistake("misfit", f"published = {self.published} is after due = {due}")
-        return self
+        words = f"published = {self.published} is after due = {due}"
+        return words if self.published > due else ""
 
 
 class Policies(Table):
@@ -809,11 +791,8 @@ class ErratumTable(Table):
     sentence: Text = ""
     breaking: Text = ""
 
-    @model_validator(mode="after")
-    def _check_said(self) -> ErratumTable:
-        if not self.sentence and not self.breaking:
-            raise _mistake("misfit", "'sentence' is missing")
-        return self
+    def misfit(self) -> str:
+        return "" if self.sentence or self.breaking else "'sentence' is missing"
 
 
 class ErrataFile(Table):

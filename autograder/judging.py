@@ -35,7 +35,7 @@ class Judging:
     """What judges an assignment's hidden tests (see `grading.cases.Judging`)."""
 
     hidden: ModuleType
-    judges: dict[str, Judge] = field(default_factory=dict)
+    judges: dict[str, Judge]
     answers: Path = field(default_factory=lambda: solutions.ANSWERS)
     _judged_by: str = ""
 

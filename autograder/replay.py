@@ -143,13 +143,11 @@ def compare(record: Record, results: Results) -> list[str]:
     """Return a line for each test that ended differently from the record."""
     lines = []
     for test in (t for t in results.tests if t.is_selected):
-        now = (test.outcome.value, float(test.score))
-        then = record.tests.get(test.spec.test_id)
-        if then is None:
-            lines.append(f"{test.spec.test_id}: new, {now[0]} with {now[1]:g} points")
-        elif then != now:
-            lines.append(
-                f"{test.spec.test_id}: was {then[0]} with {then[1]:g} points, and is now {now[0]} "
-                f"with {now[1]:g}"
-            )
+        now, points = test.outcome.value, float(test.score)
+        before = record.tests.get(test.spec.test_id)
+        if before is None:
+            lines.append(f"{test.spec.test_id}: new, {now} with {points:g} points")
+        elif before != (now, points):
+            was = f"was {before[0]} with {before[1]:g} points"
+            lines.append(f"{test.spec.test_id}: {was}, and is now {now} with {points:g}")
     return lines

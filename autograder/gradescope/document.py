@@ -7,6 +7,7 @@ has the visibility `hidden`, with which its points would count without being vis
 
 from __future__ import annotations
 
+import contextlib
 import json
 from dataclasses import replace
 from pathlib import Path
@@ -54,6 +55,9 @@ def document(
         execution_s: wall seconds that the run took.
     """
     report = Report.of(results, staff=False)
+    later = sorted({LATER[visibility(t.spec, hidden_tests)] for t in report.tests})
+    sentences = [feedback.plain(feedback.shortened(note)) for note in (*notes, *later) if note]
+    lines = _by_question(report, hidden_tests)
     entries, not_begun = _entries(report, hidden_tests)
     facts = {"edition": results.edition.name, "seed": str(results.seed), "not_begun": not_begun}
     content = {
@@ -61,9 +65,7 @@ def document(
         "stdout_visibility": "hidden",  # it contains staff's details
         "execution_time": round(execution_s),
         "output_format": "md",
-        "output": overview(
-            [*notes, *_later(report, hidden_tests)], _by_question(report, hidden_tests)
-        ),
+        "output": "\n\n".join([*sentences, feedback.fenced("\n".join(lines), most=60)]),
         "extra_data": extra | facts,
         "tests": entries,
     }
@@ -112,12 +114,11 @@ def _entry(question: Question) -> dict[str, Any]:
     if question.is_folded:
         name, output = f"{spec.number}: {question.title}", feedback.of_practice(question)
         tags = [spec.topic, *dict.fromkeys(test.spec.kind for test in question.tests)]
+    passed = question.passed + question.dropped == len(question.tests)
     entry = {
         "number": spec.number,
         "name": name,
-        "status": "passed"
-        if question.passed + question.dropped == len(question.tests)
-        else "failed",
+        "status": "passed" if passed else "failed",
         "output_format": "md",
         "output": output,
         "tags": tags,
@@ -140,16 +141,6 @@ def _sum_exactly(entries: list[dict[str, Any]], total: float) -> None:
         before += entry["score"]  # not sum(), which compensates for such errors in new Pythons
     if earned:
         earned[-1]["score"] = total - before
-
-
-def overview(notes: list[str], lines: list[str]) -> str:
-    """Return the text above all tests: sentences, then lines in columns."""
-    words = [feedback.plain(feedback.shortened(note)) for note in notes if note]
-    return "\n\n".join([*words, feedback.fenced("\n".join(lines), most=60)])
-
-
-def _later(report: Report, hidden_tests: str) -> list[str]:
-    return sorted({LATER[visibility(t.spec, hidden_tests)] for t in report.tests} - {""})
 
 
 def _by_question(report: Report, hidden_tests: str) -> list[str]:
@@ -179,27 +170,18 @@ def leaderboard(assignment: Assignment, results: Results, case: Cases) -> list[d
         case: returns the case of a test; those of RANKED have a `standing`.
     """
     rows: list[dict[str, Any]] = []
-    for variant in assignment.variants.values():
-        passed = {t.spec.name for t in results.tests if _passed(t, variant.topic)}
-        if passed.issuperset(RANKED):
-            rows += _rows(variant.name, case(variant.topic, "matches_checkpoint"))
+    passed = {(t.spec.topic, t.spec.name) for t in results.tests if t.outcome is Outcome.PASSED}
+    for name, variant in assignment.variants.items():
+        if not passed.issuperset((variant.topic, test) for test in RANKED):
+            continue
+        with contextlib.suppress(TestEnd, GradingError):  # no time is left: the grades remain valid
+            ranked: Any = case(variant.topic, "matches_checkpoint")
+            share, parameters = ranked.standing(name)
+            rows += [
+                {"name": f"{name}: right on dev (%)", "value": round(100 * share, 2)},
+                {"name": f"{name}: parameters", "value": parameters, "order": "asc"},
+            ]
     return rows
-
-
-def _passed(test: TestResult, topic: str) -> bool:
-    return test.spec.topic == topic and test.outcome is Outcome.PASSED
-
-
-def _rows(variant: str, case: Any) -> list[dict[str, Any]]:
-    """Return the accuracy on dev and the model's size, or nothing if they can't be computed."""
-    try:
-        share, parameters = case.standing(variant)
-    except (TestEnd, GradingError):  # such as no time left: the grades remain valid
-        return []
-    return [
-        {"name": f"{variant}: right on dev (%)", "value": round(100 * share, 2)},
-        {"name": f"{variant}: parameters", "value": parameters, "order": "asc"},
-    ]
 
 
 def serialize(content: dict[str, Any]) -> str:

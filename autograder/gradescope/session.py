@@ -33,6 +33,8 @@ from .metadata import Metadata
 UPLOAD, METADATA = "submission", "submission_metadata.json"
 RESULTS = Path("results") / "results.json"
 FACTS = ("submission", "release", "graded", "judged_by", "versions")  # known from the beginning
+# What is known once there is something to grade, and the value before.
+LATER_FACTS = {"copy": {}, "digest": "", "layers": [], "missing": [], "authoritative": False}
 
 
 def grade(
@@ -163,18 +165,10 @@ class Session(Observer):
 
     def _write(self) -> None:
         facts = self.results.facts
-        extra = {
-            **{key: facts[key] for key in FACTS},
-            "copy": facts.get("copy", {}),
-            "digest": facts.get("digest", ""),  # none if there was nothing to grade
-            "layers": facts.get("layers", []),
-            "missing": facts.get("missing", []),
-            "authoritative": facts.get("authoritative", False),
-        }
-        execution_s = time.monotonic() - self._started
-        content = document.document(
-            self.results, self._hidden_tests, self._notes, extra, execution_s
-        )
+        extra = {key: facts[key] for key in FACTS}
+        extra |= {key: facts.get(key, value) for key, value in LATER_FACTS.items()}
+        took_s = time.monotonic() - self._started
+        content = document.document(self.results, self._hidden_tests, self._notes, extra, took_s)
         if self._leaderboard:
             content["leaderboard"] = self._leaderboard
         write_atomically(self._root / RESULTS, document.serialize(content))
@@ -201,7 +195,7 @@ def hidden_tests(about: Metadata, edition: Edition) -> str:
 def why_later(about: Metadata, edition: Edition) -> str:
     """Return a sentence on why hidden tests become visible later, and when they show again."""
     a_day = _settings(edition).hidden_feedback_a_day
-    wait = metadata.duration(about.until_feedback(a_day) + timedelta(seconds=59))
+    wait = metadata.duration(about.until_feedback(a_day) + timedelta(seconds=59))  # rounded up
     return (
         f"Hidden tests are shown at once for at most {a_day} submission{'s' * (a_day > 1)} in 24 "
         "hours, and earlier ones have used that up. This one is graded in full as well; a "

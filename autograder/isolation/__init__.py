@@ -45,16 +45,12 @@ def confined_pool(
     return ConfinedPool(hash_seed, layers or detect(), authoritative)
 
 
-def obstacles(layers: Layers, pool: ConfinedPool | None = None) -> list[str]:
-    """Try what student code must not do; return why no run here can be authoritative, if so.
-
-    Args:
-        pool: its workers; None: one that is opened for this.
-    """
-    if pool is None:
-        with contextlib.closing(confined_pool(0, layers)) as pool:
-            return obstacles(layers, pool)
-    with tempfile.TemporaryDirectory(prefix="grading-", ignore_cleanup_errors=True) as folder:
+def obstacles(layers: Layers) -> list[str]:
+    """Try what student code must not do; return why no run here can be authoritative, if so."""
+    with (
+        contextlib.closing(confined_pool(0, layers)) as pool,
+        tempfile.TemporaryDirectory(prefix="grading-", ignore_cleanup_errors=True) as folder,
+    ):
         work, staged = Path(folder), Path(folder) / "staged"
         work.chmod(0o711)
         (staged / "submission").mkdir(parents=True)

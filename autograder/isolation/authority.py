@@ -19,12 +19,11 @@ import re
 import socket
 import tempfile
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from functools import partial
 from pathlib import Path
 from typing import Any
 
 from grading import paths, wire
-from grading.errors import GradingError, SubmissionError, UsageError, WireError
+from grading.errors import GradingError, SubmissionError, WireError
 from grading.pool import Job, Pool
 from grading.staging import stage
 from grading.worker import Context, Limits
@@ -35,6 +34,7 @@ from . import leftovers, sandbox
 MOUNTS = Path("/proc/self/mountinfo")
 CANARY = {"read": [str], "written": [str], "signalled": [int], "sockets": [str], "scratch": bool}
 CANARY_CPU_S = 10.0
+SOCKETS = {"TCP": socket.AF_INET, "Unix": socket.AF_UNIX}
 # Where an upload may contain a link, and the part of the solutions' folder to which it leads.
 LINKS = {
     "submission": "submission",
@@ -61,31 +61,6 @@ def secrets(private: Sequence[Path] = ()) -> list[str]:
     return [str(path) for path in [*found, *private] if path.exists()]
 
 
-def require(
-    pool: Pool,
-    layers: sandbox.Layers,
-    authoritative: bool,
-    work: Path,
-    staged: Path,
-    private: Sequence[Path],
-) -> dict[str, Any]:
-    """Refuse a run that the pool can't protect; return which layers protect it.
-
-    Raises:
-        UsageError: the submission's code could read secrets among the libraries.
-        GradingError: the run was to be authoritative, and can't be.
-    """
-    facts = {"authoritative": authoritative, "layers": layers.names()}
-    if authoritative:
-        if found := obstacles(pool, layers, work, staged, private):
-            raise GradingError("this run can't be authoritative: " + "; ".join(found))
-        return facts | {"missing": layers.missing()}
-    if solutions.HIDDEN.exists():  # without judges, there are no secrets
-        for open_to_code in exposed(layers, [*secrets(), *private]):
-            raise UsageError(f"{open_to_code}; move it elsewhere before grading")
-    return facts
-
-
 def obstacles(
     pool: Pool, layers: sandbox.Layers, work: Path, staged: Path, private: Sequence[Path]
 ) -> list[str]:
@@ -108,14 +83,9 @@ def send_canary(
         "folders": [str(p) for p in {work, staged, paths.SRC, paths.ROOT, paths.DATA, *parents}],
         "pids": [os.getpid(), os.getppid()],
     }
-    request = {
-        "probe": "autograder.isolation.authority:try_everything",
-        "args": args,
-        "seed": 0,
-        "submission": str(staged),
-    }
-    job = Job("submission", False, request, Limits.for_test(CANARY_CPU_S), work)
-    finished = pool.run(job)
+    probe = "autograder.isolation.authority:try_everything"
+    request = {"probe": probe, "args": args, "seed": 0, "submission": str(staged)}
+    finished = pool.run(Job("submission", False, request, Limits.for_test(CANARY_CPU_S), work))
     try:
         envelope = wire.decode(finished.frame or b"")
         wire.check(envelope.get("value"), CANARY)
@@ -169,20 +139,16 @@ def try_everything(
     """
     return {
         "read": [path for path in secrets if any(_ways_to_read(path))],
-        "written": [path for path in folders if _works(partial(_write, path))],
-        "signalled": [pid for pid in pids if _works(partial(os.kill, pid, 0))],
-        "sockets": [
-            kind
-            for kind, family in (("TCP", socket.AF_INET), ("Unix", socket.AF_UNIX))
-            if _works(partial(_open_socket, family))
-        ],
-        "scratch": _works(partial(_write, str(context.scratch))),
+        "written": [path for path in folders if _works(_write, path)],
+        "signalled": [pid for pid in pids if _works(os.kill, pid, 0)],
+        "sockets": [kind for kind, family in SOCKETS.items() if _works(socket.socket, family)],
+        "scratch": _works(_write, str(context.scratch)),
     }
 
 
-def _works(attempt: Callable[[], Any]) -> bool:
+def _works(attempt: Callable[..., Any], *arguments: Any) -> bool:
     try:
-        attempt()
+        attempt(*arguments)
     except OSError:
         return False
     return True
@@ -190,24 +156,19 @@ def _works(attempt: Callable[[], Any]) -> bool:
 
 def _ways_to_read(path: str) -> Iterator[bool]:
     """Yield whether each way to read a file or folder works: by its name, or through a link."""
-    yield _works(partial(_read, path))
+    yield _works(_read, path)
     for make in (os.symlink, os.link):
         with tempfile.TemporaryDirectory(dir=".") as folder:
             link = os.path.join(folder, "link")
-            yield _works(partial(_read_by_link, make, path, link))
+            yield _works(make, path, link) and _works(_read, link)
 
 
 def _read(path: str) -> None:
     if os.path.isdir(path):
         os.listdir(path)
-        return
-    with open(path, "rb") as reader:
-        reader.read(1)
-
-
-def _read_by_link(make: Callable[[str, str], None], path: str, link: str) -> None:
-    make(path, link)
-    _read(link)
+    else:
+        with open(path, "rb") as reader:
+            reader.read(1)
 
 
 def _write(folder: str) -> None:
@@ -215,10 +176,6 @@ def _write(folder: str) -> None:
     with open(path, "wb"):
         pass
     os.unlink(path)
-
-
-def _open_socket(family: socket.AddressFamily) -> None:
-    socket.socket(family, socket.SOCK_STREAM).close()
 
 
 # Secrets in folders of libraries ------------------------------------------------------------------
@@ -251,10 +208,7 @@ def exposed(layers: sandbox.Layers, secrets: Iterable[str | Path]) -> list[str]:
 
 def _mount_points() -> list[str]:
     """List where something is mounted; see proc_pid_mountinfo(5)."""
-    try:
-        lines = MOUNTS.read_text(encoding="utf-8", errors="surrogateescape").splitlines()
-    except OSError:
-        return []
+    lines = MOUNTS.read_text(encoding="utf-8", errors="surrogateescape").splitlines()
     points = (line.split(" ")[4] for line in lines)
     return [re.sub(r"\\([0-7]{3})", lambda octal: chr(int(octal[1], 8)), p) for p in points]
 
@@ -290,11 +244,7 @@ def _identity(path: str | Path) -> tuple[int, int] | None:
 
 def _meet(place: str, folder: str) -> bool:
     """Return whether a readable folder contains the place, or is inside it."""
-    return _is_below(place, folder) or _is_below(folder, place)
-
-
-def _is_below(path: str, folder: str) -> bool:
-    return os.path.commonpath([path, folder]) == folder
+    return os.path.commonpath([place, folder]) in (place, folder)
 
 
 def _is_closed(path: str) -> bool:

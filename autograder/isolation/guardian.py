@@ -32,7 +32,6 @@ STACK_S = 1.0  # the time in which a worker that has timed out may report its pl
 
 
 def become_subreaper() -> None:
-    """Make orphaned descendants of this process its children."""
     kernel.prctl(PR_SET_CHILD_SUBREAPER, 1)
 
 
@@ -41,7 +40,7 @@ def watch(pid: int, limits: Limits, parent: int, scratch: str, clock: Clock) -> 
     started = time.monotonic()
     before_s = _reaped_cpu_s()  # of earlier workers
     reason, peak, reaped = "", 0, 0
-    folder = _Scratch(scratch, limits)
+    look_at = 0.0  # when to look into the scratch folder, which takes at most a tenth of the time
     libraries = resident_bytes()  # the worker was forked with them, like this process
     pidfd = os.pidfd_open(pid)
     poller = select.poll()
@@ -57,10 +56,14 @@ def watch(pid: int, limits: Limits, parent: int, scratch: str, clock: Clock) -> 
             peak = max(peak, use.memory_bytes)
             elapsed = time.monotonic() - started
             reason = _over(use, elapsed, clock.read(use.cpu_s), limits, parent in ready)
-            reason = reason or ("files" if folder.is_flooded() else "")
+            if not reason and (looked := time.monotonic()) >= look_at:
+                reason = "files" if is_flooded(scratch, limits) else ""
+                look_at = 10 * time.monotonic() - 9 * looked
+            if reason in ("cpu", "wall", "import", "import-wall"):
+                os.kill(pid, signal.SIGUSR1)  # it writes its place and ends, see the zygote
+                poller.unregister(parent)
+                poller.poll(STACK_S * 1000)
             if reason:
-                if reason in ("cpu", "wall", "import", "import-wall"):
-                    _ask_for_stack(pid, pidfd)
                 os.kill(pid, signal.SIGKILL)
                 break
         _, status, rusage = os.wait4(pid, 0)
@@ -80,14 +83,6 @@ def watch(pid: int, limits: Limits, parent: int, scratch: str, clock: Clock) -> 
     code = os.WEXITSTATUS(status) if os.WIFEXITED(status) else 0
     peak = max(peak, rusage.ru_maxrss * 1024)
     return Ending(code, died_of, reason, cpu_s, time.monotonic() - started, peak, import_s)
-
-
-def _ask_for_stack(pid: int, pidfd: int) -> None:
-    """Make a worker write its place and end, as the zygote has prepared."""
-    os.kill(pid, signal.SIGUSR1)
-    waiting = select.poll()
-    waiting.register(pidfd, select.POLLIN)
-    waiting.poll(STACK_S * 1000)
 
 
 def _reap_orphans(worker: int, most: int) -> int:
@@ -153,48 +148,28 @@ def _over(use: _Usage, elapsed_s: float, imports: Imports, limits: Limits, aband
     return ""
 
 
-class _Scratch:
-    """Watches a worker's scratch folder."""
-
-    def __init__(self, path: str, limits: Limits) -> None:
-        self._path, self._limits = path, limits
-        self._next = 0.0
-
-    def is_flooded(self) -> bool:
-        """Return whether there is too much in the folder.
-
-        Looking takes at most a tenth of the time.
-        """
-        started = time.monotonic()
-        if started < self._next:
-            return False
-        flooded = self._look()
-        ended = time.monotonic()
-        self._next = ended + 9 * (ended - started)
-        return flooded
-
-    def _look(self) -> bool:
-        files = size = 0
-        waiting = [self._path]
-        while waiting:
-            try:
-                with os.scandir(waiting.pop()) as entries:
-                    for entry in entries:
-                        try:
-                            status = entry.stat(follow_symlinks=False)
-                        except FileNotFoundError:  # the other files still count
-                            continue
-                        files, size = files + 1, size + status.st_blocks * 512
-                        over = files > self._limits.scratch_files
-                        if over or size > self._limits.scratch_bytes:
-                            return True
-                        if stat.S_ISDIR(status.st_mode):
-                            waiting.append(entry.path)
-            except FileNotFoundError:
-                continue  # removed meanwhile
-            except OSError:  # locked, or too deep for a path: no test needs either
-                return True
-        return False
+def is_flooded(scratch: str, limits: Limits) -> bool:
+    """Return whether a worker has put too much into its scratch folder."""
+    files = size = 0
+    waiting = [scratch]
+    while waiting:
+        try:
+            with os.scandir(waiting.pop()) as entries:
+                for entry in entries:
+                    try:
+                        status = entry.stat(follow_symlinks=False)
+                    except FileNotFoundError:  # the other files still count
+                        continue
+                    files, size = files + 1, size + status.st_blocks * 512
+                    if files > limits.scratch_files or size > limits.scratch_bytes:
+                        return True
+                    if stat.S_ISDIR(status.st_mode):
+                        waiting.append(entry.path)
+        except FileNotFoundError:
+            continue  # removed meanwhile
+        except OSError:  # locked, or too deep for a path: no test needs either
+            return True
+    return False
 
 
 def resident_bytes() -> int:
@@ -217,8 +192,7 @@ def _usage(libraries: int, reaped: int, before_s: float) -> _Usage:
     cpu_ticks, pages, processes, threads = 0, 0, reaped, 0
     for each in _descendants(os.getpid()):
         try:
-            fields = Path(f"/proc/{each}/stat").read_bytes().rpartition(b") ")[2]
-            numbers = fields.split()
+            numbers = _stat(f"/proc/{each}")
             cpu_ticks += sum(int(n) for n in numbers[11:15])  # utime stime cutime cstime
             threads += int(numbers[17])
             pages += _pages(each, numbers)
@@ -237,30 +211,25 @@ def _pages(pid: int, numbers: list[bytes]) -> int:
     """
     if numbers[0] != b"Z" or int(numbers[17]) < 2:
         return int(numbers[21])
-    stats = (task / "stat" for task in Path(f"/proc/{pid}/task").iterdir())
-    return max(int(stat.read_bytes().rpartition(b") ")[2].split()[21]) for stat in stats)
+    return max(int(_stat(str(task))[21]) for task in Path(f"/proc/{pid}/task").iterdir())
+
+
+def _stat(folder: str) -> list[bytes]:
+    """Return what follows the name in a process's or thread's `stat`, see proc_pid_stat(5)."""
+    return Path(folder, "stat").read_bytes().rpartition(b") ")[2].split()
 
 
 def _descendants(root: int) -> list[int]:
     """Return all processes below `root`, parents first."""
     found, waiting = [], [root]
     while waiting:
-        pid = waiting.pop()
-        for listing in _children_files(pid):
-            try:
-                children = [int(word) for word in listing.read_text(encoding="utf-8").split()]
-            except (OSError, ValueError):
-                continue
-            found.extend(children)
-            waiting.extend(children)
+        with contextlib.suppress(OSError):  # the process has ended
+            for task in Path(f"/proc/{waiting.pop()}/task").iterdir():
+                with contextlib.suppress(OSError):  # the thread has
+                    children = [int(word) for word in (task / "children").read_bytes().split()]
+                    found += children
+                    waiting += children
     return found
-
-
-def _children_files(pid: int) -> list[Path]:
-    try:
-        return [task / "children" for task in Path(f"/proc/{pid}/task").iterdir()]
-    except OSError:
-        return []
 
 
 # Imports, whose limit is not the test's -----------------------------------------------------------

@@ -21,7 +21,7 @@ from pathlib import Path
 from typing import Any
 
 from grading import wire
-from grading.errors import GradingError
+from grading.errors import GradingError, UsageError
 from grading.paths import ROOT
 from grading.pool import (
     MAX_FRAME_BYTES,
@@ -37,25 +37,12 @@ from grading.pool import (
 )
 from grading.worker import MAX_OUTPUT_BYTES, READY
 
+from .. import solutions
 from . import authority, leftovers, sandbox, users
 from .sandbox import Layers
 
 UNKNOWN = "unknown"  # the reason of a worker whose guardian was killed
 GRACE_S = 10.0  # for the guardian, after the wall-clock limit
-
-
-def read_report(report: bytes) -> tuple[Ending, bool]:
-    """Read how a worker ended, and whether its guardian can have another; b"": it was killed.
-
-    Raises:
-        GradingError: the guardian failed.
-    """
-    if not report:
-        return Ending(0, 9, UNKNOWN, 0.0, 0.0, 0), False
-    content = json.loads(report)
-    if "failed" in content:
-        raise GradingError(f"the guardian failed: {content['failed']}")
-    return Ending(**content["ending"]), content["is_clean"]
 
 
 class ConfinedPool:
@@ -86,31 +73,38 @@ class ConfinedPool:
     def admit(self, work: Path, staged: Path, private: Sequence[Path]) -> dict[str, Any]:
         self._is_abandoned = False
         work.chmod(0o711)  # a test's own uid passes through to its scratch folder
-        return authority.require(self, self.layers, self.authoritative, work, staged, private)
+        facts = {"authoritative": self.authoritative, "layers": self.layers.names()}
+        if self.authoritative:
+            if found := authority.obstacles(self, self.layers, work, staged, private):
+                raise GradingError("this run can't be authoritative: " + "; ".join(found))
+            return facts | {"missing": self.layers.missing()}
+        if solutions.HIDDEN.exists():  # without judges, there are no secrets
+            for exposed in authority.exposed(self.layers, [*authority.secrets(), *private]):
+                raise UsageError(f"{exposed}; move it elsewhere before grading")
+        return facts
 
     def run(self, job: Job) -> Finished:
         if self._is_abandoned:  # Ctrl-C came while this thread was started: nobody waits for it
             raise GradingError("the run was abandoned")
         memory_bytes = min(job.limits.memory_bytes, sandbox.memory_of_a_test())
         job = replace(job, limits=replace(job.limits, memory_bytes=memory_bytes))
-        scratch = make_scratch(job.work)
-        uid, claims = None, contextlib.ExitStack()
-        try:
+        with contextlib.ExitStack() as cleanup, contextlib.ExitStack() as claims:
+            scratch = make_scratch(job.work)
+            cleanup.callback(leftovers.remove_tree, scratch)
+            uid, fds = None, []
             if self.layers.root and job.role == "submission":
                 uid, claim = users.claim(next(self._uids))
+                fds.append(claim)
                 claims.callback(os.close, claim)
                 for path in (scratch, *scratch.rglob("*")):
                     os.chown(path, uid, uid)
-            confinement = sandbox.for_worker(
-                self.layers, uid, Path(job.request["submission"]), scratch
-            )
+            staged = Path(job.request["submission"])
             message = {
                 "probe": job.request["probe"],
                 "limits": job.limits.as_dict(),
                 "scratch": str(scratch),
-                "confinement": asdict(confinement),
+                "confinement": asdict(sandbox.for_worker(self.layers, uid, staged, scratch)),
             }
-            fds = [] if uid is None else [claim]
             try:
                 finished = self._zygote(job.torch).run(job, message, fds, self._running)
             except ZygoteKilled:
@@ -118,9 +112,6 @@ class ConfinedPool:
             if finished.ending.reason == UNKNOWN:
                 self._lost.enter_context(claims.pop_all())  # no other test of this run gets it
             return finished
-        finally:
-            claims.close()
-            leftovers.remove_tree(scratch)
 
     def warm(self, with_torch: bool) -> None:
         """Start a zygote before its first job; it imports while others work."""
@@ -225,8 +216,13 @@ class Zygote:
             join(sender, frame, output)
             if not report and not frame.data and self._ends_within(1.0):
                 raise ZygoteKilled(f"the zygote ended with {self._process.poll()}")
-            ending, is_clean = read_report(report)
-            return finished(ending, frame, output)
+            if not report:  # the guardian was killed
+                return finished(Ending(0, 9, UNKNOWN, 0.0, 0.0, 0), frame, output)
+            content = json.loads(report)
+            if "failed" in content:
+                raise GradingError(f"the guardian failed: {content['failed']}")
+            is_clean = content["is_clean"]
+            return finished(Ending(**content["ending"]), frame, output)
         finally:
             if is_clean:
                 self._idle.append(guardian)
@@ -239,16 +235,14 @@ class Zygote:
         Raises:
             ZygoteKilled: there is none, and no new one.
         """
-        while True:
-            try:
+        with contextlib.suppress(IndexError):
+            while True:
                 guardian = self._idle.pop()
-            except IndexError:
-                break
-            try:
-                socket.send_fds(guardian, [message], fds)
-                return guardian
-            except ConnectionError:  # it was killed
-                guardian.close()
+                try:
+                    socket.send_fds(guardian, [message], fds)
+                    return guardian
+                except ConnectionError:  # it was killed
+                    guardian.close()
         guardian, theirs = socket.socketpair(socket.AF_UNIX, socket.SOCK_SEQPACKET)
         with theirs:
             try:
@@ -272,8 +266,7 @@ class Zygote:
         """Let the process end after its current jobs."""
         for guardian in self._idle:
             guardian.close()
-        with contextlib.suppress(OSError):  # it has ended already
-            self._control.shutdown(socket.SHUT_RDWR)
+        _stop(self._control)
         self._control.close()
         if not self._ready:
             self._process.kill()  # it is unused, and may still be importing
@@ -314,10 +307,10 @@ def _receive(guardian: socket.socket, seconds: float) -> bytes:
     return b""
 
 
-def _stop(guardian: socket.socket) -> None:
-    """Let a guardian kill its worker, as if this process had ended."""
+def _stop(other: socket.socket) -> None:
+    """Let a guardian kill its worker, or a zygote end, as if this process had ended."""
     with contextlib.suppress(OSError):  # it has ended
-        guardian.shutdown(socket.SHUT_WR)
+        other.shutdown(socket.SHUT_WR)
 
 
 def join(*threads: threading.Thread) -> None:

@@ -29,6 +29,7 @@ from grading.worker import Limits
 
 from . import guardian, leftovers, sandbox, users
 from .guardian import Clock
+from .sandbox import Confinement
 
 DESCRIPTORS = 4  # request, frame, output; the claim of a uid, if it has one
 ZYGOTES_SCORE = 500  # see sandbox.offer
@@ -67,15 +68,6 @@ def _serve(control: socket.socket, usual_score: int) -> None:
         os.close(fds[0])
 
 
-def _import_probe(name: str) -> None:
-    """Import a probe here, where it is readable, and once for all workers that run it.
-
-    A mistake in it appears in the worker, which tries again and can report it.
-    """
-    with contextlib.suppress(BaseException):  # SystemExit, too
-        worker.find_probe(name)
-
-
 def _guard(parent: socket.socket) -> None:
     """Be a guardian: do one job after another, until the parent closes the socket."""
     try:
@@ -105,8 +97,11 @@ def _guard(parent: socket.socket) -> None:
 def _do(job: dict[str, Any], fds: list[int], parent: int) -> Ending:
     """Let a worker do a job, and remove what it left."""
     guardian.become_subreaper()
-    _import_probe(job["probe"])
-    confinement = sandbox.Confinement(**job["confinement"])
+    # Here, where it is readable, and once for all workers that run it. A mistake in the probe
+    # appears in the worker, which tries again and can report it.
+    with contextlib.suppress(BaseException):  # SystemExit, too
+        worker.find_probe(job["probe"])
+    confinement = Confinement(**job["confinement"])
     pipes, claims = fds[:3], fds[3:]
     limits, clock = Limits(**job["limits"]), Clock()
     pid = os.fork()
@@ -121,28 +116,25 @@ def _do(job: dict[str, Any], fds: list[int], parent: int) -> Ending:
     return ending
 
 
-def _clean_up(confinement: sandbox.Confinement) -> None:
+def _clean_up(confinement: Confinement) -> None:
     """Remove everything that a test left outside its scratch folder.
 
     Nearly all tests leave no process, so there is nobody to kill. To look through all processes of
     this machine for one of the test's user would take longer than most tests.
     """
+    uid = confinement.uid
     if not leftovers.reap():
-        if confinement.uid is not None:
-            users.kill_all(confinement.uid)
+        if uid is not None:
+            users.kill_all(uid)
         guardian.kill_descendants()
-    if confinement.uid is not None and not confinement.landlock:
-        leftovers.sweep_files(confinement.uid)
-    if confinement.uid is not None and not confinement.seccomp:
-        leftovers.sweep_memory(confinement.uid)
+    if uid is not None and not confinement.landlock:
+        leftovers.sweep_files(uid)
+    if uid is not None and not confinement.seccomp:
+        leftovers.sweep_memory(uid)
 
 
 def _work(
-    job: dict[str, Any],
-    limits: Limits,
-    confinement: sandbox.Confinement,
-    fds: list[int],
-    clock: Clock,
+    job: dict[str, Any], limits: Limits, taken: Confinement, fds: list[int], clock: Clock
 ) -> None:
     """Run the worker: take the confinement first, then read the request."""
     try:
@@ -151,8 +143,8 @@ def _work(
         os.chdir(job["scratch"])
         os.environ |= worker.at_home(job["scratch"])
         sandbox.limit(limits)
-        sandbox.take(confinement)
-        request = wire.decode(wire.read_frame(lambda n: os.read(REQUEST_FD, n)))
+        sandbox.take(taken)
+        request = wire.decode(wire.read_frame(functools.partial(os.read, REQUEST_FD)))
         os.listdir(os.path.join(request["submission"], "submission"))  # TMPDIR may be locked
         answer = worker.prepare(request)
         for number in (signal.SIGUSR1, signal.SIGXCPU):  # from the guardian, from the kernel

@@ -58,9 +58,9 @@ def test_what_passed_is_ranked():
 
 
 @pytest.mark.parametrize("name", document.RANKED)
-@pytest.mark.parametrize("outcome", [Outcome.FAILED, Outcome.NOT_RUN, Outcome.RAN_NOT_GRADED])
-def test_what_did_not_pass_has_no_row(name, outcome):
-    assert rows({name: outcome}) == []
+def test_what_did_not_pass_has_no_row(name):
+    for outcome in (Outcome.FAILED, Outcome.NOT_RUN, Outcome.RAN_NOT_GRADED):
+        assert rows({name: outcome}) == []
 
 
 def test_parameters_that_fit_no_model_have_no_row():

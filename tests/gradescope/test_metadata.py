@@ -1,6 +1,5 @@
 """submission_metadata.json: dates are the student's own, and odd content costs no points."""
 
-import copy
 import json
 from datetime import timedelta
 
@@ -8,10 +7,9 @@ import pytest
 
 from autograder import solutions
 from autograder.gradescope import metadata, session
-from tests import pinned
 from tools import emulate
 
-ASSIGNMENT = pinned.load()
+from .test_document import ASSIGNMENT, edition_of
 
 
 def read(tmp_path, content):
@@ -62,8 +60,7 @@ ODD = [
 
 @pytest.mark.parametrize("field", list(emulate.about("tenth")))
 def test_nothing_odd_in_a_field_stops_a_grading(tmp_path, field):
-    limited = copy.deepcopy(ASSIGNMENT.edition("xcs224n"))
-    object.__setattr__(limited.gradescope, "hidden_feedback_a_day", 1)
+    limited = edition_of(hidden_feedback_a_day=1)
     for odd in ODD:
         content = emulate.about("tenth") | {field: odd}
         about = read(tmp_path, content)

@@ -45,7 +45,7 @@ def test_the_failure_of_a_run_is_shown_whole(capsys):
     assert failed.reasons() == failed.stdout.rstrip("\n")
 
 
-def test_a_short_output_is_shown_once(capsys):
+def test_a_short_output_is_shown_once_and_of_a_long_one_the_end(capsys):
     ran = seen(capsys, ["", "OSError: first cause", ""])
     assert ran.reasons() == ran.stdout.rstrip("\n")
     long = dataclasses.replace(seen(capsys, [""]), stdout="a line\n" * 500)

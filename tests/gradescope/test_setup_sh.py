@@ -100,8 +100,6 @@ def test_it_installs_what_every_user_can_run(source, place):
     assert "torch 2.13.0" in done.stdout and done.stdout.endswith("setup.sh: done\n")
     home = place / "home"
     assert all(path.stat().st_mode & 0o004 for path in home.rglob("*") if not path.is_symlink())
-    again = set_up(source, **found)
-    assert again.returncode == 0, again.stderr
 
 
 @pytest.mark.long

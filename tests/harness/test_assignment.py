@@ -10,7 +10,6 @@ from grading.cases import GradedTestCase, bind, graded
 from grading.edition import FIELDS
 from grading.errors import UsageError
 from questions.attention_exploration.tests import AttentionCopying
-from questions.course import Course
 from questions.shared.trained_files import model_configs
 from questions.training.tests import expected_settings
 
@@ -27,34 +26,32 @@ def test_shares_sum_exactly_in_every_edition(assignment):
                 assert sum(t.max_score for t in question.tests) == question.coding
 
 
-def test_a_decorator_that_disagrees_is_an_error_at_load(assignment):
-    class Wrong(GradedTestCase):
-        topic = "attention_copying"
+class Disagreeing(GradedTestCase):
+    topic = "attention_copying"
 
-        @graded(timeout=99)
-        def test_perpendicular(self):
-            """claims another time limit"""
+    @graded(timeout=99)
+    def test_perpendicular(self):
+        """claims another time limit"""
 
+
+class Extra(AttentionCopying):
+    @graded()
+    def test_more(self):
+        """nobody knows this one"""
+
+
+@pytest.mark.parametrize(
+    ("cases", "words"),
+    [
+        ([Disagreeing], "timeout_s = 99"),
+        ([Extra], "test_more"),
+        ([AttentionCopying, Extra], "Extra and .*AttentionCopying both have the topic"),
+    ],
+)
+def test_tests_and_description_that_disagree_are_an_error_at_load(assignment, cases, words):
     specs = tuple(t for t in assignment.edition(None).tests if t.topic == "attention_copying")
-    with pytest.raises(UsageError, match="timeout_s = 99"):
-        bind(specs[:1], [Wrong])
-
-
-def test_a_method_that_no_table_describes_is_an_error(assignment):
-    class Extra(AttentionCopying):
-        @graded()
-        def test_more(self):
-            """nobody knows this one"""
-
-    specs = tuple(t for t in assignment.edition(None).tests if t.topic == "attention_copying")
-    with pytest.raises(UsageError, match="test_more"):
-        bind(specs, [Extra])
-
-
-def test_a_described_test_without_a_method_is_an_error(assignment):
-    specs = assignment.edition(None).tests
-    with pytest.raises(UsageError, match="no class in src/questions/ has the topic 'synthesizer'"):
-        bind(specs, [c for c in Course().cases() if c.topic != "synthesizer"])
+    with pytest.raises(UsageError, match=words):
+        bind(specs[:1] if cases == [Disagreeing] else specs, cases)
 
 
 def test_every_recipe_is_what_submissions_read(assignment):
@@ -81,12 +78,3 @@ def test_recipes_hold_fields_of_the_configurations():
     assert Model.model_fields.keys() < {f.name for f in fields(GPTConfig)}
     assert set(FIELDS) < {f.name for f in fields(TrainerConfig)}
     assert {*FIELDS} - {"final_tokens"} == Stage.model_fields.keys() - {"final_epochs"}
-
-
-def test_two_classes_of_one_topic_are_an_error(assignment):
-    class Second(AttentionCopying):
-        pass
-
-    specs = assignment.edition(None).tests
-    with pytest.raises(UsageError, match="AttentionCopying and .*Second both have the topic"):
-        bind(specs, [Second, *Course().cases()])

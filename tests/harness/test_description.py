@@ -147,223 +147,97 @@ def test_nothing_else_parses_the_two_files():
 
 # -- mistakes -------------------------------------------------------------------------------------
 
-COUNTING = '{ number = "1a", topic = "counting", coding = 10 }'
-ESSAY = '{ number = "2a", topic = "essay", written = [0.5, 1.5], extra_credit = true }'
-TOPIC = 'title = "Counting"\npart = "main"\n'
 QUESTION_1A = "[editions.short], question 1a: "
-SLIPS = {
-    # what: (before, after, words of the message)
-    "a root table": ("[times]", "[time]", ["unknown key 'time'", "did you mean 'times'"]),
-    "a root table of another name": ("[times]", "[durations.x]\n[times]", ["'durations'"]),
-    "a key of the head": ("default_dataset", "default_dateset", ["[assignment]: ", "_dataset'?"]),
-    "no title": ('title = "A small assignment"\n', "", ["[assignment]: 'title' is missing"]),
-    "no Python": ('"3.12"', '"3"', ["gradescope_python = '3'", 'a version like "3.12"']),
-    "the default edition": (
-        '= "short"\n',
-        '= "shirt"\n',
-        ["default_edition = 'shirt'", "'short'?"],
-    ),
-    "the default data set": ('= "tiny"\n', '= "tinny"\n', ["default_dataset", "'tiny'?"]),
-    "the part of practice": ('= "exercises"\n', '= "exercise"\n', ["practice", "'exercises'?"]),
-    "a blank title": ('"A small assignment"', '" "', ["title = ' '", "one line, not blank"]),
-    "a title of two lines": ('"A small assignment"', '"A\\nB"', ["title", "one line, not blank"]),
-    "a name that is no file's": (
-        "[editions.short]",
-        '[editions."sh/ort"]',
-        ["the name 'sh/ort' should consist of letters"],
-    ),
-    "heads that do not divide": (
-        "n_head = 2",
-        "n_head = 3",
-        ["n_embd = 8", "multiple of the second"],
-    ),
-    "heads of a variant that do not divide": (
-        "{ n_layer = 1 }",
-        "{ n_layer = 1, n_head = 3 }",
-        ["[variants.local.recipes.quick.model]: n_embd = 8, n_head = 3: ", "multiple"],
-    ),
-    "an empty title": ('"The short edition"', '""', ["[editions.short]: title = ''", "not blank"]),
-    "an empty title of a part": ('"The main part"', '""', ["[parts]: main = ''", "not blank"]),
-    "an empty title of a topic": ('"Counting"', '""', ["[topics.counting]: title = ''"]),
-    "a test that takes as long as the run": (
-        "timeout_s = 60",
-        "timeout_s = 271",
-        ["[topics.counting.tests.two]: timeout_s = 271", "at most 270"],
-    ),
-    "a test without an end": (
-        "timeout_s = 60",
-        "timeout_s = 1e9",
-        ["timeout_s = 1000000000.0", "at most 270"],
-    ),
-    "a number without an end": (
-        "timeout_s = 60",
-        f"timeout_s = {'9' * 5000}",
-        ["is not valid TOML"],
-    ),
-    "brackets without an end": (
-        "timeout_s = 60",
-        f"timeout_s = {'[' * 5000}",
-        ["is not valid TOML"],
-    ),
-    "no TOML": ("[times]", "[times", ["is not valid TOML", "line"]),
-    # editions
-    "points in quotes": ("coding = 10", 'coding = "10"', [QUESTION_1A, "coding = '10'", "number"]),
-    "points below 0": ("coding = 10", "coding = -1", [QUESTION_1A, "coding = -1 should be 0"]),
-    "points without end": ("coding = 10", "coding = inf", [QUESTION_1A, "coding = inf"]),
-    "points that are no number": ("coding = 10", "coding = nan", [QUESTION_1A, "coding = nan"]),
-    "too many points": ("coding = 10", "coding = 1e30", [QUESTION_1A, "coding = 1e+30"]),
-    "too fine points": ("coding = 10", "coding = 10.125", [QUESTION_1A, "at most two decimals"]),
-    "points of a part below 0": ("[0.5, 1.5]", "[0.5, -1.5]", ["question 2a", "written = -1.5"]),
-    "a key of a question": ("coding = 10", "codin = 10", [QUESTION_1A, "'codin'", "'coding'?"]),
-    "a question's topic": ('"counting", coding = 10', '"countin"', [QUESTION_1A, "'counting'?"]),
-    "points without tests": (
-        ESSAY,
-        ESSAY.replace("written = [0.5, 1.5]", "coding = 1"),
-        ["[editions.short]: question 2a has 1 coding points, but essay has no tests"],
-    ),
-    "a question without a number": ('number = "2a", ', "", ["question 3: 'number' is missing"]),
-    "a number that is none": ('number = "2a"', 'number = "2"', ["number = '2' should be a number"]),
-    "a number twice": (
-        'number = "2a"',
-        'number = "1b"',
-        ["two questions are numbered 1b", "essay"],
-    ),
-    "a topic twice": (ESSAY, f'{ESSAY},\n{{ number = "2b", topic = "essay" }}', ["asked twice"]),
-    "the order": ('number = "1b"', 'number = "2b"', ["question 2a comes after 2b"]),
-    "an edition without a title": ('title = "The short edition"\n', "", ["'title' is missing"]),
-    "a key of an edition": ("practice = 3", "practise = 3", ["'practise'", "'practice'?"]),
-    "practice that is not a number": ("practice = 3", 'practice = "3"', ["an integer"]),
-    "an edition that is none": ('extends = "short"', 'extends = "shor"', ["extends", "'short'?"]),
-    "a circle": ('extends = "short"', 'extends = "long"', ["in a circle, from long to long"]),
-    "a topic left out": ('["adding"]', '["ading"]', ["without = 'ading'", "'adding'?"]),
-    "a file not required": (
-        'not_required = ["plain.pretrain.params"]',
-        'not_required = ["plain.pretrain.param"]',
-        ["[editions.long]: not_required", "'plain.pretrain.params'?"],
-    ),
-    "a visibility": ('"visible"', '"visibel"', ["visible, after_due_date", "mean 'visible'?"]),
-    "feedback below 0": (
-        'hidden_tests = "visible"',
-        'hidden_tests = "visible"\nhidden_feedback_a_day = -1',
-        ["[editions.short.gradescope]: hidden_feedback_a_day = -1 should be 0 or more"],
-    ),
-    "a leaderboard that is a number": (
-        'hidden_tests = "visible"',
-        'hidden_tests = "visible"\nleaderboard = 1',
-        ["leaderboard = 1 should be true or false"],
-    ),
-    # topics
-    "a part": ('part = "main"', 'part = "mian"', ["[topics.counting]: part = 'mian'", "'main'?"]),
-    "a topic without a title": (TOPIC, 'part = "main"\n', ["[topics.counting]: 'title'"]),
-    "tests of no topic": ("[topics.counting.tests]", "[topics.counted.tests]", ["'counting'?"]),
-    "a kind": ('kind = "basic"', 'kind = "bassic"', ["[topics.counting.tests.one]", "'basic'?"]),
-    "a test without a kind": ('kind = "basic", ', "", ["tests.one]: 'kind' is missing"]),
-    "a weight": ("weight = 1 }", "wieght = 1 }", ["tests.one]", "'wieght'", "'weight'?"]),
-    "a weight below 0": ("weight = 1 }", "weight = -1 }", ["weight = -1 should be 0 or more"]),
-    "a weight in quotes": ("weight = 1 }", 'weight = "1" }', ["weight = '1'", "an integer"]),
-    "a heavy basic test": ("weight = 1 }", "weight = 2 }", ["counting carry", "than a third"]),
-    "no time": ("timeout_s = 60", "timeout_s = 0", ["tests.two]: timeout_s = 0 should be above 0"]),
-    "torch in quotes": ("torch = false", 'torch = "no"', ["torch = 'no' should be true or false"]),
-    "a required file": (
-        '"plain.pretrain.params", "',
-        '"plain.pretrain.param", "',
-        ["[topics.training]: required_files", "ends in .params or .predictions"],
-    ),
-    "a required file of no variant": (
-        '["plain.pretrain.params", "',
-        '["plian.pretrain.params", "',
-        ["[topics.training]: ", "'plian'", "there is no variant", "'plain'?"],
-    ),
-    "a required file twice": (
-        '["plain.pretrain.params", "',
-        '["plain.pretrain.params", "plain.pretrain.params", "',
-        ["[topics.training]: required_files has 'plain.pretrain.params' twice"],
-    ),
-    "a topic left out twice": (
-        '["adding"]',
-        '["adding", "adding"]',
-        ["without has 'adding' twice"],
-    ),
-    "a data set that suits twice": ('["tiny"]', '["tiny", "tiny"]', ["also_for has 'tiny' twice"]),
-    "required files that are no list": (
-        'required_files = ["plain.pretrain.params", "plain.pretrain.dev.predictions"]',
-        'required_files = "plain.pretrain.params"',
-        ["[topics.training]: required_files", "should be a list"],
-    ),
-    # data sets
-    "a recipe": ('recipe = "quick"', 'recipe = "quik"', ["[datasets.tiny]: recipe", "'quick'?"]),
-    "a threshold of no variant": (
-        "thresholds = { plain",
-        "thresholds = { plian",
-        ["[datasets.tiny.thresholds]", "'plian'", "no such variant", "'plain'?"],
-    ),
-    "a variant without a threshold": (
-        ", local = 0.25",
-        "",
-        ["[datasets.tiny.thresholds]: 'local' is missing"],
-    ),
-    "a threshold in percent": ("plain = 0.5", "plain = 50", ["plain = 50", "between 0 and 1"]),
-    "splits": ("train = 40", "train = 41", ["people = 60, but the splits have 61 together"]),
-    "a split": ("{ train = 40", "{ trian = 40", ["[datasets.tiny.splits]", "'train'?"]),
-    "no p": ("p = 1e-6, ", "", ["[datasets.tiny.evidence]: 'p' is missing"]),
-    "a cosine": ("cosine = 0.7", "cosine = 7.0", ["cosine = 7.0", "between 0 and 1"]),
-    "a loss of no variant": ("loss = { plain", "loss = { plan", ["evidence.loss]", "'plain'?"]),
-    "a loss in words": ("plain = 0.8", 'plain = "low"', ["plain = 'low' should be a number"]),
-    # recipes
-    "a stage": ("[recipes.quick.pretrain]", "[recipes.quick.pretran]", ["'pretrain'?"]),
-    "a key of a stage": ("max_epochs = 5", "max_epoch = 5", ["quick.pretrain]", "'max_epochs'?"]),
-    "a key of a model": ("n_layer = 2", "n_layers = 2", ["quick.model]", "'n_layer'?"]),
-    "no epochs": ("max_epochs = 5", "max_epochs = 0", ["max_epochs = 0 should be 1 or more"]),
-    "half an epoch": ("max_epochs = 5", "max_epochs = 0.5", ["0.5 should be an integer"]),
-    "an optimizer": ('"muon"', '"moun"', ["should be one of adamw, muon", "mean 'muon'?"]),
-    "a schedule": ('"linear"', '"liner"', ["should be one of cosine, linear", "'linear'?"]),
-    "betas": ("betas = [0.9, 0.95]", "betas = [0.9]", ["betas = [0.9] should be a list of 2"]),
-    "usual accuracies": (
-        "also_for",
-        "usual = { plain = { lowest = 0.5, median = 0.4, highest = 0.6, runs = 3 } }\nalso_for",
-        ["[recipes.quick.usual.plain]", "in this order"],
-    ),
-    "expected losses": ("0.2, 0.1]", "0.2]", ["[recipes.quick]: expected_loss", "ten numbers"]),
-    "a data set that suits": ('also_for = ["tiny"]', 'also_for = ["tin"]', ["also_for", "'tiny'?"]),
-    # variants and times
-    "a variant's topic": ('topic = "training"', 'topic = "trainin"', ["variants.plain]", "ing'?"]),
-    "a variant's recipe": (
-        "\nrecipes.quick.m",
-        "\nrecipes.quik.m",
-        ["variants.local.recipes]", "'quick'?"],
-    ),
-    "a variant's stage": ("quick.pretrain = {", "quick.pretran = {", ["'pretran'", "'pretrain'?"]),
-    "a variant's setting": (
-        "{ max_epochs = 50 }",
-        "{ max_epoch = 50 }",
-        ["[variants.local.recipes.quick.pretrain]: unknown key", "'max_epochs'?"],
-    ),
-    "times of no recipe": ("quick = { training", "quack = { training", ["[times]", "'quick'?"]),
-    "times of no topic": (
-        "{ training = 3 }",
-        "{ trainings = 3 }",
-        ["[times.quick]", "'training'?"],
-    ),
-    "times of three processors": (
-        "{ training = 3 }",
-        "{ training = [3, 4, 5] }",
-        ["[times.quick]", "training = [3, 4, 5] should be a list of 2"],
-    ),
-    "hours below zero": (
-        "[topics.training]\n",
-        "[topics.training]\nhours = -1\n",
-        ["[topics.training]", "hours = -1", "0 or more"],
-    ),
-}
+FILES = '["plain.pretrain.params", "plain.pretrain.dev.predictions"]'
+NOT_REQUIRED = 'not_required = ["plain.pretrain.params"]'
+USUAL = "{ lowest = 0.5, median = 0.4, highest = 0.6, runs = 3 }"
+SLIPS = [
+    # (before, after, words of the message): one for each kind of value, table and reference
+    ("[times]", "[time]", "unknown key 'time'", "did you mean 'times'"),
+    ("default_dataset", "default_dateset", "[assignment]: unknown key", "_dataset'?"),
+    ("max_epochs = 5", "max_epoch = 5", "[recipes.quick.pretrain]: unknown key", "'max_epochs'?"),
+    ('title = "A small assignment"\n', "", "[assignment]: 'title' is missing"),
+    ("[times]", "[times", "is not valid TOML", "line"),
+    ("timeout_s = 60", f"timeout_s = {'9' * 5000}", "is not valid TOML"),
+    ("timeout_s = 60", f"timeout_s = {'[' * 5000}", "is not valid TOML"),
+    # texts and names
+    ('"3.12"', '"3"', "gradescope_python = '3'", 'a version like "3.12"'),
+    ('"A small assignment"', '" "', "[assignment]: title = ' '", "one line, not blank"),
+    ('"A small assignment"', '"A\\nB"', "title", "one line, not blank"),
+    ('"The main part"', '""', "[parts]: main = ''", "not blank"),
+    ("[editions.short]", '[editions."sh/ort"]', "the name 'sh/ort' should consist of letters"),
+    ('"visible"', '"visibel"', "visible, after_due_date", "mean 'visible'?"),
+    ('kind = "basic"', 'kind = "bassic"', "[topics.counting.tests.one]", "'basic'?"),
+    # references
+    ('= "short"\n', '= "shirt"\n', "default_edition = 'shirt'", "'short'?"),
+    ('= "tiny"\n', '= "tinny"\n', "default_dataset", "'tiny'?"),
+    ('= "exercises"\n', '= "exercise"\n', "[assignment]: practice", "'exercises'?"),
+    ('part = "main"', 'part = "mian"', "[topics.counting]: part = 'mian'", "'main'?"),
+    ('extends = "short"', 'extends = "shor"', "[editions.long]: extends", "'short'?"),
+    ('["adding"]', '["ading"]', "without = 'ading'", "'adding'?"),
+    ('recipe = "quick"', 'recipe = "quik"', "[datasets.tiny]: recipe", "'quick'?"),
+    ("thresholds = { plain", "thresholds = { plian", "thresholds]", "'plian'", "'plain'?"),
+    ("\nrecipes.quick.m", "\nrecipes.quik.m", "[variants.local.recipes]", "'quick'?"),
+    ("{ training = 3 }", "{ trainings = 3 }", "[times.quick]", "'training'?"),
+    # points and questions
+    ("coding = 10", 'coding = "10"', QUESTION_1A, "coding = '10'", "number"),
+    ("coding = 10", "coding = -1", QUESTION_1A, "coding = -1 should be 0"),
+    ("coding = 10", "coding = inf", QUESTION_1A, "coding = inf"),
+    ("coding = 10", "coding = nan", QUESTION_1A, "coding = nan"),
+    ("coding = 10", "coding = 1e30", QUESTION_1A, "coding = 1e+30"),
+    ("coding = 10", "coding = 10.125", QUESTION_1A, "at most two decimals"),
+    ("[0.5, 1.5]", "[0.5, -1.5]", "question 2a", "written = -1.5"),
+    ("coding = 10", "codin = 10", QUESTION_1A, "'codin'", "'coding'?"),
+    ('"counting", coding = 10', '"countin"', QUESTION_1A, "'counting'?"),
+    ("written = [0.5, 1.5]", "coding = 1", "question 2a has 1 coding points, but essay has no"),
+    ('number = "2a", ', "", "[editions.short], question 3: 'number' is missing"),
+    ('number = "2a"', 'number = "2"', "number = '2' should be a number and a letter"),
+    ('number = "2a"', 'number = "1b"', "two questions are numbered 1b: training, essay"),
+    ('number = "2b", topic = "more"', 'number = "2b", topic = "counting"', "asked twice: 1a, 2b"),
+    ('number = "1b"', 'number = "2b"', "question 2a comes after 2b"),
+    ('extends = "short"', 'extends = "long"', "extends leads in a circle, from long to long"),
+    (NOT_REQUIRED, NOT_REQUIRED.replace("ms", "m"), "[editions.long]: not_required", "params'?"),
+    ('"visible"', '"visible"\nhidden_feedback_a_day = -1', "hidden_feedback_a_day = -1", "0 or"),
+    ('"visible"', '"visible"\nleaderboard = 1', "leaderboard = 1 should be true or false"),
+    # topics and tests
+    ('title = "Counting"\n', "", "[topics.counting]: 'title' is missing"),
+    ("[topics.counting.tests]", "[topics.counted.tests]", "'part' and 'title'", "'counting'?"),
+    ("[topics.counting]", "[topics.counting]\nhours = -1", "hours = -1 should be 0 or more"),
+    ("weight = 1 }", "weight = -1 }", "weight = -1 should be 0 or more"),
+    ("weight = 1 }", 'weight = "1" }', "weight = '1' should be an integer"),
+    ("weight = 1 }", 'weight = 1, dropped = "" }', "dropped = '' should be a text in one line"),
+    ("weight = 1 }", "weight = 2 }", "counting carry", "more than a third"),
+    ("timeout_s = 60", "timeout_s = 271", "[topics.counting.tests.two]: timeout_s = 271", "270"),
+    ("timeout_s = 60", "timeout_s = 0", "tests.two]: timeout_s = 0 should be above 0"),
+    (FILES, FILES.replace("ms", "m"), "[topics.training]: required_files", "ends in .params or"),
+    (FILES, FILES.replace("ai", "ia", 1), "[topics.training]", "no variant 'plian'; did you mean"),
+    ("plain.pretrain.dev.predictions", "plain.pretrain.params", "required_files has", "twice"),
+    (f"required_files = {FILES}", 'required_files = "a.params"', "should be a list"),
+    # data sets and recipes
+    (", local = 0.25", "", "[datasets.tiny.thresholds]: 'local' is missing"),
+    ("plain = 0.5", "plain = 50", "[datasets.tiny.thresholds]: plain = 50", "between 0 and 1"),
+    ("train = 40", "train = 41", "people = 60, but the splits have 61 together"),
+    ("plain = 0.8", 'plain = "low"', "plain = 'low' should be a number"),
+    ("cosine = 0.7", "cosine = 0.7, strong = { p = 0.1, loss = 2.0 }", "strong should be below p"),
+    ("max_epochs = 5", "max_epochs = 0", "max_epochs = 0 should be 1 or more"),
+    ("max_epochs = 5", "max_epochs = 0.5", "max_epochs = 0.5 should be an integer"),
+    ("betas = [0.9, 0.95]", "betas = [0.9]", "betas = [0.9] should be a list of 2"),
+    ("0.2, 0.1]", "0.2]", "[recipes.quick]: expected_loss", "ten numbers"),
+    ("also_for", f"usual = {{ plain = {USUAL} }}\nalso_for", "usual.plain]", "in this order"),
+    ("n_head = 2", "n_head = 3", "n_embd = 8", "multiple of the second"),
+    ("{ n_layer = 1 }", "{ n_head = 3 }", "[variants.local.recipes.quick.model]: n_embd = 8"),
+    ("{ max_epochs = 50 }", "{ max_epoch = 50 }", "local.recipes.quick.pretrain]", "max_epochs'?"),
+    ("{ training = 3 }", "{ training = [3, 4, 5] }", "[3, 4, 5] should be a list of 2"),
+]
 
 
 def test_the_longest_test_ends_with_the_run_on_half_a_processor():
     assert MOST_S == DEADLINE_S / 2
 
 
-@pytest.mark.parametrize("slip", SLIPS)
+@pytest.mark.parametrize("slip", SLIPS, ids=lambda slip: slip[1][:40])
 def test_each_mistake_is_one_line_that_names_it(tmp_path, slip):
-    old, new, words = SLIPS[slip]
+    old, new, *words = slip
     with pytest.raises(UsageError) as caught:
         load(tmp_path, (old, new))
     check(str(caught.value), "assignment.toml", words)

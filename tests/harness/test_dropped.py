@@ -11,7 +11,6 @@ from autograder.description import StaffAssignment, load_assignment
 from autograder.gradescope import document
 from autograder.judging import course_runner
 from grading import cli, report
-from grading.errors import UsageError
 from grading.results import Results
 from grading.runner import Observer, Options, Runner
 from grading.verdicts import ExitCode, Outcome, exit_code
@@ -154,13 +153,3 @@ def test_the_build_expects_its_points_from_the_untouched_starter(tmp_path):
     limits = container.Limits(cpus=2.0)
     lines = autograder.build(tree, "tiny", tmp_path, tmp_path / "course" / "dist", limits)
     assert "expect-8.zip: earned 8" in lines[1] and "starter-expect-4.zip: earned 4" in lines[2]
-
-
-@pytest.mark.parametrize("reason", ["", " ", "two\nlines"])
-def test_a_reason_is_one_line(tmp_path, reason):
-    text = (pinned.text() + TINY).replace(
-        BASIC, f"perpendicular = {{ dropped = {json.dumps(reason)}, kind = "
-    )
-    (tmp_path / "assignment.toml").write_text(text, encoding="utf-8")
-    with pytest.raises(UsageError, match="dropped = .* should be a text in one line, not blank"):
-        load_assignment(tmp_path)

@@ -5,7 +5,10 @@ import json
 import pytest
 
 from autograder import pages
+from grading import report
 from grading.runner import Observer, Options
+from grading.staging import Staged, stage
+from questions.course import Course
 
 TRACE = {
     "prediction": "the MASK\nknows it <b>late</b>",
@@ -17,30 +20,39 @@ TRACE = {
 
 
 @pytest.fixture
-def grade(runner, submission, pools):
-    """Grade the reference with an experiments.json of this content, at this place."""
+def staged(submission, tmp_path):
+    """Stage the reference with an experiments.json of this content, at this place."""
 
-    def run(content: bytes, place: str = "experiments.json"):
+    def run(content: bytes, place: str = "experiments.json") -> Staged:
         (submission / place).write_bytes(content)
-        options = Options(submission=submission, selection=("3a",))
-        results = runner.run(options, 7, Observer(), pools["zygote"])
-        assert {test.outcome.value for test in results.selected_tests} == {"passed"}
-        return results
+        return stage(submission, tmp_path / "staged", Course().provided)
 
     return run
 
 
 @pytest.mark.parametrize("place", ["experiments.json", "submission/experiments.json"])
-def test_what_a_student_noted_is_recorded_and_shown_to_staff_alone(grade, place, tmp_path):
-    results = grade(json.dumps({"trace": TRACE, "induction": TRACE}).encode(), place)
-    noted = results.facts["experiments"]["trace"]
+def test_what_a_student_noted_is_taken(staged, place):
+    taken = staged(json.dumps({"trace": TRACE, "induction": TRACE}).encode(), place)
+    noted = taken.experiments["trace"]
     assert noted["prediction"] == TRACE["prediction"] and noted["seed"] == 3
     assert noted["results"] == "a table\nof two lines\na sentence \\ud800"
-    assert "experiments.json" in results.facts["files"] and not results.facts["left"]
-    results.write(tmp_path / "results.json", staff=True)
-    page = pages.page(results)
-    assert "knows it &lt;b&gt;late&lt;/b&gt;" in page and "a table\nof two lines" in page
-    assert "the MASK knows it early" in page
+    assert "experiments.json" in taken.taken and not taken.omissions
+
+
+def test_it_is_recorded_and_shown_to_staff_alone(runner, submission, pools, tmp_path):
+    for content in (json.dumps({"trace": TRACE}), "[]"):
+        (submission / "experiments.json").write_text(content, encoding="utf-8")
+        options = Options(submission=submission, selection=("3a",))
+        results = runner.run(options, 7, Observer(), pools["zygote"])
+        assert {test.outcome.value for test in results.selected_tests} == {"passed"}
+        results.write(tmp_path / "results.json", staff=True)
+        is_noted = content != "[]"
+        assert ("experiments" in results.facts) is is_noted
+        page = pages.page(results)
+        for text in ("knows it &lt;b&gt;late&lt;/b&gt;", "knows it early", "a table\nof two lines"):
+            assert (text in page) is is_noted
+        students = report.page(results, report.Report.of(results, staff=False))
+        assert "knows it" not in students
 
 
 BROKEN = {
@@ -74,15 +86,15 @@ BROKEN = {
 
 
 @pytest.mark.parametrize("content", BROKEN.values(), ids=BROKEN)
-def test_a_broken_file_counts_as_none_with_one_line(grade, content):
-    facts = grade(content).facts
-    assert "experiments" not in facts and "experiments.json" not in facts["files"]
-    (line,) = facts["left"]
+def test_a_broken_file_counts_as_none_with_one_line(staged, content):
+    taken = staged(content)
+    assert not taken.experiments and "experiments.json" not in taken.taken
+    (line,) = map(str, taken.omissions)
     assert line.startswith("experiments.json (not as run.py writes it: ") and len(line) < 300
 
 
-def test_a_link_counts_as_none(grade, submission, tmp_path):
+def test_a_link_counts_as_none(staged, submission, tmp_path):
     (tmp_path / "other").write_text(json.dumps({"trace": TRACE}), encoding="utf-8")
     (submission / "experiments.json").symlink_to(tmp_path / "other")
-    facts = grade(b"", place="unread.json").facts
-    assert "experiments" not in facts and "is a link" in facts["left"][0]
+    taken = staged(b"", place="unread.json")
+    assert not taken.experiments and "is a link" in str(taken.omissions[0])

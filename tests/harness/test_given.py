@@ -87,24 +87,6 @@ def test_the_assignments_own_folder_gets_no_note(tmp_path):
         assert [*map(str, staged.omissions)].count(NOTE) == count
 
 
-@pytest.mark.long
-def test_a_compiled_model_is_graded_as_the_model_inside(submission, grade):
-    helper = submission / "submission" / "helper.py"
-    text = helper.read_text(encoding="utf-8")
-    compiled = text.replace(
-        "attention_model = GPT(mconf)", "attention_model = torch.compile(GPT(mconf))"
-    )
-    assert compiled != text
-    helper.write_text(compiled, encoding="utf-8")
-    attention = submission / "submission" / "attention.py"
-    text = attention.read_text(encoding="utf-8")
-    compiled = text.replace("    def forward(", "    @torch.compile\n    def forward(")
-    assert compiled != text
-    attention.write_text(compiled, encoding="utf-8")
-    wanted = ("1c-0-basic", "1c-2-hidden", "1f-0-basic", "1g-1-basic", "1g-12-hidden")
-    assert failures(grade(submission, *wanted)) == {}
-
-
 @pytest.mark.parametrize("way", POOLS)
 def test_the_reference_is_graded_as_it_lies(grade, way):
     wanted = ("1c-0-basic", "1e-5-hidden", "1g-5-hidden")

@@ -15,6 +15,7 @@ from tests.redteam.arena import slowness
 
 ID = "3a-0-basic"
 RIGHT = "return 1000 * keys[j]\n"
+SLOW = "import time\nopen('begun', 'w').close()\ntime.sleep({})\n" + RIGHT
 
 
 @pytest.fixture
@@ -31,8 +32,9 @@ def zygote_of(pools):
     return lambda: pools["zygote"]._zygotes[False]._process.pid
 
 
-def kill(pid: int) -> None:
-    os.kill(pid, signal.SIGKILL)
+def kill(*pids: int) -> None:
+    for pid in pids:
+        os.kill(pid, signal.SIGKILL)
 
 
 def children(pid: int) -> list[int]:
@@ -40,16 +42,18 @@ def children(pid: int) -> list[int]:
     return list(map(int, listing.split()))
 
 
-def when_code_runs(zygote: int, act: Callable[[int], None]) -> threading.Thread:
-    """Call `act(guardian)` once its worker has had a second to begin the code, which takes 3 s."""
+def when_code_runs(zygote: int, act: Callable[[int, int], None]) -> threading.Thread:
+    """Call `act(guardian, worker)` once the code of SLOW has begun."""
 
     def wait() -> None:
         deadline = time.monotonic() + 60 * slowness()
-        while not (guardians := [pid for pid in children(zygote) if children(pid)]):
-            assert time.monotonic() < deadline
+        while time.monotonic() < deadline:
+            for guardian in children(zygote):
+                for worker in children(guardian):
+                    if Path(f"/proc/{worker}/cwd/begun").exists():
+                        return act(guardian, worker)
             time.sleep(0.01)
-        time.sleep(1)
-        act(guardians[0])
+        raise AssertionError("no code ran")
 
     thread = threading.Thread(target=wait)
     thread.start()
@@ -73,18 +77,16 @@ def test_a_guardian_serves_one_test_after_another_and_is_replaced_when_killed(
     before = children(zygote_of())
     grade(submission, ID)
     assert children(zygote_of()) == before
-    for guardian in before:
-        kill(guardian)
+    kill(*before)
     assert grade(submission, ID)[ID].outcome is Outcome.PASSED
     assert not set(children(zygote_of())) & set(before)
 
 
-def test_before_it_has_begun_what_it_was_sent(write_query, grade, pools, zygote_of):
+def test_before_it_has_begun_what_it_was_sent(write_query, grade, zygote_of):
     submission = write_query(RIGHT)
     grade(submission, ID)
     stopped = zygote_of()
-    for guardian in children(stopped):  # otherwise, the idle one would be used
-        kill(guardian)
+    kill(*children(stopped))  # otherwise, the idle guardian would be used
     os.kill(stopped, signal.SIGSTOP)
     killer = threading.Timer(0.5, kill, [stopped])
     killer.start()
@@ -94,10 +96,10 @@ def test_before_it_has_begun_what_it_was_sent(write_query, grade, pools, zygote_
 
 
 def test_while_a_worker_works_its_guardian_tells_the_end(write_query, grade, pools, zygote_of):
-    submission = write_query("import time\ntime.sleep(3)\n" + RIGHT)
+    submission = write_query(SLOW.format(1))
     grade(submission, ID)  # so that there is a zygote
     before = zygote_of()
-    killer = when_code_runs(before, lambda _: kill(before))
+    killer = when_code_runs(before, lambda *_: kill(before))
     assert grade(submission, ID)[ID].outcome is Outcome.PASSED
     killer.join()
     assert zygote_of() == before  # nothing was repeated
@@ -105,18 +107,12 @@ def test_while_a_worker_works_its_guardian_tells_the_end(write_query, grade, poo
 
 
 def test_with_its_guardian_while_a_students_code_runs_the_test_is_lost_and_no_other(
-    write_query, grade, pools, zygote_of
+    write_query, grade, zygote_of
 ):
-    slow = write_query("import time\ntime.sleep(3)\n" + RIGHT)
-    grade(slow, ID)
+    grade(write_query(RIGHT), ID)
     zygote = zygote_of()
-
-    def kill_both(guardian: int) -> None:
-        kill(zygote)
-        kill(guardian)
-
-    killer = when_code_runs(zygote, kill_both)
-    assert grade(slow, ID)[ID].outcome is Outcome.KILLED
+    killer = when_code_runs(zygote, lambda *pids: kill(zygote, *pids))
+    assert grade(write_query(SLOW.format(600)), ID)[ID].outcome is Outcome.KILLED
     killer.join()
     assert zygote_of() == zygote  # a student's code may be to blame: it doesn't run again
     assert grade(write_query(RIGHT), ID)[ID].outcome is Outcome.PASSED
@@ -134,7 +130,7 @@ def test_the_kernel_is_offered_workers_first_then_the_zygote(write_query, grade,
 
 @pytest.mark.skipif(os.geteuid() != 0, reason="needs root")
 def test_no_other_test_of_the_run_gets_the_uid_of_a_killed_guardian(
-    write_query, grade, pools, zygote_of, monkeypatch
+    write_query, grade, zygote_of, monkeypatch
 ):
     uids = []
     claim = users.claim
@@ -149,14 +145,12 @@ def test_no_other_test_of_the_run_gets_the_uid_of_a_killed_guardian(
         assert grade(write_query(RIGHT), ID)[ID].outcome is Outcome.PASSED
     assert uids[0] == uids[1]  # a test that ended frees its uid
 
-    def kill_both(guardian: int) -> None:
+    def kill_both(guardian: int, worker: int) -> None:
         os.kill(guardian, signal.SIGSTOP)
-        for each in (*children(guardian), guardian):
-            kill(each)
+        kill(worker, guardian)
 
     killer = when_code_runs(zygote_of(), kill_both)
-    slow = write_query("import time\ntime.sleep(3)\n" + RIGHT)
-    assert grade(slow, ID)[ID].outcome is Outcome.KILLED
+    assert grade(write_query(SLOW.format(600)), ID)[ID].outcome is Outcome.KILLED
     killer.join()
     grade(write_query(RIGHT), ID)
     assert uids[-1] != uids[-2]

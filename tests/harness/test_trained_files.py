@@ -18,32 +18,24 @@ def staged_with(tmp_path, data: bytes | None) -> Staged:
     return staged
 
 
+def read(tmp_path, data: bytes | None, lines: int = 2) -> list[str]:
+    return trained_files.read_predictions(staged_with(tmp_path, data), NAME, lines)
+
+
 @pytest.mark.parametrize(
-    "data",
+    ("data", "lines"),
     [
-        b"London\nParis\n",
-        b"London\nParis",
-        b"London\r\nParis\r\n",
-        b"\xef\xbb\xbfLondon\nParis\n",
-        b"London\nParis\n\n",
-        b"London\r\nParis\r\n\r\n \t\r\n",
+        (b"London\nParis\n", ["London", "Paris"]),
+        (b"London\nParis", ["London", "Paris"]),
+        (b"\xef\xbb\xbfLondon\r\nParis\r\n", ["London", "Paris"]),
+        (b"London\r\nParis\r\n\r\n \t\r\n", ["London", "Paris"]),
+        (b"\nParis\n", ["", "Paris"]),  # a blank line is an answer that is wrong
+        (b"London\n\n\n", ["London", ""]),
     ],
 )
-def test_harmless_differences_cost_nothing(tmp_path, data):
-    assert trained_files.read_predictions(staged_with(tmp_path, data), NAME, 2) == [
-        "London",
-        "Paris",
-    ]
-
-
-def test_a_blank_line_is_an_answer_that_is_wrong(tmp_path):
-    lines = trained_files.read_predictions(staged_with(tmp_path, b"\nParis\n"), NAME, 2)
-    assert trained_files.count_correct(lines, ["London", "Paris"]) == 1
-
-
-def test_a_blank_answer_at_the_end_stays_an_answer(tmp_path):
-    lines = trained_files.read_predictions(staged_with(tmp_path, b"London\n\n\n"), NAME, 2)
-    assert lines == ["London", ""]
+def test_harmless_differences_cost_nothing(tmp_path, data, lines):
+    assert read(tmp_path, data) == lines
+    assert trained_files.count_correct(lines, ["London", "Paris"]) == 2 - lines.count("")
 
 
 @pytest.mark.parametrize(
@@ -60,7 +52,7 @@ def test_a_blank_answer_at_the_end_stays_an_answer(tmp_path):
 )
 def test_each_fault_has_its_message(tmp_path, data, outcome, words):
     with pytest.raises(TestEnd) as caught:
-        trained_files.read_predictions(staged_with(tmp_path, data), NAME, 2)
+        read(tmp_path, data)
     assert caught.value.verdict.outcome is outcome
     for word in [NAME, *words]:
         assert word in caught.value.verdict.message
@@ -69,7 +61,7 @@ def test_each_fault_has_its_message(tmp_path, data, outcome, words):
 
 def test_a_file_that_was_cut_off_says_so(tmp_path):
     with pytest.raises(TestEnd, match="2 lines, expected 5.*cut off"):
-        trained_files.read_predictions(staged_with(tmp_path, b"London\nParis\n"), NAME, 5)
+        read(tmp_path, b"London\nParis\n", 5)
 
 
 def test_a_shuffled_file_is_told_from_a_bad_one():
@@ -93,25 +85,14 @@ def weights(**changes):
     return made | changes
 
 
-@pytest.mark.parametrize(
-    ("changes", "words"),
-    [
-        ({}, ""),
-        (
-            {"head": np.zeros((3, 5), np.float32)},
-            "head has the shape [3, 5], but in the model it is [3, 4]",
-        ),
-        ({"more": np.zeros(1, np.float32)}, "more is not in the model"),
-    ],
-)
-def test_the_first_parameter_that_differs_is_named(changes, words):
-    assert trained_files.misfit(weights(**changes), SHAPES) == words
-
-
-def test_a_missing_parameter_is_named():
-    lacking = weights()
+def test_the_first_parameter_that_differs_is_named():
+    lacking, wide = weights(), np.zeros((3, 5), np.float32)
     del lacking["head"]
+    assert trained_files.misfit(weights(), SHAPES) == ""
     assert trained_files.misfit(lacking, SHAPES) == "head is missing"
+    words = "head has the shape [3, 5], but in the model it is [3, 4]"
+    assert trained_files.misfit(weights(head=wide), SHAPES) == words
+    assert trained_files.misfit(weights(more=wide), SHAPES) == "more is not in the model"
 
 
 def test_earlier_years_columns_are_widened():
@@ -120,16 +101,14 @@ def test_earlier_years_columns_are_widened():
     assert wide.tolist() == [1.0] * 7 + [0.0]
 
 
-def test_parameters_that_are_not_finite_are_refused():
-    read = {"problem": "", "names": ["w"], "arrays": [np.array([np.nan], np.float32)]}
-    with pytest.raises(TestEnd, match="not finite"):
-        trained_files.parameters(read, "x.params")
-
-
-def test_a_file_that_cannot_be_read_says_why():
-    read = {"problem": "torch.load says no", "names": [], "arrays": []}
-    with pytest.raises(TestEnd, match="torch.load says no"):
-        trained_files.parameters(read, "x.params")
+@pytest.mark.parametrize(
+    ("problem", "value", "words"),
+    [("", np.nan, "not finite"), ("torch.load says no", 0.0, "torch.load says no")],
+)
+def test_parameters_that_cannot_be_used_are_refused(problem, value, words):
+    arrays = [np.array([value], np.float32)]
+    with pytest.raises(TestEnd, match=words):
+        trained_files.parameters({"problem": problem, "names": ["w"], "arrays": arrays}, "x.params")
 
 
 def test_parameters_without_dimensions_are_no_crash_of_ours():
@@ -137,24 +116,15 @@ def test_parameters_without_dimensions_are_no_crash_of_ours():
     assert trained_files.widen_columns(weights, {"blocks.0.attn.b2": [16]}).keys() == weights.keys()
 
 
-@pytest.mark.parametrize("shapes", [[], [[3, 4], [5]], [[1000, 1000]]])
-def test_numbers_are_drawn_for_shapes_that_a_test_can_have(shapes):
-    trained_files.refuse_large(shapes)
+def test_numbers_are_drawn_for_shapes_that_a_test_can_have():
+    for shapes in ([], [[3, 4], [5]], [[1000, 1000]]):
+        trained_files.refuse_large(shapes)
 
 
-@pytest.mark.parametrize(
-    "shapes",
-    [
-        [[-1]],
-        [[0, 4]],
-        [[200_000, 200_000]],
-        [[1_000_001]],
-        [[1000, 500], [1000, 501]],
-        [[]],
-        [[1] * 100],
-        [[1]] * 9_000,
-    ],
-)
+LARGE = [[[200_000, 200_000]], [[1_000_001]], [[1000, 500], [1000, 501]], [[1]] * 9_000]
+
+
+@pytest.mark.parametrize("shapes", [[[-1]], [[0, 4]], [[]], [[1] * 100], *LARGE])
 def test_other_shapes_are_refused(shapes):
     with pytest.raises(TestEnd, match="not those of the given GPT"):
         trained_files.refuse_large(shapes)

@@ -32,7 +32,7 @@ PLANTED = "PLANTED-SECRET"  # plus random characters: in the solutions, the answ
 BREACH = "BREACH" + ":"  # attacks print it if they got through without earning or reading
 MARK = "PWNED"  # attacks write it wherever they can
 ATTACKED = ("3a-0-basic", "3a-1-hidden")
-UNTOUCHED = ("3b-0-basic", "3b-1-hidden")
+UNTOUCHED = ("3b-1-hidden",)  # its worker is like a basic test's, and the reference has one, too
 MODES = {
     # name: (as root, with Landlock and seccomp)
     "root": (True, True),

@@ -38,7 +38,8 @@ def libraries(monkeypatch, tmp_path) -> Path:
     folder = tmp_path / "libraries"
     folder.mkdir()
     monkeypatch.setattr(sandbox, "readable_by_all", lambda: (str(folder), "/no/such/folder"))
-    monkeypatch.setattr(authority, "MOUNTS", tmp_path / "mounts")  # of which there are none
+    (tmp_path / "mounts").touch()  # there are none
+    monkeypatch.setattr(authority, "MOUNTS", tmp_path / "mounts")
     return folder
 
 
@@ -114,7 +115,7 @@ def test_an_environment_in_the_root_opens_it_and_one_below_does_not(monkeypatch)
 @pytest.mark.skipif(not can_mount(), reason="needs root and mounts")
 @pytest.mark.parametrize("what", ["tree", "solutions", "solutions/data"])
 @pytest.mark.parametrize("authoritative", [False, True])
-@pytest.mark.sampled(3)
+@pytest.mark.sampled(6)
 def test_a_bind_mount_among_libraries_ends_the_run(
     what, authoritative, make_tree, ordinary_user, upload
 ):

@@ -9,7 +9,6 @@ what happened, the results file is valid and complete or absent, and no process 
 
 import os
 import shutil
-import stat
 import subprocess
 import tarfile
 import zipfile
@@ -47,11 +46,6 @@ def tarred(upload: Path) -> Path:
     with tarfile.open(archive, "w:gz") as writer:
         writer.add(upload, arcname=".")
     return archive
-
-
-def tar_changed(change):
-    """A fault: the tar's bytes are changed."""
-    return lambda upload: renamed("upload.tar.gz", change(tarred(upload).read_bytes()))(upload)
 
 
 def renamed(name: str, data: bytes):
@@ -136,12 +130,8 @@ def replaced_by(make_something):
     return make
 
 
-def many(count: int, suffix: str):
-    def make(folder: Path) -> None:
-        for number in range(count):
-            (folder / f"m{number}{suffix}").touch()
-
-    return make
+def many(count: int):
+    return lambda folder: [(folder / f"m{number}.txt").touch() for number in range(count)]
 
 
 def deep(folder: Path) -> None:
@@ -155,69 +145,35 @@ def deep(folder: Path) -> None:
     os.close(here)
 
 
-LINK = zipfile.ZipInfo(FILE)
-LINK.external_attr = (stat.S_IFLNK | 0o777) << 16
+# tests/harness/ has more archives, layouts and links, and test_fuzz_uploads.py any of them.
 UPLOADS = {
     # name: (fault, exit code, words of the output)
     "no file": (lambda u: u / "nowhere", 2, "no such file"),
     "an empty folder": (lambda u: shutil.rmtree(u / "submission") or u, 2, "no folder"),
     "a file that is no zip": (lambda u: u / FILE, 2, "not a readable zip"),
-    "an empty file as zip": (bytes_changed(lambda data: b""), 2, "not a readable zip"),
     "a zip cut off": (bytes_changed(lambda data: data[: len(data) // 2]), 2, "not a readable zip"),
-    "a zip without its head": (bytes_changed(lambda data: data[100:]), 2, "zip"),
     "a zip with spoilt data": (bytes_changed(spoil_data), 2, "zip"),
-    "a zip of zeros": (bytes_changed(lambda data: bytes(5000)), 2, "not a readable zip"),
     "an encrypted zip": (bytes_changed(flag_encrypted), 2, "zip"),
     "an empty zip": (bytes_changed(lambda data: b"PK\5\6" + bytes(18)), 2, "no folder"),
     "a zip packed by bzip2": (zipped(method=zipfile.ZIP_BZIP2), 2, "unusual compression"),
-    "a zip packed by lzma": (zipped(method=zipfile.ZIP_LZMA), 2, "unusual compression"),
-    "a zip with an entry without a name": (
-        zipped(lambda z: z.writestr(".", b"")),
-        2,
-        "not the name of a file",
-    ),
-    "a zip without kinds of files": (zipped(), 0, ""),
-    "a zip from Windows": (zipped(name="work\\submission\\attention_exploration.py"), 0, ""),
-    "a zip with absolute names": (zipped(name="/etc/submission/attention_exploration.py"), 0, ""),
-    "a zip with a name too long": (zipped(lambda z: z.writestr("x" * 300, b"")), 0, ""),
-    "a zip with a deep name": (zipped(lambda z: z.writestr("d/" * 3000 + "x", b"")), 0, ""),
-    "a zip whose file is a folder": (
-        zipped(lambda z: z.writestr(FILE + "/inner.py", b"")),
-        2,
-        "zip",
-    ),
-    "a zip with a null in a name": (zipped(lambda z: z.writestr("a\0b.py", b"")), 0, ""),
-    "no zip in a zip": (zipped(name="inner.zip"), 2, "inner.zip is not a readable zip"),
-    "a zip in a zip": (in_a_zip(zipped()), 0, "inner.zip/submission"),
-    "a tar in a zip": (in_a_zip(tarred), 0, "inner.tar.gz/submission"),
-    "a tar": (tarred, 0, ""),
-    "a tar cut off": (tar_changed(lambda data: data[: len(data) // 2]), 2, "not a readable tar"),
-    "a tar of zeros": (tar_changed(lambda data: bytes(5000)), 2, "not a readable tar"),
-    "a rar": (renamed("up.rar", b"Rar!"), 2, "up.rar: it can't be opened: upload a zip"),
-    "a folder of another name": (
-        lambda u: (u / "submission").rename(u / "Submission (1)") and u,
-        0,
-        "Submission (1)/",
-    ),
-    "two folders of another name": (
-        lambda u: (
-            shutil.copytree((u / "submission").rename(u / "SUBMISSION"), u / "b/submission") and u
-        ),
-        2,
-        "2 folders with the code: SUBMISSION and b/submission; upload one of them",
-    ),
-    "a source of another name": (
-        lambda u: (u / FILE).rename(u / FILE.replace(".py", " (1).py")) and u,
-        1,
-        "rename it to `attention_exploration.py`",
-    ),
     "a zip of thousands of files": (
         zipped(lambda z: [z.writestr(f"submission/{n}.py", "") for n in range(3000)]),
         2,
         "too many",
     ),
+    "a zip without kinds of files": (zipped(), 0, ""),
+    "a zip from Windows": (zipped(name="work\\submission\\attention_exploration.py"), 0, ""),
+    "a zip with absolute names": (zipped(name="/etc/submission/attention_exploration.py"), 0, ""),
+    "a zip with a name too long": (zipped(lambda z: z.writestr("x" * 300, b"")), 0, ""),
+    "a zip in a zip": (in_a_zip(zipped()), 0, "inner.zip/submission"),
+    "a tar": (tarred, 0, ""),
+    "a rar": (renamed("up.rar", b"Rar!"), 2, "up.rar: it can't be opened: upload a zip"),
+    "a source of another name": (
+        lambda u: (u / FILE).rename(u / FILE.replace(".py", " (1).py")) and u,
+        1,
+        "rename it to `attention_exploration.py`",
+    ),
     "an empty source": (source(b""), 1, "copying_query"),
-    "a source of one line end": (source(b"\n"), 1, "copying_query"),
     "Windows line ends": (source(RIGHT.replace(b"\n", b"\r\n")), 0, ""),
     "old Mac line ends": (source(RIGHT.replace(b"\n", b"\r")), 0, ""),
     "a byte-order mark": (source(b"\xef\xbb\xbf" + RIGHT), 0, ""),
@@ -229,25 +185,14 @@ UPLOADS = {
     "brackets without end": (source(b"x = " + b"(" * 5000), 1, "syntax error"),
     "deep brackets": (source(b"x = " + b"[" * 190 + b"]" * 190 + b"\n" + RIGHT), 0, ""),
     "an endless expression": (source(b"x = " + b"-" * 100_000 + b"1"), 1, ""),
-    "no line end at the end": (source(RIGHT.rstrip()), 0, ""),
     "a line of a megabyte": (source(RIGHT + b"#" + b"x" * (1 << 20)), 0, ""),
     "a source too large": (source(RIGHT + b"#" * (5 << 20)), 1, "missing"),
     "a folder in its place": (replaced_by(Path.mkdir), 1, "missing"),
     "a pipe in its place": (replaced_by(os.mkfifo), 1, "missing"),
-    "a link to itself": (replaced_by(lambda p: p.symlink_to(p.name)), 2, "is a link"),
     "a link to the answers": (
         replaced_by(lambda p: p.symlink_to(paths.SOLUTIONS / FILE)),
         2,
         "attention_exploration.py is a link",
-    ),
-    "a link to the answers' folder": (
-        lambda u: (
-            shutil.rmtree(u / "submission")
-            or (u / "submission").symlink_to(paths.SOLUTIONS / "submission")
-            or u
-        ),
-        2,
-        "submission is a link",
     ),
     "a folder named like a source": (beside(lambda f: (f / "x.py").mkdir()), 0, "left out"),
     "names that are no text": (
@@ -256,10 +201,8 @@ UPLOADS = {
         "",
     ),
     "folders too deep": (beside(deep), 0, "left out"),
-    "thousands of sources": (beside(many(4000, ".py")), 2, "too many"),
-    "thousands of other files": (beside(many(4000, ".txt")), 2, "too many"),
+    "thousands of files": (beside(many(4000)), 2, "too many"),
     "a device": (lambda u: Path("/dev/zero"), 2, ""),
-    "a link that leads nowhere": (lambda u: (u / "l").symlink_to("no") or u / "l", 2, "no such"),
     "links in a circle": (lambda u: (u / "l").symlink_to("l") or u / "l", 2, ""),
     "a name too long": (lambda u: u / ("x" * 5000), 2, ""),
 }

@@ -53,129 +53,70 @@ def outputs(change):
 
 
 def shaped(*shape):
-    """Return the parameters' names with other shapes."""
+    """The parameters' names with other shapes."""
     return lambda value: {**value, "shapes": [list(shape)] * len(value["names"])}
 
 
-def named(count):
-    def change(value):
-        names = [f"p{i}" for i in range(count)]
-        return {**value, "names": names, "shapes": [[1]] * count}
-
-    return change
-
-
-def sizes(*first):
-    """The sizes of the first items."""
+def sizes(run, *first):
+    """The sizes of a run's first items."""
 
     def change(value):
-        both = {}
+        runs = [dict(each) for each in value["runs"]]
         for name in ("x_sizes", "y_sizes"):
-            both[name] = value[name].copy()
-            both[name][: len(first)] = first
-        return {**value, **both}
-
-    return change
-
-
-def in_run(number, change):
-    """A change of one of several draws."""
-
-    def change_one(value):
-        runs = list(value["runs"])
-        runs[number] = change(runs[number])
+            runs[run][name] = runs[run][name].copy()
+            runs[run][name][: len(first)] = first
         return {**value, "runs": runs}
 
-    return change_one
+    return change
 
 
-def settings_with(**fields):
-    return lambda value: {**value, "fields": {**value["fields"], **fields}}
+def fields(**changed):
+    return lambda value: {**value, "fields": {**value["fields"], **changed}}
 
 
+def arrays(change):
+    return lambda value: {**value, "arrays": [change(array) for array in value["arrays"]]}
+
+
+INFINITE, VOCABULARY = float("inf"), "span_corruption.vocabulary"
 VARIANT, FORWARD = "shared.model_variant", "synthesizer.forward"
-DRAW = "span_corruption.draw"
-FINETUNING = "training.finetuning"
-EMPTY = outputs(lambda out: out[:, :0])
-FORGED = {
-    # name: (test, probe, change of its value)
-    "a huge learning rate": (
-        "finetuning.configuration",
-        FINETUNING,
-        settings_with(learning_rate=10**400),
-    ),
-    "an infinite one": (
-        "finetuning.configuration",
-        FINETUNING,
-        settings_with(learning_rate=float("inf")),
-    ),
-    "an array for a setting": (
-        "finetuning.configuration",
-        FINETUNING,
-        settings_with(betas=np.ones(2)),
-    ),
-    "100 dimensions": ("finetuning.model_output", VARIANT, shaped(*[1] * 100)),
-    "no dimensions": ("finetuning.model_output", VARIANT, shaped()),
-    "150,000 names": ("finetuning.model_output", VARIANT, named(150_000)),
-    "shapes for other names": ("synthesizer.whole_model", VARIANT, setting(names=["w"])),
-    "half characters": (
-        "span_corruption.any_alphabet",
-        "span_corruption.vocabulary",
-        setting(itos=["\ud800"]),
-    ),
-    "another count": (
-        "synthesizer.shapes",
-        FORWARD,
-        lambda value: {**value, "forms": value["forms"][:1]},
-    ),
-    "outputs without parameters": ("synthesizer.values", FORWARD, setting(w2=[])),
-    "parameters without outputs": ("synthesizer.values", FORWARD, setting(forms=[], outputs=[])),
-    "empty outputs in causality": ("synthesizer.causality", FORWARD, EMPTY),
-    "empty outputs in no_leak": ("synthesizer.no_leak", FORWARD, EMPTY),
-    "empty outputs in batch_invariance": ("synthesizer.batch_invariance", FORWARD, EMPTY),
-    "empty outputs in dropout": ("synthesizer.dropout", FORWARD, EMPTY),
-    "empty outputs in plain_average": ("synthesizer.plain_average", FORWARD, EMPTY),
-    "truth values in causality": ("synthesizer.causality", FORWARD, outputs(lambda out: out > 0)),
-    "truth values in no_leak": ("synthesizer.no_leak", FORWARD, outputs(lambda out: out > 0)),
-    "truth values in dropout": ("synthesizer.dropout", FORWARD, outputs(lambda out: out > 0)),
-    "numbers without dimensions": (
-        "synthesizer.batch_invariance",
-        FORWARD,
-        outputs(lambda out: np.array(out.sum())),
-    ),
-    "a gradient without columns": (
-        "synthesizer.gradients",
-        "synthesizer.gradients",
-        lambda value: {**value, "arrays": [a[..., :0] for a in value["arrays"]]},
-    ),
-    "a gradient without dimensions": (
-        "synthesizer.gradients",
-        "synthesizer.gradients",
-        lambda value: {**value, "arrays": [np.array(a.sum()) for a in value["arrays"]]},
-    ),
-    "sizes below 0": ("span_corruption.arrangement", DRAW, in_run(0, sizes(-64, 192))),
-    "sizes that don't add up": ("span_corruption.short_documents", DRAW, in_run(1, sizes(7))),
-    "sizes that overflow": (
-        "span_corruption.block_sizes",
-        DRAW,
-        in_run(0, sizes(2**62, 2**62, 2**62, 2**62)),
-    ),
-    "a draw too few": (
-        "span_corruption.every_length",
-        DRAW,
-        lambda value: {"runs": value["runs"][:1]},
-    ),
-    "an array for numbers": (
-        "no_pretraining.london_baseline",
-        "training.london",
-        setting(returned=np.ones(3)),
-    ),
-}
+DRAW, FINETUNING = "span_corruption.draw", "training.finetuning"
+GRADIENTS, LONDON = "synthesizer.gradients", "training.london"
+MANY = setting(names=[f"p{i}" for i in range(150_000)], shapes=[[1]] * 150_000)
+ALL_OUTPUTS = "causality no_leak batch_invariance dropout plain_average"
+FORGED = [
+    # (what, topic, tests, probe, change of its value)
+    ("a huge rate", "finetuning", "configuration", FINETUNING, fields(learning_rate=10**400)),
+    ("an infinite one", "finetuning", "configuration", FINETUNING, fields(learning_rate=INFINITE)),
+    ("an array for a setting", "finetuning", "configuration", FINETUNING, fields(betas=np.ones(2))),
+    ("100 dimensions", "finetuning", "model_output", VARIANT, shaped(*[1] * 100)),
+    ("no dimensions", "finetuning", "model_output", VARIANT, shaped()),
+    ("150,000 names", "finetuning", "model_output", VARIANT, MANY),
+    ("shapes for other names", "synthesizer", "whole_model", VARIANT, setting(names=["w"])),
+    ("another count", "synthesizer", "shapes", FORWARD, lambda v: {**v, "forms": v["forms"][:1]}),
+    ("outputs without parameters", "synthesizer", "values", FORWARD, setting(w2=[])),
+    ("parameters without outputs", "synthesizer", "values", FORWARD, setting(forms=[], outputs=[])),
+    ("empty outputs", "synthesizer", ALL_OUTPUTS, FORWARD, outputs(lambda out: out[:, :0])),
+    ("truths", "synthesizer", "causality no_leak dropout", FORWARD, outputs(lambda out: out > 0)),
+    ("sums", "synthesizer", "batch_invariance", FORWARD, outputs(lambda o: np.array(o.sum()))),
+    ("no columns", "synthesizer", "gradients", GRADIENTS, arrays(lambda a: a[..., :0])),
+    ("no dimensions", "synthesizer", "gradients", GRADIENTS, arrays(lambda a: np.array(a.sum()))),
+    ("half characters", "span_corruption", "any_alphabet", VOCABULARY, setting(itos=["\ud800"])),
+    ("sizes below 0", "span_corruption", "arrangement", DRAW, sizes(0, -64, 192)),
+    ("sizes that don't add up", "span_corruption", "short_documents", DRAW, sizes(1, 7)),
+    ("sizes that overflow", "span_corruption", "block_sizes", DRAW, sizes(0, *[2**62] * 4)),
+    ("a draw less", "span_corruption", "every_length", DRAW, lambda v: {"runs": v["runs"][:1]}),
+    ("an array", "no_pretraining", "london_baseline", LONDON, setting(returned=np.ones(3))),
+]
+CASES = [
+    pytest.param(f"{topic}.{test}", probe, change, id=f"{what} in {test}")
+    for what, topic, tests, probe, change in FORGED
+    for test in tests.split()
+]
 
 
-@pytest.mark.parametrize("name", FORGED)
-def test_a_forged_answer_costs_the_test_and_nothing_else(grader, name):
-    key, probe, change = FORGED[name]
+@pytest.mark.parametrize(("key", "probe", "change"), CASES)
+def test_a_forged_answer_costs_the_test_and_nothing_else(grader, key, probe, change):
     result = grader.grade(TESTS[key], forging(probe, change))
     assert result.outcome in NO_RIGHT, result
     assert "Traceback" not in result.detail, "a judge raised: the spec should have refused it"

@@ -82,8 +82,7 @@ def test_a_killed_grader_leaves_whole_results_and_no_process(moment, tree, uploa
         whole(results, tree)
 
 
-@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
-@pytest.mark.parametrize("after_s", [0.1, 0.5])
+@pytest.mark.parametrize(("number", "after_s"), [(signal.SIGINT, 0.1), (signal.SIGTERM, 0.5)])
 def test_an_interrupted_grader_tidies_up(number, after_s, tree, upload, open_folder):
     (upload / FILE).write_bytes(b"import time\ntime.sleep(600)\n")
     results = open_folder / "results.json"
