@@ -143,8 +143,6 @@ def blocks_sentinels_random(case: BlocksCase, answers: list) -> None:
 def blocks_bert_mask_shares(case: BlocksCase, drawn: list) -> None:
     """Expect the right shares of 80,000 tokens, with a tolerance.
 
-    tests/test_building_blocks.py computes the numbers below.
-
     The share of n draws with probability p reaches a (on its side of p) with probability at most
     exp(-n KL(a || p)) (Chernoff). Chosen, p = .15: below 1e-13 each for .14 and .16. Given at
     least 11,200 chosen tokens: masked, p = .80, below 1e-13 each for .77 and .83; kept, p = .1001

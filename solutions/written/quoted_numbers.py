@@ -25,16 +25,19 @@ from types import ModuleType
 
 import numpy as np
 
-from heads_compared import ALPHA, KEYS, compared
-from rounding import rounded, scientific
-
 HERE = Path(__file__).resolve().parent
 TOLERANCE = 0.01  # of weights, as the grader has it
 COUNTS = (3, 12, 100)  # of keys, where one number tells little
 SCALES = (1, 2, 5, 10, 100)  # s of the queries s (k_a + k_b)
 LARGEST = 50.0  # a scale that is enough for any tolerance here
 
+KEYS = 6  # whose means are known; a and b are the first two
+ALPHA = 1e-12  # the covariance that vanishes, as great as docstrings allow
 SAMPLES = 20_000
+# How keys change in samples: `length`: k_a is L mu_a, where L is normal with mean 1 and variance
+# 1/2; `lengths`: every key is such a multiple of its mean, each with an L of its own; `stranger`:
+# as `length`, with one more key of norm 1, perpendicular to all means, which no query knows.
+CHANGES = ("length", "lengths", "stranger")
 NOISES = ((1e-12, 100.0), (1e-12, 5000.0), (1e-6, 100.0), (1e-6, 5000.0))  # alpha and s
 NOISE_SAMPLES = 5_000
 NEAR = 0.05  # weights so far from a corner or the middle count as there
@@ -44,6 +47,17 @@ BETA = 5.0  # the norm of u_a to u_d, the least that docstrings allow
 MULTIPLES = np.linspace(-3, 3, 25)  # of u_d and u_c, added to x_2
 
 Row = Iterable[float]
+
+
+def rounded(value: float | np.floating) -> float:
+    """Round to six significant digits: more may differ between machines."""
+    return float(f"{value:.6g}")
+
+
+def scientific(value: float) -> dict[str, float]:
+    """Split a small number as LaTeX writes it: mantissa times ten to the exponent."""
+    mantissa, exponent = f"{value:.5e}".split("e")
+    return {"value": rounded(value), "mantissa": float(mantissa), "exponent": int(exponent)}
 
 
 def reference() -> ModuleType:
@@ -56,21 +70,27 @@ def reference() -> ModuleType:
     return module
 
 
-def weight_of_first(
-    exploration: ModuleType, direction: np.ndarray, n: int
-) -> Callable[[float], float]:
+def weights_of(queries: np.ndarray, keys: np.ndarray) -> np.ndarray:
+    """Compute the weights of a and b, averaged over heads, for each sample; shape (samples, 2).
+
+    Args:
+        queries: one for each head, shape (heads, d).
+        keys: shape (samples, n, d).
+    """
+    scores = keys @ queries.T  # (samples, n, heads)
+    exponentials = np.exp(scores - scores.max(axis=1, keepdims=True))
+    alpha = exponentials / exponentials.sum(axis=1, keepdims=True)
+    return alpha[:, :2].mean(axis=-1)
+
+
+def weight_of_first(direction: np.ndarray, n: int) -> Callable[[float], float]:
     """Return a function that takes a query's scale to the weight of the first of n keys.
 
     Args:
         direction: of the query; the keys are perpendicular, of norm 1.
     """
-    keys = np.eye(n)
-    unit = direction / (direction @ keys[0])
-
-    def weight(scale: float) -> float:
-        return exploration.attention(scale * unit, keys, keys)[1][0]
-
-    return weight
+    unit = direction / direction[0]
+    return lambda scale: weights_of(scale * unit[None], np.eye(n)[None])[0, 0]
 
 
 def least_scale(weight: Callable[[float], float], wanted: float) -> float:
@@ -86,7 +106,7 @@ def copying(exploration: ModuleType) -> dict:
     """Find the scale s with which q = s k_j copies value j, for perpendicular keys of norm 1."""
     rows = []
     for n in COUNTS:
-        weight = weight_of_first(exploration, exploration.copying_query(np.eye(n), 0), n)
+        weight = weight_of_first(exploration.copying_query(np.eye(n), 0), n)
         scale = least_scale(weight, 1.0)
         rows.append({"n": n, "scale": rounded(scale), "unscaled": rounded(weight(1.0))})
     return {"tolerance": TOLERANCE, "rows": rows}
@@ -97,7 +117,7 @@ def averaging(exploration: ModuleType) -> tuple[dict, list[Row]]:
     rows, columns = [], []
     plotted = np.linspace(0, 10, 101)
     for n in COUNTS:
-        weight = weight_of_first(exploration, exploration.average_query(np.eye(n), 0, 1), n)
+        weight = weight_of_first(exploration.average_query(np.eye(n), 0, 1), n)
         scale = least_scale(weight, 0.5)
         weights = [{"s": s, "alpha_a": rounded(weight(s))} for s in SCALES]
         rows.append({"n": n, "scale": rounded(scale), "weights": weights})
@@ -114,7 +134,7 @@ def noise(exploration: ModuleType) -> list[dict]:
     for alpha, scale in NOISES:
         rng = np.random.default_rng(1)
         keys = means + math.sqrt(alpha) * rng.normal(size=(NOISE_SAMPLES, KEYS, KEYS))
-        weights = np.array([exploration.attention(scale * direction, k, k)[1][0] for k in keys])
+        weights = weights_of(scale * direction[None], keys)[:, 0]
         rows.append(
             {
                 "alpha": scientific(alpha),
@@ -126,32 +146,64 @@ def noise(exploration: ModuleType) -> list[dict]:
     return rows
 
 
-def draw_stretched(means: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    """Draw keys, k_a with covariance alpha I + (1/2) mu_a mu_a^T; return them and k_a's L."""
-    rng = np.random.default_rng(0)
-    lengths = rng.normal(1.0, math.sqrt(0.5), size=SAMPLES)
-    keys = means + math.sqrt(ALPHA) * rng.normal(size=(SAMPLES, *means.shape))
-    keys[:, 0] += (lengths - 1)[:, None] * means[0]
+def draw(change: str) -> tuple[np.ndarray, np.ndarray]:
+    """Draw samples of the keys with one of CHANGES.
+
+    Returns:
+        keys, shape (samples, n, KEYS + 1); the lengths L of k_a and, for `lengths`, of the others,
+        shape (samples, 1 or KEYS).
+    """
+    rng = np.random.default_rng(CHANGES.index(change))
+    directions = np.eye(KEYS + 1)[: KEYS + (change == "stranger")]
+    keys = directions + math.sqrt(ALPHA) * rng.normal(size=(SAMPLES, *directions.shape))
+    lengths = rng.normal(1.0, math.sqrt(0.5), size=(SAMPLES, KEYS if change == "lengths" else 1))
+    many = lengths.shape[1]
+    keys[:, :many] += (lengths - 1)[:, :, None] * directions[:many]
     return keys, lengths
 
 
-def heads(exploration: ModuleType) -> dict[str, np.ndarray]:
-    """Return the queries of a single head and of two, one per row."""
-    means = np.eye(KEYS)
+def designs(exploration: ModuleType) -> dict[str, np.ndarray]:
+    """Return the queries of designs that are meant to average values a and b, one per row.
+
+    sum: a single head, s (mu_a + mu_b); steady: a single head, -s times the sum of all other
+    means; two: two heads, s mu_a and s mu_b.
+    """
+    means = np.eye(KEYS + 1)[:KEYS]
     return {
-        "single": exploration.single_head_query(means, 0, 1)[None],
+        "sum": exploration.single_head_query(means, 0, 1)[None],
+        "steady": exploration.steady_query(means, 0, 1)[None],
         "two": np.stack(exploration.two_head_queries(means, 0, 1)),
     }
 
 
-def weights_of(exploration: ModuleType, queries: np.ndarray, keys: np.ndarray) -> np.ndarray:
-    """Return the weights of a and b for each sample, averaged over heads; shape (samples, 2)."""
-    return np.array(
-        [
-            np.mean([exploration.attention(query, sample, sample)[1][:2] for query in queries], 0)
-            for sample in keys
-        ]
-    )
+def compared(exploration: ModuleType) -> dict:
+    """Measure how far (alpha_a, alpha_b) is from (1/2, 1/2) for each change and design.
+
+    Samples in which k_a points away from mu_a are ignored, as on the sheet; with `lengths`, so are
+    those in which k_b points away from mu_b.
+
+    Returns:
+        for each change and design rms, the root mean square distance, and far, the share of samples
+        that are further away than .1; the number of samples; for `lengths` the share in which a key
+        other than k_a and k_b points away from its mean; for the steady design, noise: the distance
+        that is derived for `length`.
+    """
+    found: dict = {"n": KEYS, "alpha": scientific(ALPHA)}
+    for change in CHANGES:
+        keys, lengths = draw(change)
+        keys = keys[(lengths[:, :2] > 0).all(axis=1)]
+        found[change] = {"samples": len(keys)}
+        for name, queries in designs(exploration).items():
+            distance = np.linalg.norm(weights_of(queries, keys) - 0.5, axis=1)
+            rms = scientific(float(np.sqrt(np.mean(distance**2))))
+            found[change][name] = {"rms": rms, "far": rounded(np.mean(distance > 0.1))}
+        if change == "lengths":
+            along = keys[:, range(2, KEYS), range(2, KEYS)]
+            found[change]["turned"] = rounded(np.mean((along < 0).any(axis=1)))
+    scale = float(np.abs(designs(exploration)["steady"]).max())
+    found["s"] = rounded(scale)
+    found["noise"] = scientific(scale / 2 * math.sqrt(ALPHA * (KEYS - 2)))
+    return found
 
 
 def spread(weights: np.ndarray) -> dict[str, float]:
@@ -180,11 +232,11 @@ def stretched(exploration: ModuleType) -> tuple[dict, list[Row]]:
 
     "all" is over all samples, "kept" over those with L > 0: the sheet permits ignoring the others.
     """
-    keys, lengths = draw_stretched(np.eye(KEYS))
-    weights = {
-        name: weights_of(exploration, queries, keys) for name, queries in heads(exploration).items()
-    }
-    kept = lengths > 0
+    keys, lengths = draw("length")
+    kept = lengths[:, 0] > 0
+    queries = {"single": designs(exploration)["sum"], "two": designs(exploration)["two"]}
+    weights = {name: weights_of(rows, keys) for name, rows in queries.items()}
+    scale = float(queries["single"].max())
     edges = np.linspace(0, 1, BINS + 1)
     shares = [
         np.histogram(np.clip(weights[name][kept, 0], 0, 1), edges)[0] / kept.sum()
@@ -193,11 +245,11 @@ def stretched(exploration: ModuleType) -> tuple[dict, list[Row]]:
     spread_of_kept = {name: spread(rows[kept]) for name, rows in weights.items()}
     numbers = {
         "n": KEYS,
-        "s": rounded(heads(exploration)["single"][0][0]),
+        "s": rounded(scale),
         "samples": SAMPLES,
         "near": NEAR,
         "kept_share": rounded(kept.mean()),
-        "theory": theory(KEYS, float(heads(exploration)["single"][0][0])),
+        "theory": theory(KEYS, scale),
         "all": {name: spread(rows) for name, rows in weights.items()},
         "kept": spread_of_kept,
         "ratio": rounded(spread_of_kept["single"]["rms"] / spread_of_kept["two"]["rms"]),
@@ -240,9 +292,9 @@ def by_length(exploration: ModuleType) -> list[Row]:
     """Return the rows of lengths.dat: weights of a and b against L, of a single head and of two."""
     fine = np.linspace(-0.12, 0.12, 97)  # where curves are steep
     lengths = np.unique(np.concatenate([np.linspace(-0.5, 2.5, 61), fine, 1 + fine]).round(6))
-    keys = np.tile(np.eye(KEYS), (len(lengths), 1, 1))
+    keys = np.tile(np.eye(KEYS + 1)[:KEYS], (len(lengths), 1, 1))
     keys[:, 0] *= lengths[:, None]
-    weights = [weights_of(exploration, queries, keys) for queries in heads(exploration).values()]
+    weights = [weights_of(designs(exploration)[name], keys) for name in ("sum", "two")]
     return list(np.column_stack([lengths, *weights]))
 
 

@@ -3,32 +3,22 @@
 import json
 import types
 
+import numpy as np
 import pytest
 import torch
 
 from tests import laid_out
 from tests.laid_out import imports_from, lay_out, make_model
-from tests.variants import building_blocks
 
 # Fixtures.
 one_thread = laid_out.one_thread
 
 
-@pytest.fixture(scope="session")
-def b():
-    """The reference's building blocks."""
-    return building_blocks()
-
-
-@pytest.fixture(scope="session")
-def text(root):
-    """text(topic): a practice question and its answer, from the templates, in one line."""
-
-    def text(topic: str) -> str:
-        names = (f"handout/{folder}/blocks_{topic}.tex.j2" for folder in ("topics", "answers"))
-        return " ".join(" ".join((root / n).read_text(encoding="utf-8").split()) for n in names)
-
-    return text
+def columns(path) -> dict[str, np.ndarray]:
+    """Return the columns of a .dat file, from which a plot is drawn, by name."""
+    head, *rows = path.read_text(encoding="utf-8").splitlines()
+    array = np.array([[float(x) for x in row.split()] for row in rows])
+    return dict(zip(head.split(), array.T, strict=True))
 
 
 @pytest.fixture(scope="session")

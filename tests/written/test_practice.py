@@ -1,4 +1,4 @@
-"""The sheet's section on building blocks: claims in its text and answers hold numerically.
+"""Practice on building blocks: the numbers in the sheet's text and in its answers are right.
 
 Random draws have fixed seeds: a test either always passes or always fails. If a bound could have
 been missed by chance, the probability of that is given.
@@ -7,25 +7,42 @@ been missed by chance, the probability of that is given.
 import ast
 import math
 import re
-from collections import Counter
+from fractions import Fraction
+from types import SimpleNamespace
 
 import numpy as np
 import pytest
 import torch
 from torch.utils.flop_counter import FlopCounterMode
 
-T = torch.float64
+from tests.variants import building_blocks
+
+F64 = torch.float64
+DEPTH, POSITIONS, CHANNELS, HEADS, SEEDS = 32, 16, 64, 4, range(8)
 
 
-def draw(*size: int, seed: int = 0) -> torch.Tensor:
-    return torch.randn(size, generator=torch.Generator().manual_seed(seed), dtype=T)
+@pytest.fixture(scope="module")
+def b():
+    """The reference's building blocks."""
+    return building_blocks()
 
 
-# Attention ----------------------------------------------------------------------------------
+@pytest.fixture(scope="module")
+def text(root):
+    """text(topic): a practice question and its answer, from the templates, in one line."""
+
+    def text(topic: str) -> str:
+        names = (f"handout/{folder}/blocks_{topic}.tex.j2" for folder in ("topics", "answers"))
+        return " ".join(" ".join((root / n).read_text(encoding="utf-8").split()) for n in names)
+
+    return text
+
+
+# Attention ------------------------------------------------------------------------------------
 
 
 def test_the_root_makes_the_examples_gradient_117000_times_as_large(text):
-    products = torch.tensor([112.0, 96.0], dtype=T, requires_grad=True)
+    products = torch.tensor([112.0, 96.0], dtype=F64, requires_grad=True)
     slopes = []
     for divisor in (8, 1):
         weights = (products / divisor).softmax(0)
@@ -53,76 +70,24 @@ def test_largest_weights_of_ten_random_keys_are_those_of_the_text(text):
         assert number in text("attention")
 
 
-def test_a_row_that_may_look_nowhere_has_no_nan_in_output_or_gradient(b):
-    q, k, v = (draw(3, 4, seed=n).requires_grad_() for n in range(3))
-    mask = torch.tensor([[True, False, True], [False] * 3, [True] * 3])
-    out = b.scaled_dot_product_attention(q, k, v, mask)
-    out.square().sum().backward()
-    assert (out[1] == 0).all() and all(x.grad.isfinite().all() for x in (q, k, v))
+def test_weights_of_both_masks_in_the_example(b, text):
+    mask = torch.tensor([True, True, False])
+    for hidden, after in ((0.0, (0.665, 0.245)), (5.0, (0.047, 0.017))):
+        scores = torch.tensor([2.0, 1.0, hidden], dtype=F64)
+        before = b.masked_softmax(scores, mask, "before")[:2].tolist()
+        assert before == pytest.approx([0.731, 0.269], abs=5e-4)
+        found = b.masked_softmax(scores, mask, "after")[:2].tolist()
+        assert found == pytest.approx(after, abs=5e-4)
+    for number in (".731", ".269", ".665", ".245", ".047", ".017"):
+        assert number in text("late_mask")
 
 
-def test_a_reshape_at_once_gives_heads_parts_of_the_sequence(b):
-    x = torch.arange(8).reshape(1, 2, 4)  # a_0 .. a_3, then b_0 .. b_3
-    assert b.split_heads(x, 2).tolist() == [[[[0, 1], [4, 5]], [[2, 3], [6, 7]]]]
-    assert x.reshape(1, 2, 2, 2).tolist() == [[[[0, 1], [2, 3]], [[4, 5], [6, 7]]]]
-
-
-def test_zeroing_weights_after_the_softmax_is_no_mask(b):
-    q, k, v = (draw(5, 8, seed=n) for n in range(3))
-    causal = torch.ones(5, 5, dtype=torch.bool).tril()
-    zeroed = (q @ k.mT / math.sqrt(8)).softmax(1) * causal
-    assert (zeroed.sum(1)[:-1] < 0.99).all()
-    assert not torch.allclose(zeroed @ v, b.scaled_dot_product_attention(q, k, v, causal))
-
-
-def test_made_up_scores_of_the_slides_have_other_weights():
-    scores = torch.tensor([14.2, 18.1, 10.3, 7.9])
-    assert [round(x, 2) for x in scores.softmax(0).tolist()] == [0.02, 0.98, 0, 0]
-
-
-# Positions ----------------------------------------------------------------------------------
-
-
-def attend(b, x, mask=None):
-    q, k, v = (x @ draw(8, 8, seed=n) for n in range(3))
-    return b.scaled_dot_product_attention(q, k, v, mask)
-
-
-def test_attention_is_equivariant_until_it_knows_positions(b):
-    x, order = draw(6, 8, seed=9), torch.tensor([3, 0, 5, 1, 4, 2])
-    torch.testing.assert_close(attend(b, x[order]), attend(b, x)[order])
-    p = b.sinusoidal_positions(6, 8)
-    assert not torch.allclose(attend(b, x[order] + p), attend(b, x + p)[order], atol=0.1)
-    causal = torch.ones(6, 6, dtype=torch.bool).tril()
-    assert not torch.allclose(attend(b, x[order], causal), attend(b, x, causal)[order], atol=0.1)
-
-
-def test_encodings_are_unique_and_as_far_apart_as_the_text_says(b):
-    first = b.sinusoidal_positions(711, 2)
-    assert (first[710] - first[0]).norm().item() == pytest.approx(6e-5, rel=0.01)
-    p = b.sinusoidal_positions(2000, 14)
-    distances = torch.cdist(p, p, compute_mode="donot_use_mm_for_euclid_dist")
-    neighbours = distances.diagonal(1)
-    assert neighbours.tolist() == pytest.approx([1.0] * 1999, rel=5e-3)
-    distances.fill_diagonal_(torch.inf)
-    assert distances.min() >= neighbours.min() - 1e-9
-    torch.testing.assert_close(p.norm(dim=1), torch.full((2000,), math.sqrt(7), dtype=T))
-    slowest = 2 * math.pi * 10000 ** (126 / 128)
-    assert slowest == pytest.approx(54_000, rel=0.01)
-
-
-def test_products_of_encodings_depend_on_the_distance_alone(b):
-    p = b.sinusoidal_positions(300, 32)
-    products = p @ p.mT
-    for distance in (0, 1, 10, 100):
-        along = products.diagonal(distance)
-        assert (along.max() - along.min()).item() < 1e-9
-    assert products.max().item() == pytest.approx(16)
+# Positions ------------------------------------------------------------------------------------
 
 
 def test_the_plots_formula_has_no_offset_matrix(b, text):
     """The best matrix, by least squares, for columns with a frequency each, and for pairs."""
-    t, k = torch.arange(1, 513, dtype=T)[:, None], torch.arange(1, 15, dtype=T)
+    t, k = torch.arange(1, 513, dtype=F64)[:, None], torch.arange(1, 15, dtype=F64)
 
     def plotted(t: torch.Tensor) -> torch.Tensor:
         angles = t * 10000 ** (-k / 14)
@@ -141,36 +106,6 @@ def test_the_plots_formula_has_no_offset_matrix(b, text):
     assert "up to .56" in text("offsets") and "up to 1.1" in text("offsets")
 
 
-def test_offset_matrices_compose(b):
-    M = b.offset_matrix
-    torch.testing.assert_close(M(0, 6), torch.eye(6, dtype=T))
-    torch.testing.assert_close(M(3, 6) @ M(5, 6), M(8, 6))
-    torch.testing.assert_close(M(-3, 6), M(3, 6).mT)
-
-
-def test_cross_terms_of_the_example_and_of_random_vectors(b):
-    x, p = torch.tensor([[1.0, 0], [0, 2]]), torch.tensor([[0.0, 3], [4, 0]])
-    assert b.position_scores(x, p, "add")[0, 1] == 10
-    assert b.position_scores(x, p, "concatenate")[0, 1] == 0
-    assert (x[0] @ p[1], p[0] @ x[1]) == (4, 6)
-    d, words = 512, draw(400, 512)
-    cosines = words[:200] @ words[200:].mT / words[:200].norm(dim=1)[:, None]
-    cosines = cosines / words[200:].norm(dim=1)
-    assert cosines.std().item() == pytest.approx(1 / math.sqrt(d), rel=0.05)
-    crossed = words @ b.sinusoidal_positions(50, d).mT
-    assert crossed.std().item() == pytest.approx(math.sqrt(d / 2), rel=0.1)
-
-
-def test_a_bias_multiplies_weights_before_they_are_normalised(b):
-    x, p = draw(5, 8), b.sinusoidal_positions(5, 8)
-    bias = b.relative_bias(p)
-    weights = bias.exp() * (x @ x.mT).exp()
-    weights = weights / weights.sum(1, keepdim=True)
-    torch.testing.assert_close(weights, b.position_scores(x, p, "concatenate").softmax(1))
-    omega = 10000.0 ** (-torch.arange(4, dtype=T) / 4)
-    assert bias[3, 1].item() == pytest.approx((2 * omega).cos().sum().item())
-
-
 def test_the_table_of_relative_biases(b, text):
     said = text("relative_bias")
     for positions in (512, 2048):
@@ -179,50 +114,28 @@ def test_the_table_of_relative_biases(b, text):
             assert f"{count:,}".replace(",", "{,}") in said, count
 
 
-def test_rotations_see_distances_and_the_pairings_agree(b):
-    x, y = draw(1, 8), draw(1, 8, seed=1)
-
-    def score(i: int, j: int, pairing: str) -> float:
-        turned = (b.rotate(v, torch.tensor([n]), pairing) for v, n in ((x, i), (y, j)))
-        return (next(turned) @ next(turned).mT).item()
-
-    order = torch.tensor([0, 2, 4, 6, 1, 3, 5, 7])  # 2k and 2k + 1 to k and k + d/2
-    at = torch.arange(5, 6)
-    torch.testing.assert_close(
-        b.rotate(x, at)[:, order], b.rotate(x[:, order], at, "half"), rtol=0, atol=1e-12
-    )
-    for pairing in ("adjacent", "half"):
-        assert score(2, 5, pairing) == pytest.approx(score(102, 105, pairing))
-        assert score(2, 5, pairing) != pytest.approx(score(2, 6, pairing))
-    plane = b.rotate(torch.tensor([[1.0, 0]] * 2, dtype=T), torch.tensor([2, 5]))
-    assert (plane[0] @ plane[1]).item() == pytest.approx(-0.99, abs=1e-3)
+def test_the_encoders_ranges_are_those_of_the_table(b, text):
+    """Compute borders: bucket 8 + r begins at 8 sqrt(2)^r, rounded up to a whole distance."""
+    (row,) = re.findall(r"distances & (.*?) \\end", text("buckets"))
+    said = [[int(n) for n in re.findall(r"\d+", cell)] for cell in row.split("&")]
+    borders = [math.ceil(round(8 * 2 ** (r / 2), 9)) for r in range(9)]
+    pairs = zip(borders[:7], borders[1:], strict=False)
+    assert said == [*([low, high - 1] for low, high in pairs), [91]]
+    got = b.relative_buckets(-torch.arange(500))
+    for r, cell in enumerate(said):
+        high = cell[1] if len(cell) == 2 else 499
+        assert set(got[cell[0] : high + 1].tolist()) == {8 + r}
+    assert got[:8].tolist() == list(range(8))
 
 
-# Layers -------------------------------------------------------------------------------------
+def test_the_decoders_first_wide_bucket(b, text):
+    got = b.relative_buckets(-torch.arange(200), causal=True).tolist()
+    assert got[:16] == list(range(16)) and got[16:20] == [16, 16, 16, 17]
+    assert "16 to 18" in text("buckets") and 8 ** (1 / 16) == pytest.approx(1.14, abs=5e-3)
+    assert set(got) == set(range(32))
 
 
-def test_layer_norm_and_what_the_slides_slip_does(b):
-    x = torch.tensor([1.0, 2, 3, 4], dtype=T)
-    assert b.layer_norm(x).tolist() == pytest.approx([-1.34, -0.45, 0.45, 1.34], abs=5e-3)
-    off = x - x.sum()
-    slipped = off / off.square().mean().sqrt()
-    assert off.square().mean().item() == 57.5
-    assert slipped.tolist() == pytest.approx([-1.19, -1.06, -0.92, -0.79], abs=5e-3)
-    assert slipped.mean().item() == pytest.approx(-0.99, abs=5e-3)
-
-
-def test_stacked_attention_only_averages_its_inputs_again(b):
-    """The output of two layers is W X V V' with weights W that are found by the first's alone."""
-    x, maps = draw(7, 4), [draw(4, 4, seed=n) for n in (1, 2)]
-    product, out = torch.eye(7, dtype=T), x
-    for value in maps:
-        weights = b.scaled_dot_product_attention(out, out, torch.eye(7, dtype=T))
-        product, out = weights @ product, b.scaled_dot_product_attention(out, out, out @ value)
-    assert (product >= 0).all()
-    torch.testing.assert_close(product.sum(1), torch.ones(7, dtype=T))
-    torch.testing.assert_close(out, product @ (x @ maps[0] @ maps[1]))
-    values = x @ maps[0] @ maps[1]
-    assert (out <= values.amax(0) + 1e-9).all() and (out >= values.amin(0) - 1e-9).all()
+# Layers ---------------------------------------------------------------------------------------
 
 
 @pytest.fixture(scope="module")
@@ -256,7 +169,86 @@ def test_the_last_blocks_gradient_falls_with_pre_norm_and_not_with_post_norm(dra
     assert pre[-1] / pre[-3] == pytest.approx(1 / math.sqrt(32 / 8), rel=0.05)
 
 
-# Objectives, reach and cost -----------------------------------------------------------------
+def xavier(rows: int, columns: int, generator: torch.Generator) -> torch.Tensor:
+    drawn = torch.rand(rows, columns, generator=generator, dtype=F64)
+    return (2 * drawn - 1) * math.sqrt(6 / (rows + columns))
+
+
+def parts(b, depth: int, is_normed: bool, generator: torch.Generator) -> list:
+    """The attention and the feed-forward part of each block, as layers for gradient_at_input."""
+    norm = b.layer_norm if is_normed else lambda z: z
+
+    def attention(query, key, value, out):
+        def layer(z):
+            z = norm(z)[None]
+            heads = [b.split_heads(z @ matrix, HEADS) for matrix in (query, key, value)]
+            return (b.merge_heads(b.scaled_dot_product_attention(*heads)) @ out)[0]
+
+        return layer
+
+    def feed_forward(first, second):
+        return lambda z: torch.relu(norm(z) @ first) @ second
+
+    layers, C = [], CHANNELS
+    for _ in range(depth):
+        matrices = [xavier(C, C, generator) for _ in range(4)]
+        wide = xavier(C, 4 * C, generator), xavier(4 * C, C, generator)
+        layers += [attention(*matrices), feed_forward(*wide)]
+    return layers
+
+
+def passed_on(b, depth: int, is_normed: bool, residual: bool) -> float:
+    """Return the geometric mean of quotients of norms: the input's gradient over the given one."""
+    logarithms = []
+    for seed in SEEDS:
+        generator = torch.Generator().manual_seed(seed)
+        size = (POSITIONS, CHANNELS)
+        x, given = (torch.randn(size, generator=generator, dtype=F64) for _ in range(2))
+        layers = parts(b, depth, is_normed, generator)
+        got = b.gradient_at_input(x, layers, given, residual)
+        logarithms.append(math.log(got.norm() / given.norm()))
+    return math.exp(sum(logarithms) / len(logarithms))
+
+
+def test_the_table_of_gradients_over_32_blocks(b, text):
+    wanted = {(False, False): 8e-10, (False, True): 1.2e9, (True, False): 0.17, (True, True): 5.5}
+    for (is_normed, residual), factor in wanted.items():
+        assert passed_on(b, DEPTH, is_normed, residual) == pytest.approx(factor, rel=0.05)
+    said = text("residuals")
+    for number in (r"about \(10^{-9}\)", r"\(10^{9}\) to", r"about \(.2\)", "about 5"):
+        assert number in said
+    assert 8e-10 ** (1 / 32) == pytest.approx(0.5, abs=0.03)  # "about a half" for each block
+    assert 1.2e9 ** (1 / 32) == pytest.approx(2, abs=0.1)  # "about doubles"
+
+
+def table_of_modifications(text):
+    """The rows of the table after Narang et al., by model."""
+    rows = re.findall(
+        r"(?:\\hline )?([A-Za-z() ]+?) & ([\d{},]+) million & ((?:[\d.]+ & )+[\d.]+)", text
+    )
+    return {
+        name.strip(): [float(size.replace("{,}", "")), *map(float, rest.split(" & "))]
+        for name, size, rest in rows
+    }
+
+
+def test_the_table_of_modifications_says_what_the_answer_concludes(text):
+    """The table's numbers were compared with the paper's table 1; the rest follows from them."""
+    table = table_of_modifications(text("in_words"))
+    base, swiglu = table["baseline"], table["SwiGLU"]
+    dense, switch = table["Synthesizer (dense)"], table["Switch Transformer"]
+    assert len(table) == 4 and {len(row) for row in table.values()} == {6}
+    SIZE, SPEED, LOSS, GLUE, FACTS, GERMAN = range(6)
+    better = [swiglu[i] > base[i] for i in (SPEED, GLUE, FACTS, GERMAN)]
+    assert all(better) and swiglu[LOSS] < base[LOSS] and swiglu[SIZE] == base[SIZE]
+    assert switch[SIZE] / base[SIZE] == pytest.approx(5, abs=0.1)
+    assert 0.9 < switch[SPEED] / base[SPEED] < 1
+    assert abs(dense[GERMAN] - base[GERMAN]) < 0.02  # by the last column alone
+    lost = {i: 1 - dense[i] / base[i] for i in (GLUE, FACTS)}
+    assert lost[FACTS] > lost[GLUE] > 0.1 and dense[LOSS] > base[LOSS]
+
+
+# Objectives, cost, sizes ----------------------------------------------------------------------
 
 
 def test_the_text_of_sentinels_is_what_the_function_gives(b, text):
@@ -266,67 +258,33 @@ def test_the_text_of_sentinels_is_what_the_function_gives(b, text):
         assert rf"\lit{{{words}}}" in text("sentinels")
 
 
-def test_perplexities_of_the_text(b):
-    assert b.perplexity(torch.full((60,), -math.log(2)), 20) == pytest.approx(8)
-    assert b.perplexity(torch.full((60,), -math.log(2)), 60) == pytest.approx(2)
-    assert math.exp(0.7) == pytest.approx(2.0, abs=0.02)
-    assert 0.125**358 > 0 and 0.125**359 == 0
-    assert 1000 * math.log10(8) == pytest.approx(903, abs=0.5)
-    assert b.perplexity(torch.full((1000,), -math.log(8), dtype=T), 1000) == pytest.approx(8)
+def test_the_lengths_of_input_and_target_with_sentinels(b, text):
+    taken, count = round(0.15 * 512), round(0.15 * 512 / 3)
+    assert (taken, count) == (77, 26)
+    lengths = [3] * 25 + [2]
+    starts = [19 * n for n in range(26)]
+    spans = [(start, start + length) for start, length in zip(starts, lengths, strict=True)]
+    # There are 26 sentinels, of which the last one has to be left: so 25 spans, and one by hand.
+    source, target = b.span_corruption([str(n) for n in range(512)], spans[:25])
+    assert (len(source) - 2 + 1, len(target) + 2 + 1) == (461, 104)
+    assert "= 461" in text("sentinels") and "= 104" in text("sentinels")
 
 
-def occupied(heads: int, levels: int, positions: int) -> dict[int, float]:
-    """Return the distribution of how many positions count, if each head looks at a random one."""
-    spread = {1: 1.0}
-    for _ in range(levels):
-        after: Counter[int] = Counter()
-        for count, share in spread.items():
-            now = {count: share}
-            for _ in range(heads * count):
-                hit: Counter[int] = Counter()
-                for n, p in now.items():
-                    hit[n] += p * n / positions
-                    hit[n + 1] += p * (positions - n) / positions
-                now = hit
-            after.update(now)
-        spread = after
-    return spread
+def test_how_bert_treats_a_thousand_tokens(text):
+    chosen = 1000 * Fraction(15, 100)
+    counts = [1000 - chosen, *(chosen * Fraction(share, 10) for share in (8, 1, 1))]
+    rows = re.findall(r"(\d+) & (?:not )?chosen", text("bert_mask"))
+    assert [int(row) for row in rows] == counts == [850, 120, 15, 15]
 
 
-def test_random_heads_stay_below_the_bound(b):
-    """1,000 simulated trials: of values in [1, 81] (Hoeffding), means are off by 7 with probability
-    below 2 exp(-2 * 1000 * (7 / 80)^2) < 1e-6."""
-    spread = occupied(2, 4, 81)
-    mean = sum(n * p for n, p in spread.items())
-    assert mean == pytest.approx(47.1, abs=0.05)
-    assert sum(p for n, p in spread.items() if n > 57) == pytest.approx(1 / 449, rel=0.01)
-    assert max(spread) == b.receptive_field(2, 4) == 81 and spread[81] < 2e-34
-    rng, counts = np.random.default_rng(0), []
-    for _ in range(1000):
-        looks = rng.integers(81, size=(4, 81, 2))
-        found = {80}
-        for level in looks[::-1]:
-            found |= {int(p) for t in found for p in level[t]}
-        counts.append(len(found))
-    assert np.mean(counts) == pytest.approx(mean, abs=7) and max(counts) < 81
-
-
-def test_distances_1_2_and_4_reach_eight_positions(b):
-    assert [b.looks_back(1, level) for level in range(3)] == [[1], [2], [4]]
-    sums = {i + 2 * j + 4 * k for i in (0, 1) for j in (0, 1) for k in (0, 1)}
-    assert sums == set(range(8)) and b.receptive_field(1, 3) == 8
-    assert len({i + j + k for i in (0, 1) for j in (0, 1) for k in (0, 1)}) == 4
-
-
-@pytest.mark.parametrize("kind", ["encoder", "encoder-decoder", "decoder"])
-@pytest.mark.parametrize("heads", [1, 4])
-def test_torch_counts_twice_as_many_flops(b, kind, heads):
-    M, N, k = 12, 20, 16
-    queries, keys = {"encoder": (M, M), "encoder-decoder": (N, M), "decoder": (N, N)}[kind]
-    q, key, v = (b.split_heads(torch.zeros(1, n, k), heads) for n in (queries, keys, keys))
-    with FlopCounterMode(display=False) as counter:
-        b.scaled_dot_product_attention(q, key, v, torch.ones(queries, keys).tril() == 1)
-    assert counter.get_total_flops() == 2 * b.attention_multiply_adds(kind, M, N, k)
+def test_bits_and_perplexities_of_the_text(b, text):
+    assert b.bits_per_character(0.7, 100, 100) == pytest.approx(1.01, abs=5e-3)
+    assert b.bits_per_character(0.98 * math.log(2), 1, 1) == pytest.approx(0.98)
+    assert 0.98 * math.log(2) == pytest.approx(0.68, abs=5e-3)
+    assert 2**0.98 == pytest.approx(1.97, abs=5e-3)
+    assert 2 ** (6 * 0.98) == pytest.approx(59, abs=0.5) and 6 * 0.98 == pytest.approx(5.88)
+    for number in ("1.01 bits", ".68", "1.97", "5.88", "approx 59"):
+        assert number in text("perplexity")
 
 
 def test_the_table_of_costs(b, text):
@@ -347,3 +305,38 @@ def test_the_table_of_costs(b, text):
             mantissa, exponent = re.fullmatch(r"([\d.]+) \\cdot 10\^\{?(\d+)\}?", said).groups()
             assert float(mantissa) * 10 ** int(exponent) == pytest.approx(number, rel=0.02)
         assert float(quotient) == pytest.approx(numbers[0] / numbers[1], rel=0.01)
+
+
+def test_the_examples_of_cost_and_of_parameters(b, text):
+    wanted = {"encoder": 180, "encoder-decoder": 300, "decoder": 500}
+    for kind, count in wanted.items():
+        assert b.attention_multiply_adds(kind, 3, 5, 10) == count and str(count) in text("cost")
+    V, T, L, C = 3, 5, 1, 2
+    terms = [2 * V * C, T * C, L * (12 * C**2 + 13 * C), 2 * C]
+    assert terms == [12, 10, 74, 4] and sum(terms) == 100
+    assert "12 + 10 + 74 + 4 = 100" in text("parameters")
+    k = 1000
+    assert 2 * (6 * k) ** 2 * k == 12 * (6 * k) * k**2  # both cost the same at n = 6k
+
+
+def parameters(b, synthesizer: bool = False, **fields: int) -> int:
+    return b.count_parameters(SimpleNamespace(**fields, synthesizer=synthesizer, rope=False))
+
+
+def test_the_numbers_of_gpt_3s_shape(b, text):
+    V, T, L, C = 50_257, 2048, 96, 12_288
+    count = parameters(b, vocab_size=V, block_size=T, n_layer=L, n_head=96, n_embd=C)
+    assert count == 2 * V * C + T * C + L * (12 * C**2 + 13 * C) + 2 * C
+    assert count == pytest.approx(175.2e9, abs=0.05e9)
+    assert (8 * L * C**2 + 5 * L * C) / count == pytest.approx(0.66, abs=5e-3)
+    assert V * C == pytest.approx(0.6e9, abs=0.05e9)
+    assert V * C / count == pytest.approx(0.0035, abs=5e-5)
+    for number in ("175.2 billion", r"66\,\%", ".6 billion", r".35\,\%"):
+        assert number in text("parameters")
+
+
+def test_how_much_less_a_synthesizer_has(b, text):
+    fields = {"vocab_size": 50, "block_size": 128, "n_layer": 1, "n_head": 4, "n_embd": 128}
+    vanilla, other = (parameters(b, switch, **fields) for switch in (False, True))
+    assert vanilla - other == 12_288 == 16_512 - 4_224
+    assert r"\(16{,}512 - 4{,}224 = 12{,}288\)" in text("parameters")

@@ -7,7 +7,7 @@ import pytest
 import torch
 
 from tests.laid_out import imports_from
-from tests.written.plotted import columns
+from tests.written.conftest import columns
 
 
 @pytest.fixture

@@ -8,9 +8,7 @@ from typing import Any
 import numpy as np
 
 from grading.worker import Context
-from questions.shared.shapes import form_of
-
-MAX_NUMBERS = 10_000  # of one part of an answer; the largest expected part has 144
+from questions.shared.shapes import form_of, numbers, parts_of
 
 
 def call(
@@ -23,11 +21,14 @@ def call(
 
     Returns:
         forms: for each call, a description such as "float64[8]"; answers: for each call, its
-        parts: float64 arrays where they are real numbers, otherwise None.
+        parts: arrays where they are real numbers, otherwise None.
     """
     imported = importlib.import_module(f"submission.{module.removesuffix('.py')}")
     got = [getattr(imported, function)(*_copies(given)) for given in arguments]
-    return {"forms": [form_of(a) for a in got], "answers": [_parts(a, parts) for a in got]}
+    return {
+        "forms": [form_of(a) for a in got],
+        "answers": [parts_of(a, parts, numbers) for a in got],
+    }
 
 
 def _copies(given: list[Any]) -> list[Any]:
@@ -39,25 +40,3 @@ def _copies(given: list[Any]) -> list[Any]:
             value = same[0] if same else value.copy()
         copies.append(value)
     return copies
-
-
-def _parts(answer: Any, count: int) -> list[np.ndarray | None]:
-    if count == 1:
-        return [_numbers(answer)]
-    several = isinstance(answer, tuple | list)
-    several = several or (isinstance(answer, np.ndarray) and answer.ndim > 0)
-    if not several or len(answer) != count:
-        return [None] * count
-    return [_numbers(part) for part in answer]
-
-
-def _numbers(answer: Any) -> np.ndarray | None:
-    if not isinstance(answer, np.ndarray | np.number | list | tuple | int | float):
-        return None
-    try:
-        array = np.asarray(answer)
-    except (TypeError, ValueError):
-        return None  # lists of different lengths, or of something else
-    if array.dtype.kind not in "fiu" or array.size > MAX_NUMBERS:
-        return None
-    return array.astype(np.float64)

@@ -10,9 +10,8 @@ import numpy as np
 import torch
 
 from grading.worker import Context
-from questions.shared.shapes import form_of
+from questions.shared.shapes import form_of, numbers, parts_of
 
-MAX_NUMBERS = 1_000_000  # of one part of an answer
 MAX_WORDS = 1000
 
 
@@ -38,7 +37,7 @@ def call(
         taken = [_argument(value) for value in given]
         got = getattr(imported, function)(*taken)
         forms.append(form_of(got))
-        answers.append(_parts(got, parts))
+        answers.append(parts_of(got, parts, _plain))
         changed.append(any(_is_changed(*pair) for pair in zip(given, taken, strict=True)))
     return {"forms": forms, "answers": answers, "changed": changed}
 
@@ -50,14 +49,8 @@ def _argument(value: Any) -> Any:
         return [tuple(item) if isinstance(item, list) else _argument(item) for item in value]
     if isinstance(value, dict):
         ((kind, given),) = value.items()
-        if kind == "seed":
-            return _generator(given)
-        return _config(given) if kind == "config" else _function(kind, given)
+        return MAKERS[kind](given)
     return value
-
-
-def _generator(seed: int) -> torch.Generator:
-    return torch.Generator().manual_seed(seed)
 
 
 def _config(fields: dict[str, Any]) -> Any:
@@ -66,13 +59,13 @@ def _config(fields: dict[str, Any]) -> Any:
     return GPTConfig(**fields)
 
 
-def _function(kind: str, array: np.ndarray) -> Callable[[Any], Any]:
-    matrix = torch.tensor(array)
-    return {
-        "times": lambda x: x @ matrix,
-        "mixed_by": lambda x: matrix @ x,
-        "tanh_of": lambda x: (x @ matrix).tanh(),
-    }[kind]
+MAKERS: dict[str, Callable[[Any], Any]] = {
+    "seed": lambda seed: torch.Generator().manual_seed(seed),
+    "times": lambda matrix: lambda x: x @ torch.tensor(matrix),
+    "mixed_by": lambda weights: lambda x: torch.tensor(weights) @ x,
+    "tanh_of": lambda matrix: lambda x: (x @ torch.tensor(matrix)).tanh(),
+    "config": _config,
+}
 
 
 def _is_changed(value: Any, taken: Any) -> bool:
@@ -87,28 +80,11 @@ def _is_changed(value: Any, taken: Any) -> bool:
     return _argument(value) != taken
 
 
-def _parts(answer: Any, count: int) -> list[Any]:
-    if count == 1:
-        return [_plain(answer)]
-    if not isinstance(answer, tuple | list) or len(answer) != count:
-        return [None] * count
-    return [_plain(part) for part in answer]
-
-
 def _plain(part: Any) -> Any:
     if isinstance(part, list | tuple) and len(part) <= MAX_WORDS:
         if all(isinstance(word, str) for word in part):
             return [str(word) for word in part]
     if isinstance(part, torch.Tensor):
-        part = part.detach().cpu().numpy()
-    if not isinstance(part, np.ndarray | np.number | list | tuple | int | float):
-        return None
-    try:
-        array = np.asarray(part)
-    except (TypeError, ValueError, OverflowError):
-        return None
-    if array.dtype.kind not in "bfiu" or array.size > MAX_NUMBERS:
-        return None
-    if array.dtype.kind == "f":
-        return array.astype(np.float64)
-    return array if array.dtype.kind == "b" else array.astype(np.int64)
+        part = part.detach().cpu()
+        part = (part.double() if part.is_floating_point() else part).numpy()
+    return numbers(part)

@@ -6,17 +6,12 @@ from typing import Any
 
 import numpy as np
 
-from grading.cases import GradedTestCase, graded
-from grading.wire import Array, Maybe, Where, table
+from grading.cases import graded
+from questions.shared.functions import FunctionCase
 
-ANSWER = Maybe(Array("float64", None))
 TOLERANCE = 1e-6  # an answer may be in single precision
 PREVIOUS, INDUCTION = "previous_token_score", "induction_score"
-
-
-def spec(count: int) -> Where:
-    """Return the spec of what the probe sends for `count` inputs."""
-    return table({"forms": str, "answers": ANSWER, "changed": bool}, rows=count)
+SIZES = ((1, 1), (2, 2), (4, 4), (3, 5), (8, 8))  # of hidden inputs: heads, pairs
 
 
 def draw_weights(rng: np.random.Generator, nh: int, T: int) -> np.ndarray:
@@ -37,18 +32,21 @@ def draw_tokens(rng: np.random.Generator, pairs: int) -> np.ndarray:
     return tokens
 
 
-class InductionScores(GradedTestCase):
+class InductionScores(FunctionCase):
     topic = "induction_scores"
+    module, asks = "induction_scores.py", "building_blocks.call"
+    columns = {"changed": bool}
 
     @graded()
     def test_one_pair(self) -> None:
         """Both scores are right for B 2 B"""
         weights = draw_weights(self.rng, nh=3, T=3)
-        tokens = np.array([0, 1, 0])
-        wanted = {PREVIOUS: weights[:, 1, 0], INDUCTION: weights[:, 2, 1]}
-        for function, right in wanted.items():
-            given = [weights] if function == PREVIOUS else [weights, tokens]
-            got = self._ask(function, [given])["answers"][0]
+        examples = {
+            PREVIOUS: ([weights], weights[:, 1, 0]),
+            INDUCTION: ([weights, np.array([0, 1, 0])], weights[:, 2, 1]),
+        }
+        for function, (given, right) in examples.items():
+            (got,) = self.scores(function, [given])
             self.expect(
                 bool(np.abs(got - right).max() <= TOLERANCE),
                 f"{function} is wrong for the weights of three heads on B 2 B",
@@ -67,17 +65,18 @@ class InductionScores(GradedTestCase):
         first, second = plain.copy(), plain.copy()
         first[1::2] = np.eye(T)[0:-1:2]  # each digit looks at its letter
         second[-1] = np.eye(T)[5]  # the last letter looks at the digit behind the first A
-        weights = {PREVIOUS: np.stack([first, plain]), INDUCTION: np.stack([second, plain])}
-        expected = {PREVIOUS: [1, (1 / 2 + 1 / 4 + 1 / 6 + 1 / 8) / 4], INDUCTION: [1, 1 / 9]}
-        for function, heads in weights.items():
-            given = [heads] if function == PREVIOUS else [heads, tokens]
-            got = self._ask(function, [given])["answers"][0]
+        examples = {
+            PREVIOUS: ([np.stack([first, plain])], [1, (1 / 2 + 1 / 4 + 1 / 6 + 1 / 8) / 4]),
+            INDUCTION: ([np.stack([second, plain]), tokens], [1, 1 / 9]),
+        }
+        for function, (given, right) in examples.items():
+            (got,) = self.scores(function, [given])
             self.expect(
-                bool(np.abs(got - np.array(expected[function])).max() <= TOLERANCE),
+                bool(np.abs(got - right).max() <= TOLERANCE),
                 f"{function} is wrong for B 0 D 1 A 2 C 0 A: a perfect head, and one that averages",
                 id=f"induction.{function}.circuit",
                 got=got.round(3).tolist(),
-                expected=np.round(expected[function], 3).tolist(),
+                expected=np.round(right, 3).tolist(),
                 cause="which positions count? digits stand at 1, 3, 5 and 7",
                 look_at=f"{function} in submission/induction_scores.py",
             )
@@ -85,39 +84,34 @@ class InductionScores(GradedTestCase):
     @graded(is_hidden=True)
     def test_previous(self) -> None:
         """previous_token_score is right for any weights"""
-        heads, pairs = (1, 2, 4, 3, 8), (1, 2, 4, 5, 8)
-        shapes = zip(heads, pairs, strict=True)
-        inputs = [[draw_weights(self.rng, nh, 2 * count + 1)] for nh, count in shapes]
-        self.judge(inputs=inputs, got=self._ask(PREVIOUS, inputs))
+        inputs = [[draw_weights(self.rng, nh, 2 * pairs + 1)] for nh, pairs in SIZES]
+        self.judge(inputs=inputs, got=self.scores(PREVIOUS, inputs))
 
     @graded(is_hidden=True)
     def test_induction(self) -> None:
         """induction_score is right for any weights and inputs"""
-        heads, pairs = (1, 2, 4, 3, 8), (1, 2, 4, 5, 8)
         inputs = [
-            [draw_weights(self.rng, nh, 2 * count + 1), draw_tokens(self.rng, count)]
-            for nh, count in zip(heads, pairs, strict=True)
+            [draw_weights(self.rng, nh, 2 * pairs + 1), draw_tokens(self.rng, pairs)]
+            for nh, pairs in SIZES
             for _ in range(3)
         ]
-        self.judge(inputs=inputs, got=self._ask(INDUCTION, inputs))
+        self.judge(inputs=inputs, got=self.scores(INDUCTION, inputs))
 
-    def _ask(self, function: str, inputs: list[list[Any]]) -> dict[str, list[Any]]:
+    def scores(self, function: str, inputs: list[list[Any]]) -> list[np.ndarray]:
         """Return a function's answers; fail unless they are scores, one for each head."""
-        answer = spec(len(inputs))
-        got = self.probe("induction_scores.scores", answer, function=function, inputs=inputs)
-        for given, form, out in zip(inputs, got["forms"], got["answers"], strict=True):
-            nh = len(given[0])
-            self.expect(
-                form in (f"float32[{nh}]", f"float64[{nh}]") and out is not None,
+        answers, got = self.call(function, inputs, 1, self.probe)
+        for answer, (weights, *_) in zip(answers, inputs, strict=True):
+            nh = len(weights)
+            answer.expect(
+                answer.form in (f"float32[{nh}]", f"float64[{nh}]") and answer.parts[0] is not None,
                 f"{function} doesn't return one score for each head",
                 id=f"induction.{function}.form",
-                got=form,
-                expected=f"float64[{nh}] for weights of shape {given[0].shape}",
-                look_at=f"{function} in submission/induction_scores.py",
+                got=answer.form,
+                expected=f"float64[{nh}] for weights of shape {weights.shape}",
             )
         self.expect(
             not any(got["changed"]),
             f"{function} changes its arguments",
             id=f"induction.{function}.changes",
         )
-        return got
+        return [answer.parts[0] for answer in answers]

@@ -7,7 +7,10 @@ from dataclasses import dataclass
 from typing import Any
 
 from grading.cases import GradedTestCase
-from grading.wire import Where, table
+from grading.wire import AnyOf, Array, Maybe, Where, table
+
+# A part of an answer: numbers, words, or neither.
+PART = Maybe(AnyOf((*(Array(dtype, None) for dtype in ("float64", "int64", "bool")), [str])))
 
 
 @dataclass(frozen=True)
@@ -41,13 +44,11 @@ class FunctionCase(GradedTestCase):
     Attributes:
         module: the module's file.
         asks: the probe that calls its functions.
-        part: the spec of a part of an answer.
         columns: the types of further values that the probe sends for each answer.
     """
 
     module: str
     asks: str
-    part: Any
     columns: dict[str, type] = {}
 
     def call(
@@ -62,7 +63,7 @@ class FunctionCase(GradedTestCase):
         Returns:
             the answers, and everything that the probe sent.
         """
-        consists = Where([self.part], lambda answer: len(answer) == parts, f"{parts} parts")
+        consists = Where([PART], lambda answer: len(answer) == parts, f"{parts} parts")
         spec = table({"forms": str, "answers": consists} | self.columns, rows=len(arguments))
         asked = {"module": self.module, "function": function, "arguments": arguments}
         got = ask(self.asks, spec, **asked, parts=parts)

@@ -1,11 +1,14 @@
-"""Descriptions of answers, for messages."""
+"""Answers of functions: descriptions for messages, and their parts as plain data."""
 
 from __future__ import annotations
 
 import sys
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
+
+MAX_NUMBERS = 100_000  # of one part of an answer; the largest expected part has 40,000
 
 
 def form_of(answer: Any) -> str:
@@ -41,3 +44,29 @@ def _is_array(answer: Any) -> bool:
 
 def _form_of_array(array: Any) -> str:
     return f"{str(array.dtype).removeprefix('torch.')}[{', '.join(str(n) for n in array.shape)}]"
+
+
+def parts_of(answer: Any, count: int, convert: Callable[[Any], Any]) -> list[Any]:
+    """Return so many parts of an answer, each converted; None for each if there are not so many."""
+    if count == 1:
+        return [convert(answer)]
+    several = isinstance(answer, tuple | list)
+    several = several or (isinstance(answer, np.ndarray) and answer.ndim > 0)
+    if not several or len(answer) != count:
+        return [None] * count
+    return [convert(part) for part in answer]
+
+
+def numbers(part: Any) -> np.ndarray | None:
+    """Return real numbers as a float64, int64 or bool array; None for anything else."""
+    if not isinstance(part, np.ndarray | np.number | list | tuple | int | float):
+        return None
+    try:
+        array = np.asarray(part)
+    except (TypeError, ValueError, OverflowError):
+        return None  # lists of different lengths, or of something else
+    if array.dtype.kind not in "bfiu" or array.size > MAX_NUMBERS:
+        return None
+    if array.dtype.kind == "f":
+        return array.astype(np.float64)
+    return array if array.dtype.kind == "b" else array.astype(np.int64)
