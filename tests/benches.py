@@ -1,12 +1,12 @@
-"""Benches, on which the grader's tests are run on variants (see variants.py) in local workers.
+"""Benches, on which the grader's tests are run on variants (see variants.py).
 
 Each variant changes a line or two of the same reference, and is asked the same questions. So the
-reference is composed once, and where several processes share the variants, each question is put to
-the reference once.
+reference is composed once, and each question is put to it once.
 """
 
 from __future__ import annotations
 
+import functools
 import multiprocessing
 import os
 import shutil
@@ -17,53 +17,61 @@ from concurrent.futures import Executor, ProcessPoolExecutor
 from contextlib import contextmanager
 from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 from autograder.isolation import confined_pool
 from autograder.judging import Judging, course_runner, stage_reference
+from grading import wire
 from grading.cases import BoundTest, Run, bind
 from grading.edition import Assignment, TestSpec, load_assignment
-from grading.pool import LocalPool, Pool
+from grading.pool import Finished, InProcessPool, Job, LocalPool, Pool, clean_environment
 from grading.results import TestResult
 from grading.runner import judge
 from grading.staging import Staged, stage
 from questions.course import Course
 from questions.provided import CourseData
 from tests import pinned
-from tests.remembered import RememberingPool
 
 from .variants import ROOT, Variant, lay_out
 
-# Probes that judges run on the reference without any data of a student: only with what was drawn
-# from the seed, for shapes that the assignment allows. Not the others: "shared.answers",
-# "shared.differing" and those of evidence get a student's parameters.
-SEEDED_PROBES = {
-    "building_blocks.call",
-    "rope.angles",
-    "rope.gradient",
-    "rope.turned",
-    "shared.corrupted",
-    "shared.model_logits",
-    "shared.model_variant",
-    "shared.shapes",
-    "synthesizer.forward",
-    "synthesizer.gradients",
+# "in process" takes a third of the time of "local", whose processes are a student's.
+POOLS = {
+    "in process": InProcessPool,
+    "local": lambda: LocalPool(hash_seed=1),
+    "confined": lambda: confined_pool(hash_seed=1),
 }
+
+
+class RememberingPool:
+    """A pool that asks the reference each question once: its answer depends on nothing else."""
+
+    def __init__(self, pool: Pool) -> None:
+        self._pool = pool
+        self._answers: dict[bytes, Finished] = {}
+
+    def run(self, job: Job) -> Finished:
+        if job.role != "reference":
+            return self._pool.run(job)
+        request = job.request
+        question = wire.encode([request["probe"], str(request["seed"]), request["args"]])
+        if question not in self._answers:
+            self._answers[question] = self._pool.run(job)
+        return self._answers[question]
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(self._pool, name)
 
 
 class Bench:
     """Runs the grader's tests on variants, whose jobs share workers."""
 
-    def __init__(
-        self, work: Path, remembered: Path | None = None, pool: Pool | None = None
-    ) -> None:
+    def __init__(self, work: Path, pool: str = "in process") -> None:
         """
         Args:
             work: an empty folder.
-            remembered: a folder of the reference's answers, which other benches may share.
-            pool: by default a LocalPool.
+            pool: a key of POOLS.
         """
         self._assignment = _with_every_topic()
-        pool = pool or LocalPool(hash_seed=1)
         self._work = work
         data = work / "data"
         data.mkdir()
@@ -72,9 +80,7 @@ class Bench:
         self._runner = course_runner(self._assignment, Course())
         judging = self._runner.judging
         assert isinstance(judging, Judging)
-        if remembered is not None:
-            pool = RememberingPool(pool, remembered, SEEDED_PROBES)
-        self.pool: Pool = pool
+        self.pool: Pool = RememberingPool(POOLS[pool]())
         self.hidden, self.judges = judging.hidden, judging.judges
         self.tests = bind(self._every_test(), Course().cases())
         self._complete = lay_out(None, work / "complete")
@@ -139,13 +145,9 @@ def _with_every_topic() -> Assignment:
     return replace(known, editions=known.editions | others)
 
 
-_bench: Bench | None = None  # of a process of `open_executor`
-_confined: Bench | None = None  # its other bench, whose workers are confined
-
-
 @contextmanager
 def open_executor(count: int = 0) -> Iterator[Executor]:
-    """Open processes whose functions have a bench: `here()`.
+    """Open processes whose functions have benches: `here()`.
 
     Args:
         count: how many; by default one for each processor, at most four.
@@ -153,23 +155,19 @@ def open_executor(count: int = 0) -> Iterator[Executor]:
     count = count or min(os.cpu_count() or 1, 4)
     context = multiprocessing.get_context("spawn")
     with tempfile.TemporaryDirectory(prefix="golden-") as work:
-        (Path(work) / "remembered").mkdir(mode=0o700)
+        Path(work).chmod(0o711)  # the users of confined workers pass through
         with ProcessPoolExecutor(count, context, _begin, (work,)) as executor:
             yield executor
 
 
 def _begin(work: str) -> None:
-    global _bench, _confined
-    kept = Path(work) / "remembered"
-    _bench = Bench(Path(tempfile.mkdtemp(dir=work)), kept)
-    own = Path(tempfile.mkdtemp(dir=work))
-    for folder in (Path(work), own):
-        folder.chmod(0o711)  # the users of confined workers pass through
-    _confined = Bench(own, kept, confined_pool(hash_seed=1))
+    os.environ.update(clean_environment(hash_seed=1))
+    tempfile.tempdir = work
 
 
-def here(confined: bool = False) -> Bench:
-    """Return a bench of this process, which is one of `open_executor`."""
-    bench = _confined if confined else _bench
-    assert bench is not None
-    return bench
+@functools.cache
+def here(pool: str = "in process") -> Bench:
+    """Return this process's bench of a kind; the process is one of `open_executor`."""
+    folder = Path(tempfile.mkdtemp())
+    folder.chmod(0o711)
+    return Bench(folder, pool)

@@ -1,15 +1,16 @@
 """Measure how far results of variants are from the reference's, where the grader compares numbers.
 
-    python -m tests.deviations --seeds 5 --threads 1 2
+    python -m tests.deviations --seeds 5 --threads 2
 
-prints JSON: for each number of threads, each variant of the synthesizer and of RoPE and each test
-that compares, the largest difference of two numbers and the tolerance that applies. Used by
+prints JSON: for each variant of the synthesizer and of RoPE, each seed and each test that compares,
+the largest difference of two numbers and the tolerance that applies. Used by
 tests/test_tolerances.py.
 """
 
 from __future__ import annotations
 
 import argparse
+import itertools
 import json
 import sys
 import tempfile
@@ -21,7 +22,6 @@ import numpy as np
 import torch
 
 from grading import worker
-from grading.pool import InProcessPool
 
 from .benches import Bench
 from .variants import Variant, all_variants
@@ -48,49 +48,38 @@ class Recorder:
         self.largest[case.spec.name] = (worst, tolerance)
 
 
-def measure(bench: Bench, variant: Variant, seeds: list[int]) -> Iterator[dict]:
-    """Return one variant's differences from the reference, for each seed and test."""
-    tests = [t for t in variant.tests(bench.tests) if t.spec.name in TESTS]
-    for seed in seeds:
-        recorder = Recorder()
-        for name in ("tolerances", "synthesizer", "rope"):
-            sys.modules[f"hidden.{name}"].expect_close = recorder
-        bench.verdicts(variant, tests, seed)
-        for test, (difference, tolerance) in recorder.largest.items():
-            yield {
-                "variant": variant.name,
-                "right": variant.is_right,
-                "seed": seed,
-                "test": test,
-                "difference": difference,
-                "tolerance": tolerance,
-            }
-
-
-def measure_all(variants: list[Variant], seeds: list[int], threads: int) -> Iterator[dict]:
-    """Yield the differences of all variants, measured with a number of threads."""
+def measure(variants: list[Variant], seeds: int, threads: int) -> Iterator[dict]:
+    """Yield the differences of variants from the reference, for each seed and test."""
     worker.preload(with_torch=True)
     torch.set_num_threads(threads)  # instead of a worker's single one
     worker.preload = lambda with_torch: None
     with tempfile.TemporaryDirectory(prefix="deviations-") as work:
-        # Answers of the reference with these threads; nobody else shares them.
-        remembered = Path(work) / "remembered"
-        remembered.mkdir()
-        bench = Bench(Path(work), remembered, InProcessPool())
-        for variant in variants:
-            yield from ({**row, "threads": threads} for row in measure(bench, variant, seeds))
+        bench = Bench(Path(work))
+        for variant, seed in itertools.product(variants, range(seeds)):
+            recorder = Recorder()
+            for name in ("tolerances", "synthesizer", "rope"):
+                sys.modules[f"hidden.{name}"].expect_close = recorder
+            tests = [t for t in variant.tests(bench.tests) if t.spec.name in TESTS]
+            bench.verdicts(variant, tests, seed)
+            for test, (difference, tolerance) in recorder.largest.items():
+                yield {
+                    "variant": variant.name,
+                    "right": variant.is_right,
+                    "seed": seed,
+                    "test": test,
+                    "difference": difference,
+                    "tolerance": tolerance,
+                }
 
 
 def main(arguments: list[str] | None = None) -> int:
     parser = argparse.ArgumentParser(prog="python -m tests.deviations")
     parser.add_argument("pattern", nargs="?", default="", help="part of the variants' names")
     parser.add_argument("--seeds", type=int, default=5)
-    parser.add_argument("--threads", type=int, nargs="+", default=[1])
+    parser.add_argument("--threads", type=int, default=1)
     asked = parser.parse_args(arguments)
     chosen = [v for v in all_variants() if v.topic in TOPICS and asked.pattern in v.name]
-    seeds = list(range(asked.seeds))
-    rows = [row for count in asked.threads for row in measure_all(chosen, seeds, count)]
-    json.dump(rows, sys.stdout)
+    json.dump(list(measure(chosen, asked.seeds, asked.threads)), sys.stdout)
     return 0
 
 

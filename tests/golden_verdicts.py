@@ -23,7 +23,7 @@ from collections.abc import Collection, Iterable
 from concurrent.futures import Executor, Future
 from fractions import Fraction
 from pathlib import Path
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 from .benches import here, open_executor
 from .variants import GOLDEN, Variant, all_variants
@@ -53,17 +53,17 @@ def endings(
     variant: Variant,
     seed: int,
     order: int | None = None,
-    confined: bool = False,
+    pool: str = "in process",
     only: Collection[str] | None = None,
 ) -> dict[str, Ending]:
     """Return how each test of a variant ended. Call it in a process of `open_executor`.
 
     Args:
         order: the seed of a random order of tests; by default it is the edition's.
-        confined: whether workers are staff's.
+        pool: see `benches.POOLS`.
         only: the tests to run, by their names in the table; by default all.
     """
-    bench = here(confined)
+    bench = here(pool)
     tests = [t for t in variant.tests(bench.tests) if only is None or variant.key(t) in only]
     shuffled = list(tests)
     if order is not None:
@@ -80,10 +80,10 @@ def outcomes(ended: dict[str, Ending]) -> Outcomes:
 
 
 def submit(
-    executor: Executor, variants: Iterable[Variant], seed: int, order: int | None = None
+    executor: Executor, variants: Iterable[Variant], seed: int, *given: Any
 ) -> dict[Variant, Future]:
     """Start all; see `endings`."""
-    return {v: executor.submit(endings, v, seed, order) for v in longest_first(variants)}
+    return {v: executor.submit(endings, v, seed, *given) for v in longest_first(variants)}
 
 
 def longest_first(variants: Iterable[Variant]) -> list[Variant]:

@@ -87,19 +87,19 @@ def found(executor, request: pytest.FixtureRequest):
         names = BLOCKS if item.originalname == OF_BLOCKS else names
         for name in names:
             selected.setdefault(name, set()).add(item.originalname)
-    chosen = [variant for variant in VARIANTS if variant.name in selected]
     futures = {}
-    for variant in golden_verdicts.longest_first(chosen):
+    for variant in golden_verdicts.longest_first(v for v in VARIANTS if v.name in selected):
         is_whole = variant.is_right or CONFINED in selected[variant.name]
         only = None if is_whole else tuple(not_passed(variant.name))
-        given = variant, golden_verdicts.SEED, None, False, only
+        given = variant, golden_verdicts.SEED, None, "in process", only
         futures[variant.name] = executor.submit(golden_verdicts.endings, *given)
     return futures
 
 
 @pytest.fixture(scope="module")
 def everything(executor):
-    return golden_verdicts.submit(executor, VARIANTS, golden_verdicts.SEED)
+    """All tests of all variants, by a student's workers."""
+    return golden_verdicts.submit(executor, VARIANTS, golden_verdicts.SEED, None, "local")
 
 
 def not_passed(name: str) -> set[str]:
@@ -125,8 +125,8 @@ def test_verdicts_are_those_of_the_table(name: str, found):
 @pytest.mark.sampled(40, group_of=place_of)
 def test_confined_workers_say_the_same(name: str, found, executor):
     """Those of this test share nothing; a student's do one test after another."""
-    given = BY_NAME[name], golden_verdicts.SEED
-    confined = executor.submit(golden_verdicts.endings, *given, confined=True)
+    given = BY_NAME[name], golden_verdicts.SEED, None, "confined"
+    confined = executor.submit(golden_verdicts.endings, *given)
     assert said(confined.result()) == said(found[name].result())
 
 
@@ -182,10 +182,10 @@ def full_name(name: str, key: str) -> str:
 
 
 def shown(ending: Ending) -> str:
-    texts = [f"{ending.outcome} ({ending.cause}), {ending.credit} of the points"]
-    texts += [ending.message, ending.detail and f"staff: {ending.detail}"]
-    text = re.sub(r"seed: \d+", "seed: N", "\n".join(filter(None, texts)))
-    return DECIMAL.sub("0.0", text)
+    texts = [f"{ending.outcome} ({ending.cause}), {ending.credit} of the points", ending.message]
+    if ending.outcome == "failed" and ending.detail:  # otherwise, it is a traceback
+        texts.append(f"staff: {ending.detail}")
+    return DECIMAL.sub("0.0", re.sub(r"seed: \d+", "seed: N", "\n".join(texts)))
 
 
 @pytest.mark.long
@@ -201,7 +201,7 @@ def test_all_tests_of_all_variants_say_what_the_table_says(everything):
 @pytest.mark.parametrize("order", range(3))
 def test_the_order_of_tests_changes_nothing(order: int, everything, executor):
     """A student's workers run the tests of all variants, each time in another order."""
-    found = golden_verdicts.submit(executor, VARIANTS, golden_verdicts.SEED, order)
+    found = golden_verdicts.submit(executor, VARIANTS, golden_verdicts.SEED, order, "local")
     differ = [v.name for v in VARIANTS if said(found[v].result()) != said(everything[v].result())]
     assert not differ
 

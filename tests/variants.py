@@ -122,7 +122,7 @@ class Variant:
         return [test for test in without_files(bound) if self._concerns(test.spec)]
 
     def _concerns(self, spec: TestSpec) -> bool:
-        if self.topic == "building_blocks":  # its functions don't call each other
+        if self.topic in ("attention_exploration", "building_blocks"):  # no function calls another
             return spec.topic == self.question
         attention = self.topic == "helper" and spec.topic == "synthesizer"
         return spec.topic in self.topics and (not attention or spec.name in OF_THE_HELPER)

@@ -146,19 +146,25 @@ def drawn(root):
     return {(norm, end): [float(x) for x in row.split()] for norm, end, row in lines}
 
 
-def test_the_figure_is_what_its_script_draws_and_measures(root, run_python, drawn):
-    code = f"""
-import torch
-from benchmarks import norms as n
-torch.set_num_threads(1)
-assert n.FIGURE.read_text(encoding="utf-8") == n.picture({drawn})
-assert n.DEPTHS == (1, 2, 4, 8, 16, 32) and len(n.SEEDS) == 8
-assert (n.BATCH, n.LENGTH, n.CHANNELS, n.HEADS) == (16, 16, 64, 4)
-print(n.measure((1, 4)))
-"""
-    done = run_python("-c", code)
+def norms(run_python, code: str) -> str:
+    """Run code that has benchmarks/norms.py as `n`; return what it prints."""
+    start = "import torch; torch.set_num_threads(1); from benchmarks import norms as n"
+    done = run_python("-c", f"{start}; {code}")
     assert done.stderr == ""
-    for which, (shallow, deeper) in ast.literal_eval(done.stdout).items():
+    return done.stdout
+
+
+def test_the_figure_is_what_its_script_draws(run_python, drawn):
+    drawing = f"print(n.FIGURE.read_text(encoding='utf-8') == n.picture({drawn}))"
+    settings = "print(n.DEPTHS, len(n.SEEDS), n.BATCH, n.LENGTH, n.CHANNELS, n.HEADS)"
+    said = norms(run_python, f"{drawing}; {settings}").splitlines()
+    assert said == ["True", "(1, 2, 4, 8, 16, 32) 8 16 16 64 4"]
+
+
+@pytest.mark.long
+def test_the_figure_is_what_its_script_measures(run_python, drawn):
+    measured = ast.literal_eval(norms(run_python, "print(n.measure((1, 4)))"))
+    for which, (shallow, deeper) in measured.items():
         # The third digit may be rounded either way.
         assert (shallow, deeper) == pytest.approx((drawn[which][0], drawn[which][2]), rel=5e-3)
 
