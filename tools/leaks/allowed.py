@@ -18,7 +18,6 @@ ALLOWED = {
         correct = trained_files.count_correct(predicted, places)
         correct >= threshold * len(places),
         expected=f"at least {threshold:.0%}",
-        weights_are_right(alpha, places),
         scale, length, n = answer.arguments
         min(len(document), int(block_size*7/8))
         """,
