@@ -269,17 +269,19 @@ def _plain(entry: Entry) -> Submission:
     name = entry.name
     stem = name[: len(name) - len(archive_suffix(name))]
     # The key includes the ending: `ada.zip` and `ada/` may be one student or two.
-    return Submission(id_of("upload", name), (Student(name, stem),), upload=Upload.of(entry))
+    return Submission(
+        id_of("upload", name), (Student(name, stem),), upload=Upload.of({name: entry})
+    )
 
 
 def _attempts(pieces: list[_Piece], notes: list[str]) -> list[Submission]:
     """Return a student's attempts: each archive or folder is one, and all loose files are one."""
     whole = [piece for piece in pieces if not piece.name or is_supported(piece.name)]
     whole = [piece for piece in whole if not (TEXT in piece.entry.name and len(pieces) > 1)]
-    whole.sort(key=lambda piece: (piece.number, piece.entry.name))
+    whole.sort(key=_order)
     loose = [piece for piece in pieces if piece not in whole]
     if not whole:
-        return [_loose(loose, notes)]
+        return [_submission(_newest(loose, notes), 1, 1)]
     for piece in loose:
         shown = printable.line(piece.entry.name)
         notes.append(f"{shown} is left out: the same student has an archive or folder")
@@ -288,40 +290,37 @@ def _attempts(pieces: list[_Piece], notes: list[str]) -> list[Submission]:
         notes.append(
             f"{names}: each of a student's several archives or folders counts as an attempt"
         )
-    submissions = []
-    for attempt, piece in enumerate(whole, 1):
-        submission_id = f"{piece.id}_{piece.number}" if piece.number else piece.id
-        if not piece.number and len(whole) > 1:
-            submission_id = id_of(piece.id, piece.entry.name)
-        submissions.append(
-            Submission(
-                submission_id,
-                (piece.student,),
-                late=piece.late,
-                attempt=attempt,
-                number=piece.number,
-                upload=Upload(((piece.name, piece.entry),)),
-            )
-        )
-    return submissions
+    return [_submission([piece], n, len(whole)) for n, piece in enumerate(whole, 1)]
 
 
-def _loose(pieces: list[_Piece], notes: list[str]) -> Submission:
-    """Return the submission that consists of these files; of two with one name, the later."""
+def _order(piece: _Piece) -> tuple[int, str]:
+    return piece.number, piece.entry.name
+
+
+def _newest(pieces: list[_Piece], notes: list[str]) -> list[_Piece]:
+    """Return the later one of all files with the same name."""
     newest: dict[str, _Piece] = {}
-    for piece in sorted(pieces, key=lambda piece: (piece.number, piece.entry.name)):
+    for piece in sorted(pieces, key=_order):
         if piece.name in newest:
             old = printable.line(newest[piece.name].entry.name)
             notes.append(f"{old} is left out: it was handed in again later")
         newest[piece.name] = piece
-    number = max(piece.number for piece in pieces)
-    upload = Upload(tuple((piece.name, piece.entry) for piece in newest.values()))
+    return [*newest.values()]
+
+
+def _submission(pieces: list[_Piece], attempt: int, attempts: int) -> Submission:
+    """Return the submission that consists of these files, or of one folder."""
+    first, number = pieces[0], max(piece.number for piece in pieces)
+    submission_id = f"{first.id}_{number}" if number else first.id
+    if not number and attempts > 1:
+        submission_id = id_of(first.id, first.entry.name)
     return Submission(
-        f"{pieces[0].id}_{number}" if number else pieces[0].id,
-        (pieces[0].student,),
-        late=any(piece.late for piece in newest.values()),
+        submission_id,
+        (first.student,),
+        late=any(piece.late for piece in pieces),
+        attempt=attempt,
         number=number,
-        upload=upload,
+        upload=Upload.of({piece.name: piece.entry for piece in pieces}),
     )
 
 

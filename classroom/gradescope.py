@@ -23,7 +23,7 @@ import zlib
 from collections.abc import Iterator
 from dataclasses import replace
 from datetime import UTC, datetime
-from typing import IO, TypeAlias
+from typing import IO, Any, TypeAlias
 from zipfile import BadZipFile
 
 import yaml
@@ -192,7 +192,9 @@ def read(metadata: Entry, export: Entry) -> tuple[list[Submission], list[str]]:
                 f"{printable.line(name)} is not in {METADATA}, so it is unknown whose it is"
             )
             student = Student(_id(name), "")
-            submissions[_id(name)] = Submission(_id(name), (student,), upload=Upload.of(folder))
+            submissions[_id(name)] = Submission(
+                _id(name), (student,), upload=Upload.of({name: folder})
+            )
     return [*submissions.values()], notes
 
 
@@ -202,10 +204,12 @@ def _active(
     """Return a submission, and the names of the other attempts, of which only times are known."""
     students = _students(key, entry, where, notes)
     time = _time(key, entry, where, notes)
-    one = Submission(_id(key), students, time, upload=Upload.of(folder) if folder else Upload())
+    one = Submission(
+        _id(key), students, time, upload=Upload.of({folder.name: folder}) if folder else Upload()
+    )
     others = {
         name: replace(one, submitted=_time(name, old, where, notes)).moment
-        for old in _tables(entry.get(":history"))
+        for old in tables(entry.get(":history"))
         if old.get(":id") and (name := f"submission_{old[':id']}") != key
     }
     newest = max(others, key=lambda name: others[name], default=key)
@@ -222,7 +226,7 @@ def _students(
     key: str, entry: dict[str, Node], where: str, notes: list[str]
 ) -> tuple[Student, ...]:
     students: dict[str, Student] = {}
-    for submitter in _tables(entry.get(":submitters")):
+    for submitter in tables(entry.get(":submitters")):
         name, sid, email = (_text(submitter.get(k)) for k in (":name", ":sid", ":email"))
         # Two members of a group with neither are different people.
         other = _id(key) + (f":{len(students) + 1}" if students else "")
@@ -251,7 +255,8 @@ def _id(folder: str) -> str:
     return folder if ID.fullmatch(folder) else id_of("gradescope", folder)
 
 
-def _tables(value: Node) -> list[dict[str, Node]]:
+def tables(value: Any) -> list[dict[str, Any]]:
+    """Return the tables in a list; [] if it isn't one."""
     return [v for v in value if isinstance(v, dict)] if isinstance(value, list) else []
 
 

@@ -95,7 +95,7 @@ def _records(metadata: gradescope.Entry, waiting: set[str]) -> Iterator[Record]:
 
 def record_of(submission: str, stored: gradescope.Node) -> Record:
     """Return the record of a stored result; if it is no baseline, with the reason and the seed."""
-    if not isinstance(stored, dict) or not _dicts(stored.get("tests")):
+    if not isinstance(stored, dict) or not gradescope.tables(stored.get("tests")):
         return _without_result(submission, FAILED)
     staff = _staff_record(stored)
     extra = _dict(stored.get("extra_data"))
@@ -105,8 +105,8 @@ def record_of(submission: str, stored: gradescope.Node) -> Record:
         why = UNKNOWN.format("edition and seed are neither in their record nor in extra_data")
         return _without_result(submission, why)
     try:
-        known = {test["test_id"]: test for test in _dicts(staff.get("tests"))}
-        entries = [*_dicts(stored["tests"]), *_not_begun(extra)]
+        known = {test["test_id"]: test for test in gradescope.tables(staff.get("tests"))}
+        entries = [*gradescope.tables(stored["tests"]), *_not_begun(extra)]
         tests = [test for entry in entries for test in _tests(entry, known)]
         tests.sort(key=lambda test: _place(test["test_id"]))
     except (KeyError, ValueError, TypeError, AttributeError) as error:
@@ -184,7 +184,3 @@ def _place(test_id: str) -> tuple[int, str, int]:
 
 def _dict(value: Any) -> dict[str, Any]:
     return value if isinstance(value, dict) else {}
-
-
-def _dicts(value: Any) -> list[dict[str, Any]]:
-    return [v for v in value if isinstance(v, dict)] if isinstance(value, list) else []

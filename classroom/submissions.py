@@ -63,30 +63,24 @@ class Upload:
     """The files of one submission, read when they are needed.
 
     Attributes:
-        parts: (name, entry) of the files that were handed in, or of one folder, whose name is
-            empty because only its contents count.
+        entry: the one tree that the grader reads, which shows nobody's name.
+        location: the names of its files or its folder in the source.
     """
 
-    parts: tuple[tuple[str, Entry], ...] = ()
+    entry: Entry = reading.folder_of({})
+    location: str = ""
 
     @classmethod
-    def of(cls, entry: Entry) -> Upload:
-        """Return the files of one entry: of what is in it, if it is a folder."""
-        return cls((("" if entry.kind == "folder" else entry.name, entry),))
-
-    @property
-    def location(self) -> str:
-        """Where it is in its source."""
-        return ", ".join(entry.name for _, entry in self.parts)
+    def of(cls, entries: dict[str, Entry]) -> Upload:
+        """Return the files with these names, or what is in the only folder."""
+        location = ", ".join(entry.name for entry in entries.values())
+        folders = [entry for entry in entries.values() if entry.kind == "folder"]
+        return cls(folders[0] if folders else reading.folder_of({**entries}), location)
 
     @property
     def top(self) -> Folder:
-        """The files as the one tree that the grader reads, which shows nobody's name."""
-        entry = reading.folder_of({name or entry.name: entry for name, entry in self.parts})
-        for name, part in self.parts:
-            if not name and part.kind == "folder":
-                entry = part
-        return Folder(entry, Path("upload"), ALIAS)
+        """The tree, with the name that messages call it."""
+        return Folder(self.entry, Path("upload"), ALIAS)
 
     def files(self) -> Iterator[tuple[Folder, str]]:
         """Yield everything in which the grader searches, except folders, by folder and name."""

@@ -1,9 +1,6 @@
 """Whatever a class hands in, and however it is exported, nobody is lost without a note."""
 
 import os
-import warnings
-import zipfile
-from contextlib import contextmanager
 
 import pytest
 
@@ -96,7 +93,7 @@ def test_every_entry_is_a_submission_or_in_a_note(tmp_path, packed):
         else:
             lay(source / name, RIGHT)
     export = read_export(pack(source) if packed else source)
-    kept = [entry.name for one in export.submissions for _, entry in one.upload.parts]
+    kept = [one.upload.location for one in export.submissions]
     assert len(kept) == len(set(kept))
     assert [name for name in entries if name not in kept] == ["notes.txt"]
     shown = printable.line("notes.txt is left out: neither a folder nor an archive")
@@ -277,37 +274,14 @@ def test_a_flood_is_refused_in_one_line(tmp_path, monkeypatch):
 # -- the source ------------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize(
-    "name, expected",
-    [
-        ("../../ada/x.py", "leads outside"),
-        ("a/" * 101 + "x.py", "nested too deeply"),
-        ("ada/submission/a.py", "twice"),
-    ],
-)
-def test_an_odd_entry_of_a_zip_is_noted(tmp_path, name, expected):
-    with zip_of_a_class(tmp_path / "class.zip") as writer, warnings.catch_warnings():
-        warnings.simplefilter("ignore")  # zipfile warns of the duplicated name
-        writer.writestr(name, "x = 2\n")
+def test_an_odd_entry_of_a_zip_is_noted_and_unmarked_names_are_utf_8(tmp_path):
+    files = {"Ada/submission/a.py": b"", "#####/submission/a.py": b"", "../../ada/x.py": b""}
+    name = "Zoë!"  # five bytes of UTF-8, which Macs don't mark as such
+    (tmp_path / "class.zip").write_bytes(zipped(files).replace(b"#####", name.encode()))
     export = read_export(tmp_path / "class.zip")
-    assert len(export.submissions) == 2
-    assert sum(expected in note for note in export.notes) == 1
-
-
-@contextmanager
-def zip_of_a_class(path, first="ada"):
-    with zipfile.ZipFile(path, "w") as writer:
-        writer.writestr(f"{first}/submission/a.py", "x = 1\n")
-        writer.writestr("grace/submission/a.py", "x = 1\n")
-        yield writer
-
-
-def test_names_of_a_zip_are_read_as_macs_write_them(tmp_path):
-    source, name = tmp_path / "class.zip", "Zoë!"  # five bytes of UTF-8, not marked as such
-    with zip_of_a_class(source, "#####"):
-        pass
-    source.write_bytes(source.read_bytes().replace(b"#####", name.encode()))
-    in_order(read_export(source), name, "grace")
+    in_order(export, "Ada", name)
+    (note,) = export.notes
+    assert "'../../ada/x.py' is left out" in note and "leads outside" in note
 
 
 @pytest.mark.parametrize(
