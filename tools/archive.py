@@ -1,39 +1,59 @@
-"""Write zips whose bytes depend only on content: sorted names, one date, fixed permissions."""
+"""What goes into a zip, and zips whose bytes depend only on content: one date, one order."""
 
+import hashlib
 import io
 import zipfile
+from collections.abc import Collection, Iterable
 from pathlib import Path
-from typing import IO
 
 from pretraining.files import save_atomically
+
+from .arguments import Failed
 
 DATE = (1980, 1, 1, 0, 0, 0)  # the earliest that a zip can store
 
 
-def packed(files: dict[str, bytes]) -> bytes:
-    """Return a zip of files, which are given by their names in it."""
-    buffer = io.BytesIO()
-    _pack(buffer, files, ())
-    return buffer.getvalue()
-
-
-def write(
-    path: Path, files: dict[str, bytes], executable: tuple[str, ...] = (), mode: int = 0o644
-) -> None:
-    """Write a zip atomically.
+def gathered(repo: Path, patterns: Iterable[str]) -> dict[str, bytes]:
+    """Return the content of the files that an allow-list names, by name.
 
     Args:
-        files: contents by name in the archive.
-        executable: the names of the files that are made executable.
+        patterns: each is a file, or a pattern that must match some.
+
+    Raises:
+        Failed: a pattern matches no file.
     """
-    path.parent.mkdir(parents=True, exist_ok=True)
-    save_atomically(lambda file: _pack(file, files, executable), path, mode)
+    files: dict[str, bytes] = {}
+    for pattern in patterns:
+        paths = [path for path in sorted(repo.glob(pattern)) if path.is_file()]
+        if not paths:
+            raise Failed(f"{pattern} is missing: is there a data set? (make world)")
+        files |= {path.relative_to(repo).as_posix(): path.read_bytes() for path in paths}
+    return files
 
 
-def _pack(file: IO[bytes], files: dict[str, bytes], executable: tuple[str, ...]) -> None:
-    with zipfile.ZipFile(file, "w") as archive:
+def packed(files: dict[str, bytes], executable: Collection[str] = ()) -> bytes:
+    """Return a zip of files, which are given by their names in it, as are the executable ones."""
+    buffer = io.BytesIO()
+    with zipfile.ZipFile(buffer, "w") as archive:
         for name in sorted(files):
             info = zipfile.ZipInfo(name, DATE)
             info.create_system = 3  # Unix, whatever system this runs on
             info.external_attr = (0o100755 if name in executable else 0o100644) << 16
             archive.writestr(info, files[name], zipfile.ZIP_DEFLATED, compresslevel=9)
+    return buffer.getvalue()
+
+
+def write(
+    path: Path, files: dict[str, bytes], executable: Collection[str] = (), mode: int = 0o644
+) -> None:
+    """Write such a zip atomically, with these permissions."""
+    path.parent.mkdir(parents=True, exist_ok=True)
+    content = packed(files, executable)
+    save_atomically(lambda file: file.write(content), path, mode)
+
+
+def described(path: Path, files: Collection[str], more: str = "") -> str:
+    """Return a line about a zip in dist/, with its size and hash."""
+    content = path.read_bytes()
+    size, digest = len(content) / 2**20, hashlib.sha256(content).hexdigest()[:16]
+    return f"dist/{path.name}: {len(files)} files, {size:.1f} MiB, {more}sha256 {digest}"

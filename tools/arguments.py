@@ -67,6 +67,17 @@ def one_of(known: Collection[str]) -> Callable[[str], str]:
     return read
 
 
+def printable(expected: str) -> Callable[[str], str]:
+    """Return a function that reads an argument and requires visible words, such as a title's."""
+
+    def read(text: str) -> str:
+        if not (text.strip() and text.isprintable()):
+            raise argparse.ArgumentTypeError(f"got {text!r}, expected {expected}")
+        return text
+
+    return read
+
+
 def add_paper(parser: argparse.ArgumentParser) -> None:
     """Add --paper, the sheet's paper size."""
     parser.add_argument(

@@ -17,6 +17,7 @@ import json
 import os
 import secrets
 import sys
+import tempfile
 from decimal import Decimal
 from pathlib import Path
 
@@ -29,6 +30,7 @@ from autograder.description import (
     load_assignment,
 )
 from grading.edition import EDITION, to_json
+from pretraining.files import save_atomically
 
 from . import archive, container, emulate, leaks, reference, starter
 from .arguments import Failed, OneLineParser, add_editions, add_recipe, with_one_line_errors
@@ -37,8 +39,6 @@ from .exchange import adding
 from .starter import GIVEN
 from .telling import telling
 
-DIST = REPO / "dist"
-DESCRIPTION = Path("autograder/description.py")
 SCRIPTS = ("setup.sh", "run_autograder")
 SCRIPTS_FROM = Path("tools/gradescope")
 # The allow-list of the zip: each entry is a file, or a pattern that must match some.
@@ -73,13 +73,10 @@ def contents(repo: Path, edition: str) -> dict[str, bytes]:
     Raises:
         Failed: a file that belongs in it is missing.
     """
-    files: dict[str, bytes] = {}
-    for pattern in TAKEN:
-        found = [p for p in sorted(repo.glob(pattern)) if p.is_file()]
-        if not found:
-            raise Failed(f"{pattern} is missing: is there a data set? (make world)")
-        files |= {p.relative_to(repo).as_posix(): p.read_bytes() for p in found}
-    del files[DESCRIPTION.as_posix()]  # Gradescope has no pydantic; it reads what this resolves:
+    files = archive.gathered(repo, TAKEN)
+    del files[
+        "autograder/description.py"
+    ]  # Gradescope has no pydantic; it reads what this resolves:
     files[EDITION.as_posix()] = to_json(load_assignment(repo))
     files |= contents_of_scripts(repo, edition)
     hashes = {name: hashlib.sha256(content).hexdigest() for name, content in sorted(files.items())}
@@ -119,9 +116,8 @@ def keep_secret(repo: Path) -> None:
     path = repo / GRADING_SECRET
     if not path.exists():
         path.parent.mkdir(parents=True, exist_ok=True)
-        handle = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600)
-        with os.fdopen(handle, "w", encoding="ascii") as writer:
-            writer.write(secrets.token_hex(32) + "\n")
+        secret = secrets.token_hex(32).encode() + b"\n"
+        save_atomically(lambda file: file.write(secret), path, 0o600)
 
 
 def hand_in(repo: Path, edition: str, trained: Path) -> dict[str, bytes]:
@@ -140,7 +136,7 @@ def build(
     repo: Path,
     edition: str,
     trained: Path,
-    dist: Path = DIST,
+    dist: Path,
     limits: container.Limits = container.GRADESCOPE,
     upload: bytes | None = None,
 ) -> list[str]:
@@ -155,73 +151,52 @@ def build(
         Failed: the reference fails a test, or the starter earns a point; then no zip is
             written.
     """
-    files = contents(repo, edition)
-    target = dist / f"autograder-{edition}.zip"
-    draft = dist / f".{target.name}"
-    archive.write(draft, files, SCRIPTS)
-    try:
-        untouched = starter.package_of(repo, edition).items()
-        zips = {
-            "reference": upload or archive.packed(hand_in(repo, edition, trained)),
-            "starter": archive.packed({f"submission/{name}": it for name, it in untouched}),
-        }
-        lines = [_prove(draft, repo, edition, kind, zips[kind], dist, limits) for kind in EXPECTED]
-        os.replace(draft, target)
-    finally:
-        draft.unlink(missing_ok=True)
-    digest = hashlib.sha256(target.read_bytes()).hexdigest()
-    size = target.stat().st_size
-    first = f"dist/{target.name}: {len(files)} files, {size / 2**20:.1f} MiB, sha256 {digest[:16]}"
-    return [first, *lines]
-
-
-EXPECTED = ("reference", "starter")
+    files, untouched = contents(repo, edition), starter.package_of(repo, edition)
+    submissions = {
+        "reference": upload or archive.packed(hand_in(repo, edition, trained)),
+        "starter": archive.packed({f"submission/{name}": c for name, c in untouched.items()}),
+    }
+    dist.mkdir(parents=True, exist_ok=True)
+    with tempfile.TemporaryDirectory(dir=dist) as folder:
+        zipped = Path(folder, f"autograder-{edition}.zip")
+        archive.write(zipped, files, SCRIPTS)
+        built, lines = [zipped], [archive.described(zipped, files)]
+        for kind, submission in submissions.items():
+            path = Path(folder, f"{kind}.zip")
+            path.write_bytes(submission)
+            points, costs = _prove(repo, edition, kind, zipped, path, limits)
+            built.append(path.rename(Path(folder, f"test-{edition}-{kind}-expect-{points}.zip")))
+            lines.append(f"dist/{built[-1].name}: earned {points}; {costs}")
+        for path in built:
+            os.replace(path, dist / path.name)
+    return lines
 
 
 def _prove(
-    draft: Path,
-    repo: Path,
-    edition: str,
-    kind: str,
-    submission: bytes,
-    dist: Path,
-    limits: container.Limits,
-) -> str:
-    """Grade the reference submission or the starter through the zip, and save it beside the zip."""
+    repo: Path, edition: str, kind: str, zipped: Path, submission: Path, limits: container.Limits
+) -> tuple[str, str]:
+    """Grade the reference submission or the starter through the zip; return points and costs."""
     described = load_assignment(repo).edition(edition)
     dropped = sum((test.max_score for test in described.tests if test.dropped), Decimal(0))
     expected = described.coding if kind == "reference" else dropped
     points = f"{expected.normalize():f}"
-    path = dist / f".test-{edition}-{kind}.zip"
-    path.write_bytes(submission)
-    try:
-        with telling(f"{edition}: grading the {kind} through the zip"):
-            seen = emulate.grade(draft, path, limits=limits)
-        score = seen.score
-        if score != expected:
-            raise Failed(
-                f"{edition}: the {kind} earns {score} through the zip, expected {points}\n"
-                + seen.reasons()
-            )
-        if kind == "reference" and (unpassed := seen.unpassed(described)):
-            raise Failed(
-                f"{edition}: the reference does not pass every test through the zip: "
-                f"{', '.join(unpassed)}\n{seen.reasons()}"
-            )
-        shown = json.dumps(seen.results, ensure_ascii=False).encode()
-        secrets, facts = leaks.secrets_of(repo), leaks.facts_of(repo, edition)
-        if leaked := leaks.find("results.json", shown, secrets, facts):
-            raise Failed(f"{edition}: the {kind}'s result, which students see, leaks: {leaked[0]}")
-        named = dist / f"test-{edition}-{kind}-expect-{points}.zip"
-        os.replace(path, named)
-    finally:
-        path.unlink(missing_ok=True)
-    return f"dist/{named.name}: earned {points}; {seen.costs()}"
-
-
-def outdated(edition: str) -> list[str]:
-    """Return patterns of an edition's files that a new zip makes out of date."""
-    return [f"test-{edition}-{kind}-expect-*.zip" for kind in EXPECTED]
+    with telling(f"{edition}: grading the {kind} through the zip"):
+        seen = emulate.grade(zipped, submission, limits=limits)
+    if seen.score != expected:
+        raise Failed(
+            f"{edition}: the {kind} earns {seen.score} through the zip, expected {points}\n"
+            + seen.reasons()
+        )
+    if kind == "reference" and (unpassed := seen.unpassed(described)):
+        raise Failed(
+            f"{edition}: the reference does not pass every test through the zip: "
+            f"{', '.join(unpassed)}\n{seen.reasons()}"
+        )
+    shown = json.dumps(seen.results, ensure_ascii=False).encode()
+    known = leaks.secrets_of(repo), leaks.facts_of(repo, edition)
+    if leaked := leaks.find("results.json", shown, *known):
+        raise Failed(f"{edition}: the {kind}'s result, which students see, leaks: {leaked[0]}")
+    return points, seen.costs()
 
 
 @with_one_line_errors
@@ -234,8 +209,8 @@ def main(arguments: list[str] | None = None) -> int:
     names = editions(REPO, asked.edition)
     check(REPO, names, asked.recipe)
     trained = reference.train(recipe=asked.recipe, editions=names)
-    older = [pattern for name in names for pattern in outdated(name)]
-    with adding(DIST, REPO / "build" / "autograder", older) as draft:
+    older = [f"test-{name}-*-expect-*.zip" for name in names]
+    with adding(REPO / "dist", REPO / "build" / "autograder", older) as draft:
         for edition in names:
             for line in build(REPO, edition, trained, draft):
                 print(line, flush=True)

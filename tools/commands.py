@@ -23,6 +23,8 @@ PURPOSES = {
     "wordings": "Pretrain on one wording, and on four",
     "compare": "Train both variants for equally many steps",
 }
+# These ask for a prediction, which the reader has to write.
+PREDICTED = ("trace", "ablate", "induction", "reverse", "overwrite", "wordings", "compare")
 EVALUATED = {"dev": "birth_dev.tsv", "test": "birth_test_inputs.tsv"}
 
 
@@ -34,18 +36,16 @@ class Command:
         arguments: what follows `python`.
         writes: the file that it creates; "" if it only prints.
         reads: the file of parameters that it needs, or None.
-        predicts: whether it asks for a prediction, which the reader has to write.
     """
 
     arguments: tuple[str, ...]
     writes: str
     reads: str | None = None
-    predicts: bool = False
 
     @property
     def words(self) -> tuple[str, ...]:
         """The words of the command as the sheet prints it."""
-        asked = ("--predict", '"..."') if self.predicts else ()
+        asked = ("--predict", '"..."') if self.arguments[1] in PREDICTED else ()
         return ("python", *self.arguments, *asked)
 
     def __str__(self) -> str:
@@ -81,96 +81,55 @@ class Command:
 def pretrain(variant: str) -> Command:
     """Return the command that pretrains a variant on the corpus."""
     path = f"{variant}.pretrain.params"
-    return Command(_run("pretrain", variant, writing_params_path=path), path)
+    return _on_corpus("pretrain", variant, path, writing_params_path=path)
 
 
 def finetune(variant: str, pretrained: bool) -> Command:
     """Return the command that finetunes on names, from pretrained parameters or from scratch."""
     path = f"{variant}.finetune.params" if pretrained else f"{variant}.model.params"
-    reads = f"{variant}.pretrain.params" if pretrained else None
+    reads = pretrain(variant).writes if pretrained else None
     options = {"reading_params_path": reads} if reads else {}
     options |= {"writing_params_path": path, "finetune_corpus_path": TRAIN}
-    return Command(_run("finetune", variant, **options), path, reads)
-
-
-def evaluate(variant: str, pretrained: bool, split: str) -> Command:
-    """Return the command that predicts the places of "dev" or "test"."""
-    reads = finetune(variant, pretrained).writes
-    kind = "pretrain" if pretrained else "nopretrain"
-    path = f"{variant}.{kind}.{split}.predictions"
-    options = {
-        "reading_params_path": reads,
-        "eval_corpus_path": EVALUATED[split],
-        "outputs_path": path,
-    }
-    return Command(_run("evaluate", variant, **options), path, reads)
+    return _on_corpus("finetune", variant, path, reads, **options)
 
 
 def predict_unseen(variant: str) -> Command:
     """Return the command that predicts places of people who occur nowhere else."""
-    reads, path = finetune(variant, pretrained=True).writes, f"{variant}.unseen.predictions"
-    options = {
-        "reading_params_path": reads,
-        "eval_corpus_path": "birth_unseen_inputs.tsv",
-        "outputs_path": path,
-    }
-    return Command(_run("evaluate", variant, **options), path, reads)
-
-
-def cloze(variant: str) -> Command:
-    """Return the command that asks a pretrained model in several wordings."""
-    reads = pretrain(variant).writes
-    return Command(_run("cloze", variant, reading_params_path=reads), "", reads)
-
-
-def calibration(variant: str) -> Command:
-    """Return the command that compares a finetuned model's probabilities with its accuracy."""
-    reads, path = finetune(variant, pretrained=True).writes, f"{variant}.calibration.svg"
-    options = {"reading_params_path": reads, "outputs_path": path}
-    return Command(_run("calibration", variant, **options), path, reads)
-
-
-def look_inside(variant: str, second: str | None = None) -> Command:
-    """Return the command that writes a page on how one or two finetuned models answer."""
-    reads, path = finetune(variant, pretrained=True).writes, "inspect.html"
-    options = {"reading_params_path": reads}
-    if second is not None:
-        other = finetune(second, pretrained=True).writes
-        options |= {"second_variant": second, "second_params_path": other}
-    return Command(_run("inspect", variant, **options, outputs_path=path), path, reads)
-
-
-def recall(variant: str) -> Command:
-    """Return the command that trains one layer of attention on associative recall."""
-    return Command(("src/run.py", "recall", variant), "")
-
-
-def experiment(name: str, variant: str) -> Command:
-    """Return the command of an experiment, which asks for a prediction."""
-    if name == "induction":
-        return Command(("src/run.py", name, variant), f"{name}.svg", predicts=True)
-    if name == "wordings":
-        return Command(_run(name, variant), f"{name}.svg", predicts=True)
-    made = pretrain(variant) if name == "reverse" else finetune(variant, pretrained=True)
-    arguments = _run(name, variant, reading_params_path=made.writes)
-    return Command(arguments, f"{name}.svg", made.writes, predicts=True)
+    return _predict(variant, True, "birth_unseen_inputs.tsv", f"{variant}.unseen.predictions")
 
 
 def compare(variant: str, second: str) -> Command:
     """Return the command that trains two variants for equally many steps."""
-    return Command(_run("compare", variant, second_variant=second), "compare.svg", predicts=True)
+    return _on_corpus("compare", variant, "compare.svg", second_variant=second)
 
 
 def pipeline(variant: str, pretrained: bool) -> list[Command]:
     """Return every command that one question asks students to run, in order."""
     first = [pretrain(variant)] if pretrained else []
-    splits = [evaluate(variant, pretrained, split) for split in EVALUATED]
-    return [*first, finetune(variant, pretrained), *splits]
+    kind = "pretrain" if pretrained else "nopretrain"
+    predictions = [
+        _predict(variant, pretrained, questions, f"{variant}.{kind}.{split}.predictions")
+        for split, questions in EVALUATED.items()
+    ]
+    return [*first, finetune(variant, pretrained), *predictions]
 
 
-def _run(function: str, variant: str, **options: str) -> tuple[str, ...]:
+def _on_corpus(
+    function: str, variant: str, writes: str, reads: str | None = None, **options: str
+) -> Command:
     words = [word for key, value in options.items() for word in (f"--{key}", value)]
-    return ("src/run.py", function, variant, CORPUS, *words)
+    return Command(("src/run.py", function, variant, CORPUS, *words), writes, reads)
+
+
+def _predict(variant: str, pretrained: bool, questions: str, path: str) -> Command:
+    reads = finetune(variant, pretrained).writes
+    options = {"eval_corpus_path": questions, "outputs_path": path}
+    return _on_corpus("evaluate", variant, path, reads, reading_params_path=reads, **options)
+
+
+def _examine(function: str, reads: str, writes: str = "", **options: str) -> Command:
+    """Return a command about trained vanilla parameters."""
+    return _on_corpus(function, "vanilla", writes, reads, reading_params_path=reads, **options)
 
 
 # Questions 1d, 1f and 1g of the default edition: every edition's solutions quote their results.
@@ -179,18 +138,26 @@ PIPELINES = {
     "vanilla": pipeline("vanilla", pretrained=True),
     "synthesizer": pipeline("synthesizer", pretrained=True),
 }
-
-
+PRETRAINED, FINETUNED = pretrain("vanilla").writes, finetune("vanilla", pretrained=True).writes
+CALIBRATION, INSIDE = "vanilla.calibration.svg", "inspect.html"
+SECOND = {"second_variant": "synthesizer", "second_params_path": "synthesizer.finetune.params"}
 # The commands of the questions about trained models, by topic.
 EXPERIMENTS = {
-    "consider_indeterminacy": [calibration("vanilla")],
-    "consider_cloze": [cloze("vanilla")],
-    "consider_inside": [look_inside("vanilla", "synthesizer")],
-    "consider_recall": [recall("vanilla"), recall("synthesizer")],
-    "experiment_trace": [experiment("trace", "vanilla")],
-    "induction_scores": [experiment("induction", "vanilla")],
+    "consider_indeterminacy": [
+        _examine("calibration", FINETUNED, CALIBRATION, outputs_path=CALIBRATION)
+    ],
+    "consider_cloze": [_examine("cloze", PRETRAINED)],
+    "consider_inside": [_examine("inspect", FINETUNED, INSIDE, **SECOND, outputs_path=INSIDE)],
+    "consider_recall": [
+        Command(("src/run.py", "recall", variant), "") for variant in ("vanilla", "synthesizer")
+    ],
+    "experiment_trace": [_examine("trace", FINETUNED, "trace.svg")],
+    "induction_scores": [Command(("src/run.py", "induction", "vanilla"), "induction.svg")],
     "experiment_choice": [
-        experiment(name, "vanilla") for name in ("ablate", "reverse", "overwrite", "wordings")
+        _examine("ablate", FINETUNED, "ablate.svg"),
+        _examine("reverse", PRETRAINED, "reverse.svg"),
+        _examine("overwrite", FINETUNED, "overwrite.svg"),
+        _on_corpus("wordings", "vanilla", "wordings.svg"),
     ],
 }
 

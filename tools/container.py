@@ -124,11 +124,9 @@ class Container:
             (self.root / "dev" / name).touch()
         UID_CLAIMS.touch(0o600)
         self.root.joinpath(*UID_CLAIMS.parts[1:]).touch(0o600)
-        for path in self._interpreter():
+        needed = [*self._interpreter(), Path(HOME), *([Path(HOME, "venv")] if self._venv else [])]
+        for path in needed:
             self.root.joinpath(*path.parts[1:]).mkdir(parents=True, exist_ok=True)
-        self.root.joinpath(*Path(HOME).parts[1:]).mkdir(parents=True, exist_ok=True)
-        if self._venv:
-            self.root.joinpath(*Path(HOME).parts[1:], "venv").mkdir()
 
     def _interpreter(self) -> list[Path]:
         """Return the folders outside /usr that the virtual environment's interpreter needs."""
@@ -139,16 +137,16 @@ class Container:
         if not self.isolated:
             return command
         lines = ["set -e", "root=$1; shift", "mount --make-rprivate /"]
-        folders = [Path("/", n) for n in SYSTEM if (self.root / n).is_dir()]
-        folders = [f for f in folders if not (self.root / f.name).is_symlink()]
-        for folder in [*folders, *self._interpreter()]:
-            lines.append(_bind(folder, f'"$root"{folder}', read_only=True))
+        places = [self.root / name for name in SYSTEM]
+        system = [Path("/", p.name) for p in places if p.is_dir() and not p.is_symlink()]
+        for folder in [*system, *self._interpreter()]:
+            lines.append(_bind(folder, f'"$root"{folder}'))
         if self._venv:
-            lines.append(_bind(self._venv.resolve(), f'"$root"{HOME}/venv', read_only=True))
+            lines.append(_bind(self._venv.resolve(), f'"$root"{HOME}/venv'))
         lines += [f'mount --bind /dev/{name} "$root"/dev/{name}' for name in DEVICES]
         lines.append(f'mount --bind {UID_CLAIMS} "$root"{UID_CLAIMS}')
-        if group.visible:
-            lines.append(_bind(group.visible[0], '"$root"' + group.visible[1], read_only=True))
+        if group.folders:
+            lines.append(_bind(group.folders[0], f'"$root"{group.seen_at}'))
         lines.append('mount -t proc proc "$root"/proc')
         allowed = ",".join(f"+{name}" for name in CAPABILITIES.split())
         kept = f"--bounding-set=-all,{allowed} --inh-caps=-all"
@@ -159,9 +157,10 @@ class Container:
         return ["unshare", *apart, "sh", "-c", "\n".join(lines), "sh", str(self.root), *inner]
 
 
-def _bind(source: Path, target: str, read_only: bool) -> str:
-    line = f"mkdir -p {target}; mount --rbind '{source}' {target}"
-    return f"{line}; mount -o remount,bind,ro {target}" if read_only else line
+def _bind(source: Path, target: str) -> str:
+    """Return a line of sh that mounts a folder, read-only."""
+    mount = f"mkdir -p {target}; mount --rbind '{source}' {target}"
+    return f"{mount}; mount -o remount,bind,ro {target}"
 
 
 def _wait(process: subprocess.Popen, limits: Limits, group: "_Group") -> tuple:
@@ -202,29 +201,30 @@ def _children(pid: int) -> Iterator[int]:
                 yield from _children(int(child))
 
 
+@dataclass(frozen=True)
 class _Group:
-    """A cgroup, or none."""
+    """A cgroup's folders, or none; the container sees the first, which limits memory."""
 
-    def __init__(self, folders: list[Path], visible: tuple | None) -> None:
-        self._folders, self.visible = folders, visible
-        self.limited = bool(folders)
+    folders: list[Path]
+    seen_at: str
+
+    @property
+    def limited(self) -> bool:
+        return bool(self.folders)
 
     def enter(self) -> None:
-        for folder in self._folders:
+        for folder in self.folders:
             (folder / "cgroup.procs").write_text(str(os.getpid()), encoding="ascii")
 
 
 @contextmanager
 def _cgroup(limits: Limits | None) -> Iterator[_Group]:
     """Create a cgroup with these limits, and remove it afterwards; without cgroups, do nothing."""
-    folders = _make_folders(limits) if limits else []
+    base = Path("/sys/fs/cgroup")
+    is_v1 = (base / "memory").is_dir()
+    folders = _make_folders(base, is_v1, limits) if limits else []
     try:
-        if not folders:
-            yield _Group([], None)
-        elif len(folders) == 1:
-            yield _Group(folders, (folders[0], "/sys/fs/cgroup"))
-        else:
-            yield _Group(folders, (folders[0], "/sys/fs/cgroup/memory"))
+        yield _Group(folders, "/sys/fs/cgroup/memory" if is_v1 else "/sys/fs/cgroup")
     finally:
         for folder in folders:
             for _ in range(100):  # its last processes may still be ending
@@ -234,19 +234,17 @@ def _cgroup(limits: Limits | None) -> Iterator[_Group]:
                 time.sleep(0.05)
 
 
-def _make_folders(limits: Limits) -> list[Path]:
-    base = Path("/sys/fs/cgroup")
+def _make_folders(base: Path, is_v1: bool, limits: Limits) -> list[Path]:
     name = f"emulator-{os.getpid()}-{time.monotonic_ns()}"
-    quota = str(int(limits.cpus * PERIOD_US))
+    quota, memory = str(int(limits.cpus * PERIOD_US)), str(limits.memory_bytes)
     v1 = {
-        base / "memory" / name: {"memory.limit_in_bytes": str(limits.memory_bytes)},
+        base / "memory" / name: {"memory.limit_in_bytes": memory},
         base / "cpu" / name: {"cpu.cfs_period_us": str(PERIOD_US), "cpu.cfs_quota_us": quota},
     }
-    v2 = {base / name: {"memory.max": str(limits.memory_bytes), "cpu.max": f"{quota} {PERIOD_US}"}}
-    wanted = v1 if (base / "memory").is_dir() else v2
+    v2 = {base / name: {"memory.max": memory, "cpu.max": f"{quota} {PERIOD_US}"}}
     made = []
     try:
-        for folder, values in wanted.items():
+        for folder, values in (v1 if is_v1 else v2).items():
             folder.mkdir()
             made.append(folder)
             for file, value in values.items():

@@ -1,17 +1,17 @@
-"""Shared by the tools that create data sets: file names, the form of a question, atomic writing.
-
-Used by `python -m tools.world` and `python -m tools.install_data`.
-"""
+"""A data set's files: their names, the form of a question, and writing all of them or none."""
 
 import datetime
+import itertools
 import json
 import os
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping
 from contextlib import suppress
 from pathlib import Path
 
-from autograder.description import REPO, DataSetTable, UsageError, load_assignment
-from tools.exchange import exchange
+from autograder.description import REPO as REPO
+from autograder.description import UsageError
+
+from .exchange import exchange
 
 # Paths of the files, relative to the root that a command writes to.
 WIKI = "src/data/wiki.txt"
@@ -44,14 +44,6 @@ def require_data_set(root: Path) -> None:
         raise UsageError(f"there is {what} in {root}: `make world` generates a data set")
 
 
-def dataset_settings(name: str) -> DataSetTable:
-    """Return the table [datasets.NAME] of the project's assignment.toml."""
-    datasets = load_assignment(REPO).tables.datasets
-    if name not in datasets:
-        raise UsageError(f"assignment.toml: expected a table [datasets.{name}], found none")
-    return datasets[name]
-
-
 def question(name: str) -> str:
     """Return the question about one person, as it is in all tables."""
     return f"Where was {name} born?"
@@ -67,86 +59,83 @@ def as_lines(rows: list[str]) -> str:
     return "".join(f"{row}\n" for row in rows)
 
 
-def archived(
-    root: Path, texts: Mapping[str, str | None], lost: Sequence[str] | None = None
-) -> dict[str, str]:
-    """Return which of a term's secrets have to be archived before new files are written.
-
-    The answers and the seed of a data set exist nowhere else, and the grading secret is needed to
-    repeat an earlier run, so none of the three is ever overwritten.
+def summary(people: str, wiki: str, places: Mapping[str, list[str]]) -> str:
+    """Return a summary of a data set, in three lines.
 
     Args:
-        root: folder that the paths are relative to.
-        texts: the new files, as for `write_all`.
-        lost: other files to archive; by default the answers and the seed, if they change.
-
-    Returns:
-        Old path to path in the archive; empty if nothing is lost.
+        people: how many there are, in words.
+        places: the birth places of each split's people.
     """
-    if lost is None:
-        present = [
-            name for name in (TEST_ANSWERS, SEED) if name in texts and (root / name).is_file()
-        ]
-        lost = [name for name in present if _differs(root / name, texts[name])]
-    if not lost:
-        return {}
-    folder = day = f"{ARCHIVE}/{datetime.date.today().isoformat()}"
-    number = 1
-    while (root / folder).exists():
-        number += 1
-        folder = f"{day}-{number}"
-    names = dict.fromkeys((*lost, TEST_ANSWERS, SEED, GRADING_SECRET))
-    present = [name for name in names if (root / name).is_file()]
-    return {name: f"{folder}/{Path(name).name}" for name in present}
+    rows = [row for row in wiki.split("\n") if row]
+    cities = set().union(*places.values())
+    shares = [f"{all.count('London') / len(all):.1%} of {split}" for split, all in places.items()]
+    return (
+        f"people   {people}\n"
+        f"corpus   {len(rows)} lines, {sum(map(len, rows)) / len(rows):.1f} characters per line on "
+        f"average, {len(set(wiki))} different characters\n"
+        f"cities   {len(cities)}; London is {', '.join(shares)}"
+    )
 
 
-def _differs(path: Path, text: str | None) -> bool:
-    return text is None or path.read_bytes() != text.encode("utf-8")
+def changed_secrets(root: Path, texts: Mapping[str, str | None]) -> list[str]:
+    """Return which of the data set's secrets below `root` the new files would change or remove."""
+    present = [name for name in (TEST_ANSWERS, SEED) if name in texts and (root / name).is_file()]
+    return [name for name in present if (root / name).read_bytes() != _encoded(texts[name])]
 
 
-def told(moves: Mapping[str, str]) -> list[str]:
-    """Return a line for each file that was archived."""
-    return [f"kept: {old} is now {new}" for old, new in moves.items()]
-
-
-def write_all(
-    root: Path, texts: Mapping[str, str | None], moves: Mapping[str, str] | None = None
-) -> None:
-    """Write every file of `texts` below `root`, or none.
+def write_all(root: Path, texts: Mapping[str, str | None], lost: Collection[str] = ()) -> list[str]:
+    """Write every file of `texts` below `root`, or none; return a line for each archived file.
 
     All are first written to temporary files, then renamed. On any failure, Ctrl-C included, the
     previous files are restored.
 
+    The answers and the seed of a data set exist nowhere else, and the grading secret is needed to
+    repeat an earlier run, so all three move to the archive together, where any file would be lost.
+
     Args:
         root: folder that the paths are relative to.
         texts: path to text (written as UTF-8 with plain newlines), or None to remove the file.
-        moves: files to move away first; see `archived`.
+        lost: the files whose present content has to be archived first.
 
     Raises:
-        UsageError: the files can't be written.
+        UsageError: the files can't be written; nothing was changed.
     """
-    fresh: dict[Path, Path | None] = {}
-    away = {root / old: root / new for old, new in (moves or {}).items()}
-    folders = {target.parent for target in away.values()}
+    moves = _places_in_archive(root, lost) if lost else {}
+    folders = {(root / place).parent for place in moves.values()}
+    drafts: dict[Path, Path | None] = {}
     try:
-        for relative, text in texts.items():
-            path = root / relative
+        for name, text in texts.items():
+            path = root / name
             if path.is_dir():
                 raise UsageError(f"{path} is a folder; a file should be written there: remove it")
-            fresh[path] = None
-            if text is not None:
+            drafts[path] = None
+            if (content := _encoded(text)) is not None:
                 path.parent.mkdir(parents=True, exist_ok=True)
-                draft = fresh[path] = path.with_name(f".{path.name}.{os.getpid()}.tmp")
-                draft.touch(0o600 if relative == GRADING_SECRET else 0o666)
-                draft.write_bytes(text.encode("utf-8"))
+                draft = drafts[path] = path.with_name(f".{path.name}.{os.getpid()}.tmp")
+                draft.touch(0o600 if name == GRADING_SECRET else 0o666)
+                draft.write_bytes(content)
         for folder in folders:
             folder.mkdir(parents=True, mode=0o700)
-        exchange(fresh, away)
+        exchange(drafts, {root / old: root / new for old, new in moves.items()})
     except OSError as error:
         raise UsageError(f"nothing was changed: {error.strerror}: {error.filename}") from error
     finally:
-        for temporary in filter(None, fresh.values()):
-            temporary.unlink(missing_ok=True)
+        for draft in filter(None, drafts.values()):
+            draft.unlink(missing_ok=True)
         for folder in folders:  # empty if nothing was moved there
             with suppress(OSError):
                 folder.rmdir()
+    return [f"kept: {old} is now {new}" for old, new in moves.items()]
+
+
+def _encoded(text: str | None) -> bytes | None:
+    return None if text is None else text.encode("utf-8")
+
+
+def _places_in_archive(root: Path, lost: Collection[str]) -> dict[str, str]:
+    """Return where to move these files and a term's secrets: to a new folder with today's date."""
+    day = f"{ARCHIVE}/{datetime.date.today().isoformat()}"
+    folders = (day if number == 1 else f"{day}-{number}" for number in itertools.count(1))
+    folder = next(folder for folder in folders if not (root / folder).exists())
+    names = dict.fromkeys((*lost, TEST_ANSWERS, SEED, GRADING_SECRET))
+    return {name: f"{folder}/{Path(name).name}" for name in names if (root / name).is_file()}

@@ -92,11 +92,10 @@ class Seen:
         if not self.details or len(lines) <= LAST_LINES:
             return "\n".join(lines)
         errors = [test for test in self.details if test["outcome"] == Outcome.GRADER_ERROR.value]
-        first = [
-            line
-            for test in errors[:1]
-            for line in (f"{test['test_id']}: {test['message']}", test["detail"].rstrip(), "[...]")
-        ]
+        first: list[str] = []
+        if errors:
+            test = errors[0]
+            first = [f"{test['test_id']}: {test['message']}", test["detail"].rstrip(), "[...]"]
         return "\n".join([*first, *lines[-LAST_LINES:]])
 
 
@@ -143,21 +142,16 @@ def grade(
         results = _read(results_file)
         details = _read(results_file.with_name(DETAILS)) or {"tests": []}
         if keep is not None:
-            _keep(results_file.parent, keep)
+            with rebuilding(keep, keep.with_name(f"{keep.name}.new")) as draft:
+                for name in ("results.json", "stdout", *PAGES.values()):
+                    if (place.autograder / "results" / name).is_file():
+                        shutil.copyfile(place.autograder / "results" / name, draft / name)
         text = log.read_text(encoding="utf-8", errors="replace")
         return Seen(results, details["tests"], text, ran, place.isolated, limits)
 
 
 def _read(path: Path) -> dict[str, Any] | None:
     return json.loads(path.read_text(encoding="utf-8")) if path.exists() else None
-
-
-def _keep(results: Path, folder: Path) -> None:
-    """Copy a run's files to a folder, replacing those of an earlier run."""
-    with rebuilding(folder, folder.with_name(f"{folder.name}.new")) as draft:
-        for name in ("results.json", "stdout", *PAGES.values()):
-            if (results / name).is_file():
-                shutil.copyfile(results / name, draft / name)
 
 
 def _lay_out(place: container.Container, autograder: Path, submission: Path, metadata: Any) -> None:
@@ -212,55 +206,53 @@ def about(kind: str) -> Any:
         return None
     if kind == "malformed":
         return '{"id": 123456, "created_at": "yesterday", "users": [{"assign'
-    due = CREATED + timedelta(hours=30 if kind not in ("late", "extension") else -26)
-    users = [_user(1, CREATED + timedelta(days=3) if kind == "extension" else due)]
-    if kind == "group":
-        users.append(_user(2, CREATED - timedelta(hours=2)))
-    earlier = 9 if kind == "tenth" else 0
+    due_h = -26 if kind in ("late", "extension") else 30
+    users = [_user(1, 72 if kind == "extension" else due_h)]
     return {
         "id": 123456,
-        "created_at": CREATED.isoformat(timespec="microseconds"),
-        "assignment": {
-            "due_date": due.isoformat(timespec="microseconds"),
+        "created_at": _at(0),
+        "assignment": _dates(due_h)
+        | {
             "group_size": 2,
             "group_submission": kind == "group",
             "id": 25828,
             "course_id": 1234,
-            "late_due_date": None,
-            "release_date": (CREATED - timedelta(days=14)).isoformat(timespec="microseconds"),
             "title": "Problem Set 5",
             "total_points": "53.0",
         },
         "submission_method": "upload",
-        "users": users,
-        "previous_submissions": [_earlier(i, i == earlier - 1) for i in range(earlier)],
+        "users": [*users, _user(2, -2)] if kind == "group" else users,
+        "previous_submissions": [_earlier(number) for number in range(9 if kind == "tenth" else 0)],
     }
 
 
-def _user(number: int, due: datetime) -> dict[str, Any]:
-    dates = {"due_date": due.isoformat(timespec="microseconds"), "late_due_date": None}
-    dates["release_date"] = (CREATED - timedelta(days=14)).isoformat(timespec="microseconds")
-    email = f"student{number}@example.com"
-    return {"email": email, "id": number, "name": f"Student {number}", "assignment": dates}
+def _at(hours: float) -> str:
+    """Return a time so many hours after the submission."""
+    return (CREATED + timedelta(hours=hours)).isoformat(timespec="microseconds")
 
 
-def _earlier(number: int, is_latest: bool) -> dict[str, Any]:
-    """Return an earlier submission; its score is a text, and only the latest has results."""
-    time = CREATED - timedelta(hours=5 * (9 - number))
+def _dates(due_h: float) -> dict[str, Any]:
+    return {"due_date": _at(due_h), "late_due_date": None, "release_date": _at(-14 * 24)}
+
+
+def _user(number: int, due_h: float) -> dict[str, Any]:
+    who = {"email": f"student{number}@example.com", "id": number, "name": f"Student {number}"}
+    return who | {"assignment": _dates(due_h)}
+
+
+def _earlier(number: int) -> dict[str, Any]:
+    """Return one of nine earlier submissions. Scores are texts; only the last one has results."""
+    time = _at(5 * (number - 9))
     test = {"name": "1e-0-basic", "score": float(number), "max_score": 9.0, "visibility": "visible"}
-    entry = {
-        "submission_time": time.isoformat(timespec="microseconds"),
-        "score": f"{number}.0",
-        "autograder_error": False,
-    }
-    return entry | ({"results": {"tests": [test]}} if is_latest else {})
+    entry = {"submission_time": time, "score": f"{number}.0", "autograder_error": False}
+    return entry | ({"results": {"tests": [test]}} if number == 8 else {})
 
 
 def score_of(results: dict[str, Any]) -> Decimal:
     """Return the total; where there is none, Gradescope adds up the tests' scores, as floats."""
     if "score" in results:
         return Decimal(str(results["score"]))
-    total = 0.0
+    total = 0.0  # `sum` would add more exactly, since Python 3.12
     for test in results["tests"]:
         total += test.get("score", 0.0)
     return Decimal(str(total))

@@ -2,7 +2,8 @@
 
     python -m tools.history                (make check)
 
-The command says whose last release was made from other files than there are now.
+The command says whose last release was made from other files than there are now, and which tests
+belong to a topic that assignment.toml doesn't have (`src/grader.py --list` finds other mistakes).
 solutions/data/archive/NAME-EDITION.zip contains student.zip, autograder.zip, the sheet's documents,
 the data set with its answers and seed, the grading secret, the files that a course owns, and
 manifest.json: the release's name, the code's commit, hashes of all of this and of what it was made
@@ -31,10 +32,12 @@ from autograder.description import (
     load_assignment,
     load_course,
 )
+from grading.cases import QuestionSet
+from grading.errors import nearest
 from grading.results import versions
 
 from . import archive, autograder, student
-from .arguments import OneLineParser
+from .arguments import OneLineParser, with_one_line_errors
 from .datafiles import ARCHIVE, GRADING_SECRET, SEED, TEST_ANSWERS
 from .handout.description import installed
 from .handout.templates import plain
@@ -89,11 +92,6 @@ def read(path: Path) -> Archive:
     if lacks:
         raise UsageError(f"{path} is not the archive of a release")
     return Archive(path, manifest)
-
-
-def name_of(release: str, edition: str) -> str:
-    """Return the name of an archive."""
-    return f"{release}-{edition}.zip"
 
 
 def of_term(repo: Path, edition: str | None = None) -> list[Archive]:
@@ -182,7 +180,7 @@ def keep(repo: Path, edition: str, folder: Path) -> str:
         "promises": promises(repo, edition),
     }
     text = json.dumps(manifest, indent=1, ensure_ascii=False) + "\n"
-    path = repo / ARCHIVE / name_of(release, edition)
+    path = repo / ARCHIVE / f"{release}-{edition}.zip"
     path.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
     contents = {name: place.read_bytes() for name, place in files.items()}
     archive.write(path, contents | {MANIFEST: text.encode()}, mode=0o600)
@@ -212,10 +210,23 @@ def hash_of(path: Path) -> str:
     return hashlib.sha256(path.read_bytes()).hexdigest()
 
 
+def undescribed(root: Path) -> list[str]:
+    """Return a line for each class of tests whose topic has no table in assignment.toml."""
+    topics = load_assignment(root).tables.topics
+    return [
+        f"src/{case.__module__.replace('.', '/')}.py: {case.__name__} has the topic "
+        f"{case.topic!r}, but assignment.toml has no table [topics.{case.topic}]"
+        f"{nearest(case.topic, topics)}"
+        for case in QuestionSet().cases()
+        if case.topic not in topics
+    ]
+
+
+@with_one_line_errors
 def main(arguments: list[str] | None = None, root: Path = REPO) -> int:
     """Run the command; return the exit code."""
     OneLineParser("python -m tools.history", __doc__).parse_args(arguments)
-    lines, compared = [], 0
+    lines, compared = undescribed(root), 0
     for edition in editions(root):
         archives = of_term(root, edition)
         if archives and (root / "dist" / f"{edition}-student.zip").is_file():

@@ -215,7 +215,12 @@ def prepare(source: Path, root: Path) -> Installation:
         notes.append(f"birth_unseen_inputs.tsv: invented {datafiles.UNSEEN_PEOPLE} names")
     drop_outdated(texts, root, notes)
     texts[datafiles.DATASET] = datafiles.dataset_json("real")
-    return Installation(texts, notes, summarize(corpus, tables))
+    sizes = ", ".join(f"{len(tables[path])} in {Path(path).name}" for path in SPLITS)
+    places = {
+        split: [row.place or "" for row in tables[path]]
+        for split, path in (("train", datafiles.TRAIN), ("dev", datafiles.DEV))
+    }
+    return Installation(texts, notes, datafiles.summary(sizes, corpus, places))
 
 
 def find_files(source: Path) -> dict[str, Path]:
@@ -276,21 +281,6 @@ def questions(table: str) -> list[str]:
     return [line.split("\t")[0] for line in table.split("\n")]
 
 
-def summarize(corpus: str, tables: dict[str, list[Row]]) -> str:
-    """Return a summary of the data, in a few lines."""
-    rows = [line for line in corpus.split("\n") if line]
-    train = Counter(row.place for row in tables[datafiles.TRAIN])
-    dev = Counter(row.place for row in tables[datafiles.DEV])
-    sizes = ", ".join(f"{len(tables[path])} in {Path(path).name}" for path in SPLITS)
-    return (
-        f"people   {sizes}\n"
-        f"corpus   {len(rows)} lines, {sum(map(len, rows)) / len(rows):.1f} characters per line on "
-        f"average, {len(set(corpus))} different characters\n"
-        f"cities   {len(train | dev)}; London is {train['London'] / train.total():.1%} of train, "
-        f"{dev['London'] / dev.total():.1%} of dev"
-    )
-
-
 @with_one_line_errors
 def main(arguments: list[str] | None = None) -> int:
     """Run the command; return its exit code (0, or 2 for files that can't be used)."""
@@ -301,17 +291,13 @@ def main(arguments: list[str] | None = None) -> int:
     )
     options = parser.parse_args(arguments)
     made = prepare(options.source, options.out)
-    moves = datafiles.archived(options.out, made.texts)
-    datafiles.write_all(options.out, made.texts, moves)
+    lost = datafiles.changed_secrets(options.out, made.texts)
+    archived = datafiles.write_all(options.out, made.texts, lost)
     print(f"installed the data set 'real' below {options.out}:")
     for path, text in made.texts.items():
         if text is not None:
             print(f"  {path}")
-    for line in datafiles.told(moves):
-        print(line)
-    for note in made.notes:
-        print(f"note: {note}")
-    print(made.summary)
+    print("\n".join([*archived, *(f"note: {note}" for note in made.notes), made.summary]))
     return 0
 
 

@@ -14,15 +14,15 @@ changed.
 import argparse
 import contextlib
 import datetime
+import json
 import re
 import sys
-from pathlib import Path
 
 from autograder.description import COURSE, ERRATA, UsageError, load_assignment, load_course
 from pretraining.files import write_atomically
 
 from . import reference, world
-from .arguments import OneLineParser, one_of, whole_number, with_one_line_errors
+from .arguments import OneLineParser, one_of, printable, whole_number, with_one_line_errors
 from .commands import pipelines_of
 from .datafiles import REPO
 from .demo import accuracy
@@ -36,7 +36,7 @@ def renewed(text: str, term: str, due: datetime.datetime | None) -> str:
     """
     if re.search("^release = ", text, re.MULTILINE):
         text = set_line(text, "release", "1")
-    text = set_line(text, "term", '"' + term.replace("\\", "\\\\").replace('"', '\\"') + '"')
+    text = set_line(text, "term", json.dumps(term, ensure_ascii=False))
     if due is None:
         return text
     dates = load_course(REPO).dates
@@ -57,21 +57,13 @@ def set_line(text: str, key: str, value: str) -> str:
     return line.sub(lambda found: f"{key} = {value}{found[1] or ''}", text, count=1)
 
 
-def report(trained: Path, thresholds: dict[str, float]) -> list[tuple[str, float, float]]:
-    """Return (variant, accuracy on dev, threshold) for each variant that was trained."""
-    return [
-        (variant, accuracy(trained / f"{variant}.pretrain.dev.predictions"), least)
-        for variant, least in thresholds.items()
-        if variant in pipelines_of(REPO)
-    ]
-
-
 @with_one_line_errors
 def main(arguments: list[str] | None = None) -> int:
     """Run the command; return the exit code."""
     parser = OneLineParser("python -m tools.new_term", __doc__)
     parser.add_argument("--seed", type=whole_number, help="seed of a data set to generate again")
-    parser.add_argument("--term", type=_term, required=True, help="its name, such as Spring 2027")
+    term = printable("a term's name, such as Spring 2027")
+    parser.add_argument("--term", type=term, required=True, help="its name, such as Spring 2027")
     parser.add_argument("--due", type=_moment, help="due date and time with UTC offset")
     parser.add_argument(
         "--dataset",
@@ -94,19 +86,14 @@ def main(arguments: list[str] | None = None) -> int:
     words = f"{COURSE}: {asked.term}, published {dates.published}, due {dates.due}"
     print(words + ("" if asked.due else " (same dates as before; DUE=... changes them)"))
     trained = reference.train()
-    rows = report(trained, load_assignment(REPO).datasets[asked.dataset].thresholds)
-    for variant, reached, least in rows:
-        verdict = "ok" if reached >= least else "BELOW THE THRESHOLD: try another seed"
-        print(f"{variant:<12} {reached:6.1%} on dev, threshold {least:.0%}: {verdict}")
-    return 0 if all(reached >= least for _, reached, least in rows) else 1
-
-
-def _term(text: str) -> str:
-    if not (text.strip() and text.isprintable()):
-        raise argparse.ArgumentTypeError(
-            f"got {text!r}, expected a term's name, such as Spring 2027"
-        )
-    return text
+    code = 0
+    for variant, least in load_assignment(REPO).datasets[asked.dataset].thresholds.items():
+        if variant in pipelines_of(REPO):
+            reached = accuracy(trained / f"{variant}.pretrain.dev.predictions")
+            verdict = "ok" if reached >= least else "BELOW THE THRESHOLD: try another seed"
+            print(f"{variant:<12} {reached:6.1%} on dev, threshold {least:.0%}: {verdict}")
+            code = code if reached >= least else 1
+    return code
 
 
 def _moment(text: str) -> datetime.datetime:

@@ -1,10 +1,10 @@
 """Begin a coding question: write all of its files, as a working example to edit.
 
-    python -m tools.question TOPIC                       (make question TOPIC=common_prefix)
+    python -m tools.question TOPIC                       (make question TOPIC=repeated_tokens)
 
 Writes the tests, the judge of the hidden test, the reference and its starter, the sheet's text, the
 answer for staff, and a right and a wrong variant. Adds the question to the default edition in
-assignment.toml, after the last one that is not practice. `EDIT:` marks each place to edit. The
+assignment.toml, after the last one that is not practice. `EDIT:` marks what has to be edited. The
 templates are in tools/question_files/. See docs/add-a-question.md.
 
 Exit codes: 0 written; 2 bad input, and nothing was written.
@@ -40,26 +40,27 @@ def begin(root: Path, topic: str) -> tuple[list[str], str]:
     """
     described = load_assignment(root)
     refuse_name(root, described, topic)
-    before, numbers = place(described)
-    words = topic.replace("_", " ")
-    values = {
-        "TOPIC": topic,
-        "ID": topic.replace("_", "-"),
-        "WORDS": words,
-        "WORDS_CAPITAL": words.capitalize(),
-        "CLASS": words.title().replace(" ", ""),
-        "TEX": topic.replace("_", r"\_"),
-        "PART": described.tables.topics[before].part,
-    }
+    questions = [q for q in described.edition(None).questions if not q.is_practice]
+    if not questions:
+        raise UsageError(
+            f"the edition {described.default_edition} has no question to put the new one after"
+        )
+    last = questions[-1]
+    values = names_of(topic) | {"PART": described.tables.topics[last.topic].part}
     files = new_files(values)
     for name in files:
         if (root / name).exists():
             raise UsageError(
                 f"{name} exists: delete the files of that question, or choose another name"
             )
-    for name in TABLES:
-        files[name] = with_sections(root, name, filled(FILES / f"{name}.txt", values), topic)
-    files[ASSIGNMENT], number = numbered(root, described, before, values, numbers)
+    for name in TABLES:  # python -m tests.golden_verdicts and tests.mutants sort these
+        text = (root / name).read_text(encoding="utf-8")
+        if f'"{topic}/' in text:
+            raise UsageError(
+                f"{name} still has entries of {topic}: delete those of that earlier question"
+            )
+        files[name] = f"{text.rstrip()}\n\n{template(f'{name}.txt', values)}"
+    files[ASSIGNMENT], number = numbered(root, described, last.topic, last.number, values)
     write_all(root, files)
     return list(files), number
 
@@ -82,68 +83,77 @@ def refuse_name(root: Path, described: StaffAssignment, topic: str) -> None:
                 f"{topic} and the topic {other} begin with the same words, so their judges' names "
                 "could clash"
             )
-    for folder in FOLDERS:
-        for path in (root / folder).rglob("*.py"):
-            if topic in (path.stem, path.parent.name):
-                name = path.relative_to(root).as_posix()
-                raise UsageError(f"the name {topic} is taken by {name}")
+    for path in (path for folder in FOLDERS for path in (root / folder).rglob("*.py")):
+        if topic in (path.stem, path.parent.name):
+            name = path.relative_to(root).as_posix()
+            raise UsageError(f"the name {topic} is taken by {name}")
 
 
-def place(described: StaffAssignment) -> tuple[str, list[str]]:
-    """Return the default edition's last topic that is not practice, and the numbers after it."""
-    asked = [q for q in described.edition(None).questions if not q.is_practice]
-    if not asked:
-        raise UsageError(
-            f"the edition {described.default_edition} has no question to put the new one after"
-        )
-    last = asked[-1]
-    section, letter = last.number[:-1], last.number[-1]
-    letters = string.ascii_lowercase[string.ascii_lowercase.index(letter) + 1 :]
-    if not letters:
-        raise UsageError(f"section {section} already has a question for each letter")
-    return last.topic, [section + following for following in letters]
+def names_of(topic: str) -> dict[str, str]:
+    """Return a topic's name in each form that the templates use."""
+    words = topic.replace("_", " ")
+    return {
+        "TOPIC": topic,
+        "ID": topic.replace("_", "-"),
+        "WORDS": words,
+        "WORDS_CAPITAL": words.capitalize(),
+        "CLASS": words.title().replace(" ", ""),
+        "TEX": topic.replace("_", r"\_"),
+    }
 
 
-def filled(file: Path, values: dict[str, str]) -> str:
-    """Return a file of tools/question_files with the question's names filled in."""
-    return replaced(file.read_text(encoding="utf-8"), values)
-
-
-def replaced(text: str, values: dict[str, str]) -> str:
+def filled(text: str, values: dict[str, str]) -> str:
     """Return a text with each @NAME@ replaced by its value."""
     return re.sub("@([A-Z_]+)@", lambda match: values[match[1]], text)
 
 
+def template(name: str, values: dict[str, str]) -> str:
+    """Return a file of tools/question_files with the values filled in."""
+    return filled((FILES / name).read_text(encoding="utf-8"), values)
+
+
 def new_files(values: dict[str, str]) -> dict[str, str]:
     """Return the question's own files by name, including those that students get."""
-    files = {}
-    for path in sorted(FILES.rglob("*.txt")):
-        name = path.relative_to(FILES).as_posix().removesuffix(".txt")
-        if not name.endswith(".toml"):
-            files[replaced(name, values)] = filled(path, values)
+    names = [path.relative_to(FILES).as_posix() for path in sorted(FILES.rglob("*.txt"))]
+    files = {
+        filled(name.removesuffix(".txt"), values): template(name, values)
+        for name in names
+        if not name.endswith(".toml.txt")
+    }
     module = f"{values['TOPIC']}.py"
     truth = (TRUTH / module).as_posix()
-    files[(STARTER / module).as_posix()] = strip(files[truth], truth)
-    return files
+    return files | {(STARTER / module).as_posix(): strip(files[truth], truth)}
 
 
-def with_sections(root: Path, name: str, added: str, topic: str) -> str:
-    """Return a table of tests/golden with a question's sections added; its own command sorts it."""
-    text = (root / name).read_text(encoding="utf-8")
-    if f'"{topic}/' in text:
-        raise UsageError(
-            f"{name} still has entries of {topic}: delete those of that earlier question"
-        )
-    return f"{text.rstrip()}\n\n{added}"
+def numbered(
+    root: Path, described: StaffAssignment, before: str, last: str, values: dict[str, str]
+) -> tuple[str, str]:
+    """Return assignment.toml with the topic, and its number, the first that can be given.
+
+    A number can't be given if an edition that inherits the question has another one of that number.
+
+    Args:
+        before: the default edition's topic after which the new one is put.
+        last: the number of that topic.
+
+    Raises:
+        UsageError: see `described_with`; or its section has no letter to give.
+    """
+    section, letter = last[:-1], last[-1]
+    refusal = UsageError(f"section {section} already has a question for each letter")
+    for following in string.ascii_lowercase[string.ascii_lowercase.index(letter) + 1 :]:
+        number = section + following
+        try:
+            return described_with(root, described, before, values | {"NUMBER": number}), number
+        except UsageError as refused:
+            refusal = refused
+    raise refusal
 
 
 def described_with(
     root: Path, described: StaffAssignment, before: str, values: dict[str, str]
 ) -> str:
     """Return assignment.toml with the topic, and with its line in the default edition.
-
-    Args:
-        before: the topic after which both are put.
 
     Raises:
         UsageError: the file isn't laid out as expected, or the result has a mistake.
@@ -160,52 +170,27 @@ def described_with(
             f"assignment.toml: {before} has no line and table to put the new ones after"
         )
     end = tables[-1].end()
-    added = {name: filled(FILES / f"{name}.toml.txt", values) for name in ("line", "topic")}
-    head = f"{text[: line.end()]}{added['line']}{text[line.end() : end].rstrip()}"
-    rest = text[end:] or "\n"
-    made = f"{head}\n\n{added['topic'].rstrip()}{rest}"
-    expect_addition(described, made, values["TOPIC"])
-    return made
-
-
-def numbered(
-    root: Path, described: StaffAssignment, before: str, values: dict[str, str], numbers: list[str]
-) -> tuple[str, str]:
-    """Return assignment.toml with the topic, and its number, the first that can be given.
-
-    A number can't be given if an edition that inherits the question has another one of that number.
-
-    Raises:
-        UsageError: see `described_with`.
-    """
-    for number in numbers:
-        try:
-            return described_with(root, described, before, values | {"NUMBER": number}), number
-        except UsageError as refused:
-            refusal = refused
-    raise refusal
-
-
-def expect_addition(before: StaffAssignment, text: str, topic: str) -> None:
-    """Raise UsageError unless the new assignment.toml differs only by the added question."""
+    head = f"{text[: line.end()]}{template('line.toml.txt', values)}{text[line.end() : end]}"
+    table, rest = template("topic.toml.txt", values).rstrip(), text[end:] or "\n"
+    made = f"{head.rstrip()}\n\n{table}{rest}"
     with tempfile.TemporaryDirectory() as folder:
-        (Path(folder) / ASSIGNMENT).write_text(text, encoding="utf-8")
+        (Path(folder) / ASSIGNMENT).write_text(made, encoding="utf-8")
         after = load_assignment(Path(folder))
-    for name, edition in before.editions.items():
-        others = tuple(q for q in after.edition(name).questions if q.topic != topic)
-        if others != edition.questions:
+    for name, was in described.editions.items():
+        others = [q for q in after.edition(name).questions if q.topic != values["TOPIC"]]
+        if others != list(was.questions):
             raise UsageError(
-                f"assignment.toml: its layout doesn't show where to put {topic} in {name}"
+                f"assignment.toml: its layout doesn't show where to put {values['TOPIC']} in {name}"
             )
+    return made
 
 
 @with_one_line_errors
 def main(arguments: list[str] | None = None, root: Path = REPO) -> int:
     """Run the command line; return the exit code."""
     parser = OneLineParser("python -m tools.question", __doc__)
-    parser.add_argument("topic", help="the question's name, such as common_prefix")
-    asked = parser.parse_args(arguments)
-    names, number = begin(root, asked.topic)
+    parser.add_argument("topic", help="the question's name, such as repeated_tokens")
+    names, number = begin(root, parser.parse_args(arguments).topic)
     print("\n".join(f"wrote {name}" for name in names))
     print(f"Question {number} works as it is; now edit what EDIT: marks in these files.")
     return 0

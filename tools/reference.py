@@ -15,7 +15,7 @@ import shutil
 import subprocess
 import sys
 import time
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping
 from pathlib import Path
 
 from autograder.description import check_recipe, load_assignment
@@ -48,13 +48,10 @@ def lay_out(repo: Path, target: Path) -> None:
         UsageError: there is no data set.
     """
     require_data_set(repo)
-    (target / "src" / "grading").mkdir(parents=True, exist_ok=True)
-    for name in GIVEN:
-        shutil.copy2(repo / "src" / name, target / "src" / name)
-    compose(repo, target / "src")
-    (target / "src" / "data").mkdir(exist_ok=True)
-    for name in SHIPPED:
+    for name in (*(f"src/{given}" for given in GIVEN), *SHIPPED):
+        (target / name).parent.mkdir(parents=True, exist_ok=True)
         shutil.copy2(repo / name, target / name)
+    compose(repo, target / "src")
 
 
 def compose(repo: Path, source: Path) -> None:
@@ -181,7 +178,11 @@ def _hash(path: Path) -> str:
 
 
 def _train(name: str, command: Command, target: Path, recipe: str, seed: int) -> None:
-    """Run a command, resuming an interrupted training, and print how much of it is done."""
+    """Run a command, resuming an interrupted training, and print how much of it is done.
+
+    Raises:
+        Failed: it failed; the message contains the last line that it printed.
+    """
     function, variant = command.arguments[1:3]
     options = ["--seed", str(seed), "--recipe", recipe]
     options += [] if function == "evaluate" else ["--resume"]
@@ -195,32 +196,19 @@ def _train(name: str, command: Command, target: Path, recipe: str, seed: int) ->
         return f"{command.writes}: {share}% done after {seconds:.0f} s"
 
     with telling(f"{name}: {function} {variant} -> {command.writes}", progress=progress):
-        run(command.arguments, options, target, log)
-
-
-def run(words: Sequence[str], options: list[str], folder: Path, log: Path) -> None:
-    """Run a command of the sheet with more options, with this Python in a folder.
-
-    Args:
-        log: the file for its output.
-
-    Raises:
-        Failed: it failed; the message contains the last line that it printed.
-    """
-    with open(log, "wb") as output:
-        code = subprocess.run(
-            [sys.executable, "-X", "utf8", *words, *options],
-            cwd=folder,
-            stdin=subprocess.DEVNULL,
-            stdout=output,
-            stderr=subprocess.STDOUT,
-            check=False,
-        ).returncode
+        with open(log, "wb") as output:
+            code = subprocess.run(
+                [sys.executable, "-X", "utf8", *command.arguments, *options],
+                cwd=target,
+                stdin=subprocess.DEVNULL,
+                stdout=output,
+                stderr=subprocess.STDOUT,
+                check=False,
+            ).returncode
     if code:
         text = log.read_text(encoding="utf-8", errors="replace")
         last = text.strip().splitlines()[-1:] or ["(it printed nothing)"]
-        shown = " ".join(("python", *words))
-        raise Failed(f"`{shown}` failed with exit code {code}: {last[0]} (see {log})")
+        raise Failed(f"`{command}` failed with exit code {code}: {last[0]} (see {log})")
 
 
 @with_one_line_errors

@@ -124,7 +124,11 @@ def find_regions(text: str, name: str) -> list[Region]:
     """Return a file's regions, in order; RegionError names every misplaced or misspelt marker."""
     regions, faults = [], []
     opened = None  # (line number, indentation) of a START without its END so far
-    for number, indent, comment, whole in _comments(text):
+    lines = text.split("\n")
+    tokens = tokenize.generate_tokens(io.StringIO(text).readline)
+    for token in (token for token in tokens if token.type == tokenize.COMMENT):
+        (number, indent), comment = token.start, token.string.rstrip()
+        whole = not lines[number - 1][:indent].strip()
         if not whole:
             if comment in (START, END):
                 faults.append(f"{name}:{number}: marker after code, expected a line of its own")
@@ -176,18 +180,6 @@ def resembles_marker(comment: str) -> bool:
     )
 
 
-def _comments(text: str) -> list[tuple[int, int, str, bool]]:
-    """Return each comment: line number, column, text, and whether it has the line to itself."""
-    lines = text.split("\n")
-    comments = []
-    for token in tokenize.generate_tokens(io.StringIO(text).readline):
-        if token.type == tokenize.COMMENT:
-            number, column = token.start
-            whole = not lines[number - 1][:column].strip()
-            comments.append((number, column, token.string.rstrip(), whole))
-    return comments
-
-
 def _parse(text: str, name: str) -> ast.Module:
     try:
         compile(text, name, "exec", dont_inherit=True)
@@ -203,21 +195,23 @@ def _scopes_around(tree: ast.Module, region: Region, name: str) -> list[Scope]:
     Raises:
         RegionError: the region isn't made of whole statements of one block.
     """
-
     fault = None
     ways = []  # for each outermost statement inside: its ancestors, and the list that contains it
 
     def visit(node: ast.AST, above: list[ast.AST]) -> None:
         nonlocal fault
-        for child, block in _children(node):
-            if not (isinstance(child, ast.stmt) and region.start < child.lineno < region.end):
-                visit(child, [*above, node])
-                continue
-            ways.append(([*above, node], block))
-            if child.col_offset != region.indent:
-                fault = f"the region's line {child.lineno} isn't indented like its markers"
-            if (child.end_lineno or child.lineno) > region.end:
-                fault = f"the region's end cuts the statement of line {child.lineno}"
+        for block in (value for _, value in ast.iter_fields(node)):
+            for child in block if isinstance(block, list) else [block]:
+                if not isinstance(child, ast.AST):
+                    continue
+                if not (isinstance(child, ast.stmt) and region.start < child.lineno < region.end):
+                    visit(child, [*above, node])
+                    continue
+                ways.append(([*above, node], block))
+                if child.col_offset != region.indent:
+                    fault = f"the region's line {child.lineno} isn't indented like its markers"
+                if (child.end_lineno or child.lineno) > region.end:
+                    fault = f"the region's end cuts the statement of line {child.lineno}"
 
     visit(tree, [])
     if not ways:
@@ -227,15 +221,6 @@ def _scopes_around(tree: ast.Module, region: Region, name: str) -> list[Scope]:
     if fault:
         raise RegionError([f"{name}:{region.start}: {fault}"])
     return [node for node in ways[0][0] if isinstance(node, SCOPES)]
-
-
-def _children(node: ast.AST) -> list[tuple[ast.AST, object]]:
-    """Return the nodes directly below, each with the list (`body`, `orelse`...) that holds it."""
-    children: list[tuple[ast.AST, object]] = []
-    for _, value in ast.iter_fields(node):
-        nodes = value if isinstance(value, list) else [value]
-        children.extend((child, value) for child in nodes if isinstance(child, ast.AST))
-    return children
 
 
 def _stub(region: Region, scopes: list[Scope], lines: list[str], file: str) -> list[str]:

@@ -15,7 +15,6 @@ Exit codes: 0 released; 1 failed, with the reason; 2 wrong usage, a mistake in a
 course.toml, or no data set.
 """
 
-import argparse
 import io
 import json
 import re
@@ -48,6 +47,7 @@ from .arguments import (
     add_editions,
     add_paper,
     add_recipe,
+    printable,
     with_one_line_errors,
 )
 from .datafiles import ARCHIVE, require_data_set
@@ -77,36 +77,20 @@ def hand_in(repo: Path, edition: str, trained: Path, folder: Path) -> bytes:
         for name in load_assignment(repo).edition(edition).required_files:
             shutil.copyfile(trained / name, copy / name)
         for script in ("grader.py", "collect_submission.py"):
-            _run_as_student(edition, copy, script)
+            with telling(f"{edition}: running {script} in the student release"):
+                ran = subprocess.run(
+                    [sys.executable, "-X", "utf8", f"src/{script}"],
+                    cwd=copy,
+                    capture_output=True,
+                    encoding="utf-8",
+                    stdin=subprocess.DEVNULL,
+                )
+            if ran.returncode:
+                raise Failed(
+                    f"{edition}: {script} failed with exit code {ran.returncode} "
+                    f"for the reference:\n{ran.stdout}{ran.stderr}".rstrip()
+                )
         return (copy / "assignment5.zip").read_bytes()
-
-
-def _run_as_student(edition: str, folder: Path, script: str) -> None:
-    """Run a script of an unpacked student release that holds the reference's work."""
-    with telling(f"{edition}: running {script} in the student release"):
-        ran = subprocess.run(
-            [sys.executable, "-X", "utf8", f"src/{script}"],
-            cwd=folder,
-            capture_output=True,
-            encoding="utf-8",
-            stdin=subprocess.DEVNULL,
-        )
-    if ran.returncode:
-        raise Failed(
-            f"{edition}: {script} failed with exit code {ran.returncode} "
-            f"for the reference:\n{ran.stdout}{ran.stderr}".rstrip()
-        )
-
-
-def summary(repo: Path, edition: str) -> str:
-    """Return a line on an edition's points."""
-    questions = describe(repo, edition).edition.questions
-    coding = sum((q.coding for q in questions), Decimal(0))
-    written = sum((q.written for q in questions), Decimal(0))
-    return (
-        f"{edition}: {len(questions)} questions, {plain(coding)} coding points, "
-        f"{plain(written)} written points"
-    )
 
 
 def release(
@@ -245,7 +229,14 @@ def announcement(repo: Path, edition: str, earlier: Archive) -> str:
 
 def _build(repo: Path, edition: str, trained: Path, paper: str, folder: Path) -> None:
     """Build and verify an edition in a folder."""
-    print(summary(repo, edition), flush=True)
+    questions = describe(repo, edition).edition.questions
+    coding = sum((question.coding for question in questions), Decimal(0))
+    written = sum((question.written for question in questions), Decimal(0))
+    print(
+        f"{edition}: {len(questions)} questions, {plain(coding)} coding points, "
+        f"{plain(written)} written points",
+        flush=True,
+    )
     print(f"  {student.release(repo, edition, paper, folder)[1]}", flush=True)
     upload = hand_in(repo, edition, trained, folder)
     for line in autograder.build(repo, edition, trained, folder, upload=upload):
@@ -259,19 +250,12 @@ def main(arguments: list[str] | None = None) -> int:
     add_editions(parser)
     add_recipe(parser)
     add_paper(parser)
-    parser.add_argument(
-        "--breaking", type=_reason, metavar="WHY", help="why the rules change mid-term"
-    )
+    reason = printable("a reason for students")
+    parser.add_argument("--breaking", type=reason, metavar="WHY", help="why rules change mid-term")
     asked = parser.parse_args(arguments)
     names = editions(REPO, asked.edition)
     release(REPO, names, asked.recipe, asked.paper, asked.breaking)
     return 0
-
-
-def _reason(text: str) -> str:
-    if not (text.strip() and text.isprintable()):
-        raise argparse.ArgumentTypeError(f"got {text!r}, expected a reason for students")
-    return text
 
 
 if __name__ == "__main__":

@@ -24,7 +24,7 @@ from .arguments import OneLineParser
 
 ROOT = Path(__file__).resolve().parent.parent
 PROJECT = "pyproject.toml"
-HEAD = "# Generated from pyproject.toml and constraints.txt.\n"
+HEAD = "# Generated from pyproject.toml and constraints.txt."
 CONDA = """\
 # conda env create -f environment.yml && conda activate pretraining
 # pip installs the packages, so that installing with conda and without it gives the same versions.
@@ -55,30 +55,25 @@ def with_array(text: str, name: str, entries: Iterable[str]) -> str:
     return changed
 
 
-def requirements(packages: Iterable[str | dict[str, str]], base: str) -> str:
-    """Return a file for pip with a list of pyproject.toml, which may include groups."""
-    lines = [
-        package if isinstance(package, str) else f"-r requirements-{package['include-group']}.txt"
-        for package in packages
-    ]
-    return "\n".join([HEAD + base, *lines, ""])
-
-
 def written(root: Path) -> dict[str, str]:
     """Return the content of each file that this command writes."""
     text = (root / PROJECT).read_text(encoding="utf-8")
     project: dict[str, Any] = tomllib.loads(text)
     with (root / "assignment.toml").open("rb") as file:
         python = tomllib.load(file)["assignment"]["gradescope_python"]
-    groups = project["dependency-groups"].items()
-    return {
+    students = ["-c constraints.txt", *project["project"]["dependencies"]]
+    files = {
         PROJECT: with_array(text, "constraint-dependencies", pins(root)),
-        "requirements.txt": requirements(project["project"]["dependencies"], "-c constraints.txt"),
-        "environment.yml": HEAD + CONDA.format(python=python),
-    } | {
-        f"requirements-{name}.txt": requirements(packages, "-r requirements.txt")
-        for name, packages in groups
+        "requirements.txt": "\n".join([HEAD, *students, ""]),
+        "environment.yml": f"{HEAD}\n{CONDA.format(python=python)}",
     }
+    for name, packages in project["dependency-groups"].items():
+        lines = [
+            each if isinstance(each, str) else f"-r requirements-{each['include-group']}.txt"
+            for each in packages
+        ]
+        files[f"requirements-{name}.txt"] = "\n".join([HEAD, "-r requirements.txt", *lines, ""])
+    return files
 
 
 def main(arguments: list[str] | None = None, root: Path = ROOT) -> int:

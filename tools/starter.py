@@ -31,9 +31,6 @@ STARTER = Path("src/submission")
 def starter_files(root: Path) -> dict[str, bytes]:
     """Generate what students complete: the stripped reference solution.
 
-    Args:
-        root: the repository.
-
     Returns:
         content by path in the repository, with `/`.
 
@@ -59,11 +56,7 @@ def starter_files(root: Path) -> dict[str, bytes]:
 
 
 def starter_package(root: Path) -> dict[str, bytes]:
-    """Return src/submission's modules as students get them, generated and given, by file name.
-
-    Raises:
-        RegionError: see starter_files.
-    """
+    """Return src/submission's modules, generated and given, by file name; see starter_files."""
     made = {Path(name).name: content for name, content in starter_files(root).items()}
     return made | {name: (root / STARTER / name).read_bytes() for name in GIVEN}
 
@@ -78,10 +71,10 @@ def package_of(root: Path, edition: str) -> dict[str, bytes]:
         RegionError: see starter_files.
         UsageError: the edition doesn't exist, or assignment.toml has a mistake.
     """
-    made = starter_package(root)
-    for name, content in reference_of(root, edition).items():
-        made[name] = strip(content.decode("utf-8"), f"submission/{name}").encode("utf-8")
-    return made
+    return starter_package(root) | {
+        name: strip(content.decode("utf-8"), f"submission/{name}").encode("utf-8")
+        for name, content in reference_of(root, edition).items()
+    }
 
 
 def reference_of(root: Path, edition: str) -> dict[str, bytes]:
@@ -90,32 +83,24 @@ def reference_of(root: Path, edition: str) -> dict[str, bytes]:
     Raises:
         RegionError, UsageError: see `package_of`.
     """
-    variants = load_assignment(root).variants
-    trained = trained_variants(root, edition)
+    variants, trained = load_assignment(root).variants, trained_variants(root, edition)
     missing = {variants[name].topic for name in variants.keys() - trained}
-    modules = {}
-    for path in sorted((root / TRUTH).glob("*.py")):
-        text = path.read_text(encoding="utf-8")
-        modules[path.name] = leave_out(text, f"{TRUTH.as_posix()}/{path.name}", missing).encode()
-    return modules
+    return {
+        path.name: leave_out(
+            path.read_text(encoding="utf-8"), (TRUTH / path.name).as_posix(), missing
+        ).encode()
+        for path in sorted((root / TRUTH).glob("*.py"))
+    }
 
 
 def trained_variants(root: Path, edition: str) -> set[str]:
-    """Return the variants of the model that an edition's commands train.
-
-    Raises:
-        UsageError: see `package_of`.
-    """
+    """Return the variants of the model that an edition's commands train."""
     pipelines = pipelines_of(root, [edition]).values()
     return {command.arguments[2] for todo in pipelines for command in todo}
 
 
 def edition_file(root: Path, edition: str) -> bytes:
-    """Return the edition.json that students of an edition get.
-
-    Raises:
-        UsageError: see `package_of`.
-    """
+    """Return the edition.json that students of an edition get."""
     return to_json(load_assignment(root).for_students(edition, trained_variants(root, edition)))
 
 

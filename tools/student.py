@@ -12,7 +12,6 @@ assignment.toml or course.toml, or no data set.
 
 import hashlib
 import json
-import os
 import re
 import sys
 import tomllib
@@ -71,41 +70,38 @@ def contents(repo: Path, edition: str, made: build.Made, paper: str) -> dict[str
         Failed: a file that belongs in it is missing, a template has a mistake, or the staff's model
             can't be trained.
     """
-    files: dict[str, bytes] = {}
-    for pattern in TAKEN:
-        found = [p for p in sorted(repo.glob(pattern)) if p.is_file()]
-        if not found:
-            raise Failed(f"{pattern} is missing: is there a data set? (make world)")
-        files |= {p.relative_to(repo).as_posix(): p.read_bytes() for p in found}
+    assignment, given = load_assignment(repo), repo / STUDENT
+    files = archive.gathered(repo, TAKEN)
     package = starter.package_of(repo, edition)
     files |= {f"src/submission/{name}": content for name, content in package.items()}
     files |= staff_model.files(repo)
     files[EDITION.as_posix()] = starter.edition_file(repo, edition)
-    code = {n.removeprefix("src/"): c for n, c in files.items() if PACKAGES.fullmatch(n)}
-    lines = fingerprints({name: content.decode("utf-8") for name, content in code.items()})
-    files[f"src/{LINES}"] = (json.dumps(lines, indent=1) + "\n").encode()
+    code = {n.removeprefix("src/"): c.decode() for n, c in files.items() if PACKAGES.fullmatch(n)}
+    files[f"src/{LINES}"] = (json.dumps(fingerprints(code), indent=1) + "\n").encode()
     files |= {f"mingpt-demo/{name}": content for name, content in demo(repo).items()}
-    for name in build.FOR_STUDENTS:
-        if name in made.files:
-            files[name] = made.files[name].read_bytes()
-    for path in sorted(made.written.rglob("*")):
-        if path.is_file():
-            files[f"written/{path.relative_to(made.written).as_posix()}"] = path.read_bytes()
+    files |= {n: made.files[n].read_bytes() for n in build.FOR_STUDENTS if n in made.files}
+    for path in (path for path in made.written.rglob("*") if path.is_file()):
+        files[f"written/{path.relative_to(made.written).as_posix()}"] = path.read_bytes()
     files["overleaf.zip"] = (made.written.parent / "overleaf.zip").read_bytes()
-    for name in ("collect_submission.sh", "Makefile"):
-        files[name] = (repo / STUDENT / name).read_bytes()
-    files["pyproject.toml"] = project(repo).encode()
     topics = set(describe(repo, edition).questions)
-    colab = notebooks.for_topics(notebooks.read(repo / STUDENT / "colab.ipynb"), topics)
-    files["colab.ipynb"] = notebooks.to_bytes(colab)
-    files["README.md"] = readme(repo, edition, paper).encode()
-    files["CHANGES.md"] = changes(load_assignment(repo).edition(edition)).encode()
-    files["AGENTS.md"] = agents(repo, edition, paper).encode()
-    files |= dict.fromkeys(POINTERS, POINTER.encode())
-    files[".gitignore"] = (repo / STUDENT / "gitignore").read_bytes()
-    files[".python-version"] = f"{load_assignment(repo).gradescope_python}\n".encode()
-    files[".vscode/launch.json"] = launch(repo, edition, paper).encode()
-    files[".vscode/settings.json"] = (repo / STUDENT / "settings.json").read_bytes()
+    colab = notebooks.for_topics(notebooks.read(given / "colab.ipynb"), topics)
+    texts = {
+        "pyproject.toml": project(repo),
+        "README.md": readme(repo, edition, paper),
+        "CHANGES.md": changes(assignment.edition(edition)),
+        "AGENTS.md": agents(repo, edition, paper),
+        ".python-version": f"{assignment.gradescope_python}\n",
+        ".vscode/launch.json": _sheet(repo, edition, paper).page("student/launch.json.j2"),
+        **dict.fromkeys(POINTERS, POINTER),
+    }
+    files |= {name: text.encode() for name, text in texts.items()}
+    files |= {
+        "collect_submission.sh": (given / "collect_submission.sh").read_bytes(),
+        "Makefile": (given / "Makefile").read_bytes(),
+        "colab.ipynb": notebooks.to_bytes(colab),
+        ".gitignore": (given / "gitignore").read_bytes(),
+        ".vscode/settings.json": (given / "settings.json").read_bytes(),
+    }
     return files | {GIVEN: manifest(files)}
 
 
@@ -117,25 +113,24 @@ def project(repo: Path) -> str:
     return requirements.with_array(text, "constraint-dependencies", requirements.pins(repo))
 
 
+def _sheet(repo: Path, edition: str, paper: str) -> Sheet:
+    return Sheet(repo, describe(repo, edition), paper)
+
+
 def readme(repo: Path, edition: str, paper: str) -> str:
     """Render the students' README.md: each command on one line."""
     described = describe(repo, edition)
-    sheet = Sheet(repo, described, paper)
-    asked = pipelines_of(repo, [edition])
-    pipelines = {name: [str(c) for c in todo] for name, todo in asked.items()}
-    return sheet.page(
+    pipelines = pipelines_of(repo, [edition])
+    topics = [question.topic for question in described.edition.questions]
+    return _sheet(repo, edition, paper).page(
         "student/README.md.j2",
         title=described.title,
         release=described.edition.release,
         due_plain=described.due_plain,
         python=described.assignment.gradescope_python,
-        pipelines=pipelines,
+        pipelines={name: list(map(str, todo)) for name, todo in pipelines.items()},
         unseen=str(predict_unseen("vanilla")),
-        experiments=[
-            str(command)
-            for question in described.edition.questions
-            for command in EXPERIMENTS.get(question.topic, [])
-        ],
+        experiments=[str(command) for topic in topics for command in EXPERIMENTS.get(topic, [])],
     )
 
 
@@ -154,14 +149,8 @@ def changes(edition: Edition) -> str:
 def agents(repo: Path, edition: str, paper: str) -> str:
     """Render AGENTS.md: what the course's policy allows a coding assistant to do."""
     described = describe(repo, edition)
-    sheet = Sheet(repo, described, paper)
     words = {"title": described.title, "contact": described.course.contact}
-    return sheet.page("student/AGENTS.md.j2", **words)
-
-
-def launch(repo: Path, edition: str, paper: str) -> str:
-    """Render .vscode/launch.json, which debugs one test."""
-    return Sheet(repo, describe(repo, edition), paper).page("student/launch.json.j2")
+    return _sheet(repo, edition, paper).page("student/AGENTS.md.j2", **words)
 
 
 def demo(repo: Path) -> dict[str, bytes]:
@@ -194,31 +183,22 @@ def check(repo: Path, names: list[str]) -> None:
         checks.check(repo, name)
 
 
-def release(repo: Path, edition: str, paper: str, dist: Path | None = None) -> tuple[Path, str]:
+def release(repo: Path, edition: str, paper: str, dist: Path) -> tuple[Path, str]:
     """Build an edition's handout and zip; return the zip's path, and a line about it.
 
     Raises:
         Failed: see `contents`; or something leaks, and then no zip is made.
     """
-    check(repo, [edition])
-    dist = dist or repo / "dist"
     target = dist / f"{edition}-student.zip"
-    made = build.build(repo, edition, None, paper, dist)
-    files = contents(repo, edition, made, paper)
-    draft = dist / f".{target.name}"
-    archive.write(draft, {f"{FOLDER}/{n}": c for n, c in files.items()}, EXECUTABLE)
-    try:
-        secrets, facts = leaks.secrets_of(repo), leaks.facts_of(repo, edition)
-        with telling(f"{edition}: looking for parts of the solutions in {target.name}"):
-            found = leaks.find(target.name, draft.read_bytes(), secrets, facts)
-        if found:
-            raise Failed("\n".join(["students would get parts of the solutions:", *found]))
-        os.replace(draft, target)
-    finally:
-        draft.unlink(missing_ok=True)
-    size, digest = target.stat().st_size, hashlib.sha256(target.read_bytes()).hexdigest()
-    words = f"{len(files)} files, {size / 2**20:.1f} MiB, no leak, sha256 {digest[:16]}"
-    return target, f"dist/{target.name}: {words}"
+    files = contents(repo, edition, build.build(repo, edition, None, paper, dist), paper)
+    packed = archive.packed({f"{FOLDER}/{n}": c for n, c in files.items()}, EXECUTABLE)
+    with telling(f"{edition}: looking for parts of the solutions in {target.name}"):
+        known = leaks.secrets_of(repo), leaks.facts_of(repo, edition)
+        leaked = leaks.find(target.name, packed, *known)
+    if leaked:
+        raise Failed("\n".join(["students would get parts of the solutions:", *leaked]))
+    write_atomically(target, packed)
+    return target, archive.described(target, files, "no leak, ")
 
 
 @with_one_line_errors

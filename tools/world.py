@@ -24,16 +24,16 @@ import heapq
 import itertools
 import secrets
 import sys
-from collections import Counter
 from dataclasses import dataclass
 from pathlib import Path
 
-from autograder.description import UsageError
-from tools import datafiles
-from tools.arguments import OneLineParser, one_of, whole_number, with_one_line_errors
-from tools.datafiles import as_lines, question
-from tools.draws import Draws
-from tools.words import LINES_A_PERSON, Words, load_words, new_names
+from autograder.description import REPO, UsageError, load_assignment
+
+from . import datafiles
+from .arguments import OneLineParser, one_of, whole_number, with_one_line_errors
+from .datafiles import as_lines, question
+from .draws import Draws
+from .words import LINES_A_PERSON, Words, load_words, new_names
 
 # The number of cities in a data set. London gets twice a city's fair share: 4 % with 50 cities.
 # The smoke world is too small for that; with its ten cities, London has 20 %.
@@ -82,10 +82,15 @@ def make_world(seed: int, people: int | None = None, dataset: str = "world") -> 
     words = load_words()
     splits = split_sizes(dataset, people)
     everyone = Draws(seed, "names").shuffled(words.full_names)
-    wanted = sum(splits.values())
-    check_people(wanted, len(everyone))
+    total, most = sum(splits.values()), len(everyone) // 2
+    if not LEAST_PEOPLE <= total <= most:
+        raise UsageError(
+            f"got {total} people, expected {LEAST_PEOPLE} to {most}"
+            f" (tools/wordlists/ gives {len(everyone)} names, half of which must stay unused)"
+        )
     names = iter(everyone)
-    ranked = rank_cities(words, dataset, Draws(seed, "ranks"))
+    london, *others = words.cities
+    ranked = [london, *Draws(seed, "ranks").shuffled(others)][: CITIES[dataset]]
     folk = {
         split: make_people(
             list(itertools.islice(names, size)),
@@ -97,27 +102,19 @@ def make_world(seed: int, people: int | None = None, dataset: str = "world") -> 
     }
     members = [person for group in folk.values() for person in group]
     wiki = as_lines(write_sentences(members, words.templates, Draws(seed, "sentences")))
-    unfamiliar = new_names(names, set(wiki), wiki)
-    unseen = list(itertools.islice(unfamiliar, datafiles.UNSEEN_PEOPLE))
+    unseen = list(itertools.islice(new_names(names, set(wiki), wiki), datafiles.UNSEEN_PEOPLE))
     if len(unseen) < datafiles.UNSEEN_PEOPLE:
         raise UsageError(
             f"got only {len(unseen)} names of unseen people from the corpus's characters, expected "
             f"{datafiles.UNSEEN_PEOPLE}: ask for more people, or lengthen the word lists"
         )
-    return World(file_texts(wiki, folk, unseen, seed, dataset), summarize(wiki, folk))
-
-
-def check_seed(seed: int, dataset: str) -> None:
-    """Reject a seed that can be found by brute force.
-
-    Raises:
-        UsageError: it is too small for this data set.
-    """
-    if seed < LEAST_SEED and dataset not in ANY_SEED:
-        raise UsageError(
-            f"got the seed {seed}, expected 2^32 or more: a smaller one can be found by brute "
-            "force, and with it the answers; without --seed, one is drawn"
-        )
+    sizes = ", ".join(f"{len(group)} {split}" for split, group in folk.items())
+    summary = datafiles.summary(
+        f"{len(members)} ({sizes}), and {datafiles.UNSEEN_PEOPLE} unseen",
+        wiki,
+        {split: [person.city for person in group] for split, group in folk.items()},
+    )
+    return World(file_texts(wiki, folk, unseen, seed, dataset), summary)
 
 
 def split_sizes(dataset: str, people: int | None = None) -> dict[str, int]:
@@ -126,36 +123,15 @@ def split_sizes(dataset: str, people: int | None = None) -> dict[str, int]:
     For other numbers of people, the ratio of assignment.toml is kept; dev and test are
     rounded down, and train gets the rest.
     """
-    settings = datafiles.dataset_settings(dataset)
-    splits, total = settings.splits, settings.people
+    known = load_assignment(REPO).tables.datasets
+    if dataset not in known:
+        raise UsageError(f"assignment.toml: expected a table [datasets.{dataset}], found none")
+    splits, total = known[dataset].splits, known[dataset].people
     if total is None:
         raise UsageError(f"assignment.toml: [datasets.{dataset}] has no people: it isn't generated")
     people = total if people is None else people
     dev, test = people * splits.dev // total, people * splits.test // total
     return {"train": people - dev - test, "dev": dev, "test": test}
-
-
-def check_people(people: int, names: int) -> None:
-    """Reject a number of people for which there are too few or too many names.
-
-    Half of all names must stay unused; the unseen people get theirs from these.
-    """
-    if not LEAST_PEOPLE <= people <= names // 2:
-        raise UsageError(
-            f"got {people} people, expected {LEAST_PEOPLE} to {names // 2}"
-            f" (tools/wordlists/ gives {names} names, half of which must stay unused)"
-        )
-
-
-def rank_cities(words: Words, dataset: str, draws: Draws) -> list[str]:
-    """Return the data set's cities from the commonest, London, to the rarest."""
-    if len(words.cities) < CITIES[dataset]:
-        raise UsageError(
-            f"tools/wordlists/cities.txt has {len(words.cities)} cities, expected at least "
-            f"{CITIES[dataset]}"
-        )
-    london, *others = words.cities
-    return [london, *draws.shuffled(others)][: CITIES[dataset]]
 
 
 def allotted_cities(ranked: list[str], people: int) -> list[str]:
@@ -246,38 +222,17 @@ def file_texts(
     }
 
 
-def summarize(wiki: str, folk: dict[str, list[Person]]) -> str:
-    """Return a summary of the data set, in a few lines."""
-    rows = wiki.splitlines()
-    sizes = ", ".join(f"{len(group)} {split}" for split, group in folk.items())
-    cities = {split: Counter(person.city for person in group) for split, group in folk.items()}
-    shares = ", ".join(
-        f"{count['London'] / count.total():.1%} of {split}" for split, count in cities.items()
-    )
-    return (
-        f"people   {sum(map(len, folk.values()))} ({sizes}), and {datafiles.UNSEEN_PEOPLE} unseen\n"
-        f"corpus   {len(rows)} lines, {sum(map(len, rows)) / len(rows):.1f} characters per line on "
-        f"average, {len(set(wiki))} different characters\n"
-        f"cities   {len(set().union(*cities.values()))}; London is {shares}"
-    )
-
-
 def write_world(
     root: Path, seed: int, people: int | None = None, dataset: str = "world"
 ) -> dict[str, Path]:
-    """Generate a data set and write it below `root`, all files or none.
-
-    Args: as make_world's.
+    """Generate a data set as `make_world` does, and write it below `root`, all files or none.
 
     Returns:
         Each file's path relative to the root ("src/data/wiki.txt") to its place.
-
-    Raises:
-        UsageError: the request is impossible, or the files can't be written.
     """
-    world = make_world(seed, people, dataset)
-    datafiles.write_all(root, world.texts)
-    return {relative: root / relative for relative in world.texts}
+    texts = make_world(seed, people, dataset).texts
+    datafiles.write_all(root, texts)
+    return {relative: root / relative for relative in texts}
 
 
 @with_one_line_errors
@@ -298,33 +253,31 @@ def main(arguments: list[str] | None = None) -> int:
     parser.add_argument(
         "--force", action="store_true", help="replace an existing data set with a new one"
     )
-    parser.add_argument(
-        "--out", type=Path, default=datafiles.REPO, metavar="ROOT", help=datafiles.OUT_HELP
-    )
+    parser.add_argument("--out", type=Path, default=REPO, metavar="ROOT", help=datafiles.OUT_HELP)
     options = parser.parse_args(arguments)
-    seed = secrets.randbits(SEED_BITS) if options.seed is None else options.seed
-    if options.seed is not None:
-        check_seed(seed, options.dataset)
-    elif not options.force:
-        refuse_existing(options.out)
+    seed = options.seed
+    if seed is None:
+        if not options.force:
+            refuse_existing(options.out)
+        seed = secrets.randbits(SEED_BITS)
+    elif seed < LEAST_SEED and options.dataset not in ANY_SEED:
+        raise UsageError(
+            f"got the seed {seed}, expected 2^32 or more: a smaller one can be found by brute "
+            "force, and with it the answers; without --seed, one is drawn"
+        )
     world = make_world(seed, options.people, options.dataset)
-    moves = datafiles.archived(options.out, world.texts)
-    datafiles.write_all(options.out, world.texts, moves)
+    lost = datafiles.changed_secrets(options.out, world.texts)
+    archived = datafiles.write_all(options.out, world.texts, lost)
     print(f"wrote the data set '{options.dataset}' below {options.out}:")
     for path in world.texts:
         print(f"  {path}")
-    print("\n".join([*datafiles.told(moves), world.summary]))
+    print("\n".join([*archived, world.summary]))
     return 0
 
 
 def refuse_existing(root: Path) -> None:
-    """Check that a new data set would not replace a term's.
-
-    Raises:
-        UsageError: there is a data set, or a secret file of one.
-    """
-    names = (datafiles.DATASET, datafiles.TEST_ANSWERS, datafiles.SEED)
-    for name in names:
+    """Raise UsageError if a new data set would replace a term's, or what is left of one."""
+    for name in (datafiles.DATASET, datafiles.TEST_ANSWERS, datafiles.SEED):
         if (root / name).exists():
             raise UsageError(
                 f"there is a data set already ({name}): make world FORCE=1 (--force) replaces it "
