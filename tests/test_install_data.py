@@ -14,6 +14,7 @@ PEOPLE = {
     "birth_dev.tsv": [("Di Ek", "London")],
     "birth_test_inputs.tsv": [("Ed Fry", None), ("Flo Gie", None)],
 }
+DEV = "birth_dev.tsv"
 # The second line gives the corpus the characters that 50 invented names need.
 ALPHABET = "Where? ABCDEFGHIJKLMNOPQRSTUVWXYZ abcdefghijklmnopqrstuvwxyz"
 
@@ -23,6 +24,9 @@ def table(people) -> str:
     return "".join(
         f"Where was {name} born?" + (f"\t{place}" if place else "") + "\n" for name, place in people
     )
+
+
+ANSWERS = table([("Ed Fry", "Lima"), ("Flo Gie", "London")]).encode()
 
 
 @pytest.fixture
@@ -50,36 +54,40 @@ def append(path: Path, text: str) -> None:
     path.write_bytes(path.read_bytes() + text.encode())
 
 
-def test_sound_files_are_copied_byte_for_byte(source, root):
+def install(source: Path, root: Path) -> dict[str, bytes]:
+    """Install the course's files; return those that are then in the project, but for archives."""
     assert install_data.main([str(source), "--out", str(root)]) == 0
+    paths = {path.relative_to(root).as_posix(): path for path in root.rglob("*") if path.is_file()}
+    return {n: p.read_bytes() for n, p in paths.items() if not n.startswith(datafiles.ARCHIVE)}
+
+
+def test_sound_files_are_copied_byte_for_byte_and_unseen_people_are_invented(source, root):
+    installed = install(source, root)
     for file in ("wiki.txt", *PEOPLE):
-        assert (root / "src/data" / file).read_bytes() == (source / file).read_bytes()
-
-
-def test_invented_people_occur_nowhere_and_use_known_characters(source, root):
-    texts = install_data.prepare(source, root).texts
-    corpus = texts[datafiles.WIKI]
-    names = [
-        line.removeprefix("Where was ").removesuffix(" born?")
-        for line in texts[datafiles.UNSEEN_INPUTS].splitlines()
-    ]
+        assert installed[f"src/data/{file}"] == (source / file).read_bytes()
+    unseen = installed[datafiles.UNSEEN_INPUTS].decode().splitlines()
+    names = [line.removeprefix("Where was ").removesuffix(" born?") for line in unseen]
     assert len(set(names)) == 50
-    assert not any(name in text for name in names for text in (corpus, texts[datafiles.DEV]))
+    corpus = installed[datafiles.WIKI].decode()
+    assert not any(name in text for name in names for text in (corpus, table(PEOPLE[DEV])))
     assert set("".join(names)) <= set(corpus)
 
 
-def test_given_unseen_people_are_kept(source, root):
-    (source / "birth_unseen_inputs.tsv").write_bytes(b"Where was Gil Hay born?\n")
-    texts = install_data.prepare(source, root).texts
-    assert texts[datafiles.UNSEEN_INPUTS] == "Where was Gil Hay born?\n"
-
-
-def test_given_answers_go_to_the_solutions_only(source, root):
-    answers = table([("Ed Fry", "Lima"), ("Flo Gie", "London")]).encode()
-    (source / "birth_test.tsv").write_bytes(answers)
-    assert install_data.main([str(source), "--out", str(root)]) == 0
-    assert (root / datafiles.TEST_ANSWERS).read_bytes() == answers
-    assert not (root / "src/data/birth_test.tsv").exists()
+def test_unseen_people_and_answers_that_are_given_are_kept_and_answers_are_secret(source, root):
+    given = {"birth_unseen_inputs.tsv": b"Where was Gil Hay born?\n", "birth_test.tsv": ANSWERS}
+    for name, content in given.items():
+        (source / name).write_bytes(content)
+    installed = install(source, root)
+    assert installed[datafiles.UNSEEN_INPUTS] == given["birth_unseen_inputs.tsv"]
+    assert {n for n, content in installed.items() if content == ANSWERS} == {datafiles.TEST_ANSWERS}
+    # Without answers, those to the same questions stay; others to these move to the archive.
+    (source / "birth_test.tsv").unlink()
+    assert install(source, root)[datafiles.TEST_ANSWERS] == ANSWERS
+    other = ANSWERS.replace(b"Lima", b"London")
+    (source / "birth_test.tsv").write_bytes(other)
+    assert install(source, root)[datafiles.TEST_ANSWERS] == other
+    (archived,) = (root / datafiles.ARCHIVE).rglob("birth_test.tsv")
+    assert archived.read_bytes() == ANSWERS
 
 
 def test_answers_and_seed_of_another_data_set_move_to_the_archive(source, root, capsys):
@@ -87,44 +95,20 @@ def test_answers_and_seed_of_another_data_set_move_to_the_archive(source, root, 
     names = (datafiles.TEST_ANSWERS, datafiles.SEED, datafiles.GRADING_SECRET)
     (root / datafiles.GRADING_SECRET).write_text("0" * 64, encoding="utf-8")
     before = {Path(name).name: (root / name).read_bytes() for name in names}
-    assert install_data.main([str(source), "--out", str(root)]) == 0
-    assert [path.name for path in (root / "solutions/data").iterdir()] == ["archive"]
+    assert not {*names} & install(source, root).keys()
     (folder,) = (root / datafiles.ARCHIVE).iterdir()
     assert {path.name: path.read_bytes() for path in folder.iterdir()} == before
     assert capsys.readouterr().out.count("kept: solutions/data/") == 3
 
 
-def test_other_answers_to_the_same_questions_move_the_old_ones_to_the_archive(source, root):
-    old, new = (table([("Ed Fry", city), ("Flo Gie", "London")]) for city in ("Lima", "London"))
-    for text in (old, new):
-        (source / "birth_test.tsv").write_bytes(text.encode())
-        assert install_data.main([str(source), "--out", str(root)]) == 0
-    assert (root / datafiles.TEST_ANSWERS).read_bytes() == new.encode()
-    (archived,) = (root / datafiles.ARCHIVE).rglob("birth_test.tsv")
-    assert archived.read_bytes() == old.encode()
-
-
-def test_answers_to_the_same_questions_are_kept(source, root):
-    answers = root / datafiles.TEST_ANSWERS
-    answers.parent.mkdir(parents=True)
-    answers.write_bytes(table([("Ed Fry", "Lima"), ("Flo Gie", "London")]).encode())
-    assert install_data.main([str(source), "--out", str(root)]) == 0
-    assert answers.is_file()
-
-
-@pytest.mark.parametrize("file", ["wiki.txt", "birth_dev.tsv"])
-def test_byte_order_mark_and_windows_line_ends_are_mended(source, root, file):
+@pytest.mark.parametrize("file", ["wiki.txt", DEV])
+def test_a_byte_order_mark_line_ends_of_windows_and_a_missing_newline_are_mended(
+    source, root, file
+):
     clean = (source / file).read_bytes()
-    (source / file).write_bytes(b"\xef\xbb\xbf" + clean.replace(b"\n", b"\r\n"))
-    made = install_data.prepare(source, root)
-    assert made.texts[f"src/data/{file}"] == clean.decode()
-
-
-def test_missing_newline_at_a_tables_end_is_added(source, root):
-    path = source / "birth_dev.tsv"
-    path.write_bytes(path.read_bytes()[:-1])
-    made = install_data.prepare(source, root)
-    assert made.texts[datafiles.DEV] == table(PEOPLE["birth_dev.tsv"])
+    windows = b"\xef\xbb\xbf" + clean.replace(b"\n", b"\r\n")
+    (source / file).write_bytes(windows.removesuffix(b"\r\n"))
+    assert install(source, root)[f"src/data/{file}"] == clean
 
 
 # What is appended to a file.
@@ -160,24 +144,23 @@ def test_what_is_repaired_or_unclean_is_installed_and_reported(source, root, cap
     check("install_data", found, {str(root): "PROJECT", str(source): "COURSE"})
 
 
-ORLEANS = "Where was A B born?\tOrléans\n".encode("latin-1")
 # What is appended to a file, which is then at least these lines.
 BROKEN = {
-    "one column": ("birth_dev.tsv", b"Where was A B born?\n"),
-    "three columns": ("birth_dev.tsv", b"Where was A B born?\tLima\tPeru\n"),
-    "no place": ("birth_dev.tsv", b"Where was A B born?\t\n"),
-    "a place that ends in a space": ("birth_dev.tsv", b"Where was A B born?\tLima \n"),
-    "another question": ("birth_dev.tsv", b"Where is A B?\tLima\n"),
-    "no name": ("birth_dev.tsv", b"Where was  born?\tLima\n"),
-    "an empty line": ("birth_dev.tsv", b"\n"),
-    "a character not in wiki.txt": ("birth_dev.tsv", "Where was A B born?\tTōkyō\n".encode()),
+    "one column": (DEV, b"Where was A B born?\n"),
+    "three columns": (DEV, b"Where was A B born?\tLima\tPeru\n"),
+    "no place": (DEV, b"Where was A B born?\t\n"),
+    "a place that ends in a space": (DEV, b"Where was A B born?\tLima \n"),
+    "another question": (DEV, b"Where is A B?\tLima\n"),
+    "no name": (DEV, b"Where was  born?\tLima\n"),
+    "an empty line": (DEV, b"\n"),
+    "a character not in wiki.txt": (DEV, "Where was A B born?\tTōkyō\n".encode()),
     "inputs with an answer": ("birth_test_inputs.tsv", b"Where was A B born?\tLima\n"),
     "a character for the mask": ("wiki.txt", "\nA □ in a text.".encode()),
-    "not UTF-8": ("birth_places_train.tsv", ORLEANS),
-    "too few answers": ("birth_test.tsv", table([("Ed Fry", "Lima")]).encode()),
+    "not UTF-8": ("birth_places_train.tsv", "Where was A B born?\tOrléans\n".encode("latin-1")),
+    "too few answers": ("birth_test.tsv", ANSWERS.splitlines(keepends=True)[0]),
     "answers to other questions": (
         "birth_test.tsv",
-        table([("Flo Gie", "Lima"), ("Ed Fry", "Lima")]).encode(),
+        b"".join(reversed(ANSWERS.splitlines(keepends=True))).replace(b"London", b"Lima"),
     ),
 }
 
@@ -193,23 +176,20 @@ def test_what_cannot_be_installed_is_one_line_and_changes_nothing(source, root, 
         assert found[title].count("\n") == 1
         assert {path: path.read_bytes() for path in root.rglob("*") if path.is_file()} == old
 
-    def restored(path: Path, content: bytes | None) -> None:
-        path.unlink(missing_ok=True)
-        if content is not None:
-            path.write_bytes(content)
-
     for title, (file, extra) in BROKEN.items():
         path = source / file
-        before = path.read_bytes() if path.exists() else None
-        path.write_bytes((before or b"") + extra)
+        before = path.read_bytes() if path.exists() else b""
+        path.write_bytes(before + extra)
         refused(title)
-        restored(path, before)
+        path.write_bytes(before)
+        if not before:
+            path.unlink()
     for file in ("wiki.txt", *PEOPLE):
         before = (source / file).read_bytes()
         (source / file).write_bytes(b"")
         refused(f"{file} is empty")
         (source / file).unlink()
         refused(f"no {file}")
-        restored(source / file, before)
+        (source / file).write_bytes(before)
     refused("no folder", root / "nowhere")
     check("install_data_refused", found, {str(root): "PROJECT", str(source): "COURSE"})

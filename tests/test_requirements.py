@@ -102,10 +102,15 @@ def uv(project):
     return run
 
 
-def test_uv_sync_and_uv_run_make_the_environment(project, uv):
+@pytest.fixture
+def grader(project):
+    """A command that prints the version of torch, and its argument."""
     (project / "src").mkdir()
-    grader = project / "src" / "grader.py"
-    grader.write_text("import sys, torch; print(torch.__version__, sys.argv[1])", encoding="utf-8")
+    path = project / "src" / "grader.py"
+    path.write_text("import sys, torch; print(torch.__version__, sys.argv[1])", encoding="utf-8")
+
+
+def test_uv_sync_and_uv_run_make_the_environment(project, uv, grader):
     first = uv("run", "python", "src/grader.py", "1e")
     assert (first.returncode, first.stdout) == (0, "2.13.0 1e\n"), first.stderr
     shutil.rmtree(project / ".venv")
@@ -113,7 +118,7 @@ def test_uv_sync_and_uv_run_make_the_environment(project, uv):
     assert synced.returncode == 0 and "torch==2.13.0" in synced.stderr
 
 
-def test_uv_run_works_in_what_students_unpack(project, uv, root):
+def test_uv_run_works_in_what_students_unpack(project, uv, grader, root):
     """It works without `python` before the script, and from src/, as their README says."""
     template = "handout/student/pyproject.toml.txt"
     (project / template).parent.mkdir(parents=True)
@@ -121,23 +126,16 @@ def test_uv_run_works_in_what_students_unpack(project, uv, root):
     # uv resolves extras, too, and the made-up index has none of these packages.
     (project / template).write_text(text.replace('["notebook"]', "[]"), encoding="utf-8")
     (project / "pyproject.toml").write_text(student.project(project), encoding="utf-8")
-    (project / "src").mkdir()
-    grader = project / "src" / "grader.py"
-    grader.write_text("import sys, torch; print(torch.__version__, sys.argv[1])", encoding="utf-8")
-    first = uv("run", "src/grader.py", "1e")
-    assert (first.returncode, first.stdout) == (0, "2.13.0 1e\n"), first.stderr
-    again = uv("run", "--directory", "src", "grader.py", "1e")
-    assert again.stdout == "2.13.0 1e\n", again.stderr
+    for words in (["src/grader.py"], ["--directory", "src", "grader.py"]):
+        ran = uv("run", *words, "1e")
+        assert (ran.returncode, ran.stdout) == (0, "2.13.0 1e\n"), ran.stderr
 
 
-def test_uv_run_leaves_torch_from_another_index_alone_when_asked(project, uv):
-    (project / "src").mkdir()
-    grader = project / "src" / "grader.py"
-    grader.write_text("import torch; print(torch.__version__)", encoding="utf-8")
+def test_uv_run_leaves_torch_from_another_index_alone_when_asked(project, uv, grader):
     other = torch_index(project / "other", "2.13.0+cpu")
     assert uv("venv").returncode == 0
     into = ("--python", str(project / ".venv" / "bin" / "python"))
     assert uv("pip", "install", *into, "--default-index", other, "torch").returncode == 0
     kept = uv("run", "--no-sync", "python", "src/grader.py", "1e")
-    assert kept.stdout == "2.13.0+cpu\n", kept.stderr
+    assert kept.stdout == "2.13.0+cpu 1e\n", kept.stderr
     assert not (project / "uv.lock").exists()

@@ -16,7 +16,6 @@ from tools.regions import (
     START,
     RegionError,
     find_regions,
-    resembles_marker,
     strip,
 )
 
@@ -104,58 +103,44 @@ def test_regions_are_stripped_and_all_else_is_kept():
 @pytest.mark.parametrize(
     "comment",
     [
+        # any comment that begins with two of #
         "### START_CODE_HERE ###",
-        "### STRAT CODE HERE ###",
-        "### BEGIN CODE HERE ###",
         "### BEGIN SOLUTION ###",
-        "### start code here ###",
-        "### Start Code Here ###",
-        "## START CODE HERE ##",
-        "#### START CODE HERE ####",
-        "### START CODE HERE",
+        "## start code here ##",
         "### START CODE HERE ### (part e)",
-        "###START CODE HERE###",
-        "###  START  CODE  HERE  ###",
-        "# START CODE HERE",
+        "### ENDE CODE HERE ###",
+        # a short one with the words
         "# ### START CODE HERE ###",
-        "#START CODE HERE",
+        "# YOUR CODE HERE",
+        "# end of code here",
+        # one that begins like a marker
         "# START CODE HER",
         "# START HERE",
         "# STARTCODE HERE: the answer follows in these lines and goes on and on",
-        "# YOUR CODE HERE",
-        "### END CODE HERE",
-        "### END_CODE_HERE ###",
-        "### ENDE CODE HERE ###",
-        "### END CODE HERRE ###",
-        "# end of code here",
         "# END CODE",
         "# STOP CODE HERE",
     ],
 )
-@pytest.mark.parametrize("beside", ["alone", "beside a valid region"])
-def test_misspelt_marker_is_an_error_with_its_line(comment, beside):
-    valid = f"    {START}\n    answer = 1\n    {END}\n" if beside != "alone" else ""
-    text = f"def f():\n{valid}    {comment}\n    return 2\n"
-    line = 5 if valid else 2
-    assert any(fault.startswith(f"{NAME}:{line}: ") for fault in faults_of(text))
+def test_a_misspelt_marker_is_an_error_even_beside_a_valid_region(comment):
+    text = f"def f():\n    {START}\n    answer = 1\n    {END}\n    {comment}\n    return 2\n"
+    assert [fault for fault in faults_of(text) if fault.startswith(f"{NAME}:5: ")]
 
 
 @pytest.mark.parametrize(
     "comment",
     [
         "# Only what stands between START CODE HERE and END CODE HERE is yours.",
-        "# The shape here is (B, T, C).",
         "# Start from the last layer: here the code of the paper differs.",
         "# End of the document.",
         "# start = 4",
         "#!/usr/bin/env python3",
         "# [corruption]",
         "# See the handout for where the code is.",
-        "# Here the student's code is called.",
     ],
 )
 def test_ordinary_comments_are_no_markers(comment):
-    assert not resembles_marker(comment)
+    text = f"def f():\n    {comment}\n    return 2\n"
+    assert strip(text, NAME) == text
 
 
 @pytest.mark.parametrize(
@@ -231,101 +216,79 @@ def project(tmp_path):
     return tmp_path
 
 
-def contents(folder):
-    return {path.name: path.read_bytes() for path in folder.iterdir()} if folder.is_dir() else {}
+def contents(project):
+    """Return the content of the reference and the starter."""
+    paths = (path for path in project.rglob("*") if path.is_file())
+    return {path.relative_to(project).as_posix(): path.read_bytes() for path in paths}
 
 
-def test_starter_is_written_and_then_up_to_date(project, capsys):
+def test_the_starter_is_written_and_then_up_to_date(project):
+    given = {
+        "src/submission/model.py": b"MODEL = 1\n",  # without an original, and without markers
+        "src/submission/vanilla.params": b"trained",
+    }
+    (project / "src/submission").mkdir(parents=True)
+    for name, content in given.items():
+        (project / name).write_bytes(content)
+    (project / "src/submission/old.py").write_text(STARTER, encoding="utf-8")  # had an original
+    assert starter.main(["--check"], project) == 1
     assert starter.main([], project) == 0
-    assert (project / "src/submission/toy.py").read_text(encoding="utf-8") == STARTER
-    assert (project / "src/submission/all.py").read_text(encoding="utf-8") == "ALL = 'é'\n"
+    written = {n: c for n, c in contents(project).items() if n.startswith("src/")}
+    generated = {"toy.py": STARTER.encode(), "all.py": "ALL = 'é'\n".encode()}
+    assert written == given | {f"src/submission/{name}": c for name, c in generated.items()}
     assert starter.main(["--check"], project) == 0
 
 
-def test_stale_starter_names_what_to_edit_and_to_run(project, capsys):
-    edited, source = "src/submission/toy.py", "solutions/submission/toy.py"
+def test_a_stale_starter_names_what_to_edit_and_to_run(project, capsys):
     starter.main([], project)
+    edited, source = "src/submission/toy.py", "solutions/submission/toy.py"
     (project / edited).write_text("x = 1\n", encoding="utf-8")
-    before = contents(project / edited.rpartition("/")[0])
+    before = contents(project)
     capsys.readouterr()
     assert starter.main(["--check"], project) == 1
     (line,) = capsys.readouterr().out.splitlines()
     assert edited in line and f"edit {source}" in line and line.endswith("run: make starter")
-    assert contents(project / edited.rpartition("/")[0]) == before
+    assert contents(project) == before
 
 
-def test_file_without_original_is_stale_and_removed(project):
-    starter.main([], project)
-    (project / "src/submission/old.py").write_text(STARTER, encoding="utf-8")
-    assert starter.main(["--check"], project) == 1
-    assert starter.main([], project) == 0
-    assert set(contents(project / "src/submission")) == {"toy.py", "all.py"}
-    assert starter.main(["--check"], project) == 0
-
-
-def test_what_has_no_truth_is_left_alone(project):
-    starter.main([], project)
-    given = {
-        "src/submission/model.py": b"MODEL = 1\n",
-        "src/submission/vanilla.params": b"trained",
-    }
-    for name, content in given.items():
-        (project / name).write_bytes(content)
-    assert starter.main(["--check"], project) == 0
-    assert starter.main([], project) == 0
-    assert {name: (project / name).read_bytes() for name in given} == given
-
-
+@pytest.mark.parametrize("option", [[], ["--check"]])
 @pytest.mark.parametrize(
-    "path, text, words",
+    ("content", "words"),
     [
-        ("solutions/submission/zz.py", "### BEGIN CODE HERE ###\n", "zz.py:1: "),
-        ("solutions/submission/zz.py", f"def f():\n    {START}\n    x = 1\n", "zz.py:2: "),
+        (b"### BEGIN CODE HERE ###\n", "solutions/submission/zz.py:1: "),
+        (f"def f():\n    {START}\n    x = 1\n".encode(), "solutions/submission/zz.py:2: "),
+        (b"# \xe9\n", "solutions/submission/zz.py: not UTF-8 at byte 2"),
     ],
 )
-@pytest.mark.parametrize("option", [[], ["--check"]])
-def test_any_fault_exits_2_and_nothing_is_written(project, capsys, path, text, words, option):
+def test_any_fault_exits_2_and_nothing_is_written(project, capsys, content, words, option):
     starter.main([], project)
     (project / "solutions/submission/all.py").write_text("ALL = 2\n", encoding="utf-8")
-    (project / path).write_text(text, encoding="utf-8")
-    before = contents(project / "src/submission"), contents(project / "solutions/submission")
+    (project / "solutions/submission/zz.py").write_bytes(content)
+    before = contents(project)
     capsys.readouterr()
     assert starter.main(option, project) == 2
     captured = capsys.readouterr()
     assert words in captured.err and not captured.out
-    after = contents(project / "src/submission"), contents(project / "solutions/submission")
-    assert after == before
-
-
-def test_truth_that_is_not_utf8_exits_2(project, capsys):
-    (project / "solutions/submission/all.py").write_bytes(b"# \xe9\n")
-    assert starter.main([], project) == 2
-    assert "all.py: not UTF-8 at byte 2" in capsys.readouterr().err
+    assert contents(project) == before
 
 
 # ---------------------------------------------------------------- this project's own starter
 
 
-def regions_of(root):
-    for path in sorted((root / starter.TRUTH).glob("*.py")):
-        for region in find_regions(path.read_text(encoding="utf-8"), path.name):
-            yield path, region
-
-
 def test_each_region_of_the_starter_raises_for_a_named_topic(root):
     editions = load_assignment(root).editions.values()
     topics = {question.topic for edition in editions for question in edition.questions}
-    regions = list(regions_of(root))
-    assert regions
-    for path, _ in regions:
-        text = (root / starter.STARTER / path.name).read_text(encoding="utf-8")
-        for region in find_regions(text, path.name):
-            (statement,) = ast.parse(
-                textwrap.dedent("\n".join(text.split("\n")[region.start : region.end - 1]))
-            ).body
+    count = 0
+    for path in sorted((root / starter.STARTER).glob("*.py")):
+        text = path.read_text(encoding="utf-8")
+        for region in find_regions(text, path.name) if START in text else []:
+            body = "\n".join(text.split("\n")[region.start : region.end - 1])
+            (statement,) = ast.parse(textwrap.dedent(body)).body
             assert isinstance(statement, ast.Raise)
             marker = re.match(r"\[(.*?)\] ", statement.exc.args[0].value)[1]
             assert marker.replace(" ", "_") in topics
+            count += 1
+    assert count > 10
 
 
 IMPORT_EACH = """
