@@ -109,25 +109,32 @@ def test_a_wrong_value_is_one_line_that_lists_the_right_ones(project, target, na
 UNDESCRIBED = """
 
 class Unseen(AttentionCase):
-    topic = "consider_unseen"
+    topic = "consider_{}"
 
     @graded()
     def test_forgotten(self):
         "is in no table"
 """
 UNWRITTEN = '[topics.consider_unseen.tests]\nlines = { kind = "basic" }\n'
+CODE = "src/questions/attention_exploration/tests.py"
 
 
 @pytest.mark.parametrize(
     ("name", "more", "words"),
     [
         (  # as if the line of a topic's only test had been deleted
-            "src/questions/attention_exploration/tests.py",
-            UNDESCRIBED,
+            CODE,
+            UNDESCRIBED.format("unseen"),
             "Unseen.test_forgotten is not in assignment.toml, [topics.consider_unseen.tests]",
+        ),
+        (  # as if the whole table had been deleted
+            CODE,
+            UNDESCRIBED.format("unseem"),
+            "Unseen has the topic 'consider_unseem', but assignment.toml has no table",
         ),
         ("assignment.toml", UNWRITTEN, "has the topic 'consider_unseen'"),
     ],
+    ids=["no line", "no table", "no test"],
 )
 def test_check_finds_a_test_that_is_only_written_or_only_described(project, name, more, words):
     path = project / name
@@ -137,4 +144,5 @@ def test_check_finds_a_test_that_is_only_written_or_only_described(project, name
         ran = make(project, "check")
     finally:
         path.write_bytes(before)
-    assert ran.returncode == 2 and words in ran.stderr and "Traceback" not in ran.stderr
+    said = ran.stdout + ran.stderr
+    assert ran.returncode == 2 and words in said and "Traceback" not in said

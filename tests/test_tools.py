@@ -10,6 +10,7 @@ import pytest
 from tests.interpreter import python
 from tests.project import copy_of_the_project
 from tests.snapshots import check
+from tools import datafiles, reference
 
 COMMANDS = {
     # name: (required arguments, its options for editions and recipes, whether it needs data)
@@ -85,8 +86,6 @@ def test_wrong_usage_is_one_line(bare):
 
 
 def test_without_a_data_set_a_command_says_how_to_make_one(bare):
-    from tools import datafiles
-
     found = answers(bare, [(name,) for name, (_, _, data) in COMMANDS.items() if data])
     (bare / "src/data").mkdir()
     try:
@@ -135,3 +134,16 @@ def test_a_reader_who_has_left_makes_no_traceback(bare):
             stderr=subprocess.PIPE,
         )
     assert ran.stderr == b"" and ran.returncode in (0, 130)
+
+
+# ---------------------------------------------------------------- make reference
+
+
+@pytest.mark.parametrize("fingerprint, kept", [("same", True), ("of other code", False)])
+def test_checkpoints_of_other_code_are_not_gone_on_with(tmp_path, fingerprint, kept):
+    text = '{"fingerprint": "same", "finished": {}}'
+    (tmp_path / reference.STATE).write_text(text, encoding="utf-8")
+    checkpoint = tmp_path / "vanilla.pretrain.params.checkpoint"
+    checkpoint.write_bytes(b"")
+    reference.Finished(tmp_path, fingerprint)
+    assert checkpoint.exists() == kept

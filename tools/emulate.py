@@ -5,7 +5,7 @@
 Unpacks dist/autograder-EDITION.zip into a fresh root, creates the documented folders and metadata,
 runs run_autograder with Gradescope's limits (768 MB, half a CPU, ten minutes), and prints what
 staff and the student would see. results.json, the standard output and two HTML reports, for the
-student and for staff, are saved in build/emulated/SUBMISSION/ (--keep names another folder).
+student and for staff, are saved in build/emulated/SUBMISSION/.
 --setup runs setup.sh first. Exit codes: 0 graded, 1 the autograder or the emulator failed, 2 wrong
 usage.
 """
@@ -317,12 +317,6 @@ def main(arguments: list[str] | None = None) -> int:
         help=f"the kind of submission: {', '.join(KINDS)} (default: first)",
     )
     parser.add_argument("--setup", action="store_true", help="run setup.sh first (takes minutes)")
-    parser.add_argument(
-        "--keep",
-        type=Path,
-        metavar="FOLDER",
-        help="where to save the results (default: build/emulated/SUBMISSION)",
-    )
     asked = parser.parse_args(arguments)
     edition = load_assignment(REPO).edition(asked.edition).name
     if not asked.submission.exists():
@@ -331,11 +325,11 @@ def main(arguments: list[str] | None = None) -> int:
     if not zipped.exists():
         command = f"make autograder EDITION={edition}"
         raise UsageError(f"dist/{zipped.name} is missing; `{command}` builds it")
-    keep = asked.keep or KEPT / asked.submission.resolve().stem
+    keep = KEPT / asked.submission.resolve().stem
     seen = grade(zipped, asked.submission, asked.metadata, asked.setup, say=say, keep=keep)
     show(seen)
-    shown = keep.relative_to(REPO) if keep.is_relative_to(REPO) else keep
-    print(f"Saved in {shown}/: {', '.join(sorted(path.name for path in keep.iterdir()))}")
+    names = ", ".join(sorted(path.name for path in keep.iterdir()))
+    print(f"Saved in {keep.relative_to(REPO)}/: {names}")
     return 0 if seen.results is not None else 1
 
 

@@ -1,6 +1,6 @@
 """Train the reference solution, and so create every file that a perfect student would hand in.
 
-    python -m tools.reference [--recipe NAME] [--seed N] [--edition NAME]
+    python -m tools.reference [--recipe NAME] [--edition NAME]
 
 Copies what students get, with solutions/submission over it, to build/reference/, and runs the
 commands of an edition's sheet there. Files that are up to date (by a hash of code, data and recipe)
@@ -22,7 +22,7 @@ from autograder.description import check_recipe, load_assignment
 from grading.edition import EDITION, read, to_json
 from pretraining.files import write_atomically
 
-from .arguments import Failed, OneLineParser, add_recipe, whole_number, with_one_line_errors
+from .arguments import Failed, OneLineParser, add_recipe, with_one_line_errors
 from .commands import EVALUATED, Command, pipelines_of
 from .datafiles import DATASET, REPO, SHIPPED, require_data_set
 from .telling import say, telling
@@ -95,7 +95,6 @@ def train(
     repo: Path = REPO,
     target: Path = TARGET,
     recipe: str | None = None,
-    seed: int = 0,
     editions: Iterable[str] = (),
 ) -> Path:
     """Bring build/reference up to date; return the folder.
@@ -110,7 +109,7 @@ def train(
     check_recipe(repo, recipe)
     todos = pipelines_of(repo, editions)
     lay_out(repo, target)
-    run_all(todos, target, recipe or own_recipe(target), seed)
+    run_all(todos, target, recipe or own_recipe(target), seed=0)
     return target
 
 
@@ -216,13 +215,10 @@ def main(arguments: list[str] | None = None) -> int:
     """Run the command; return 0 if done, 1 if a training failed, 2 for bad input."""
     parser = OneLineParser("python -m tools.reference", __doc__)
     add_recipe(parser)
-    parser.add_argument(
-        "--seed", type=whole_number, default=0, help="seed of all trainings (default: 0)"
-    )
     parser.add_argument("--edition", help="whose commands to run (default: the default edition)")
     asked = parser.parse_args(arguments)
     editions = [] if asked.edition is None else [asked.edition]
-    train(recipe=asked.recipe, seed=asked.seed, editions=editions)
+    train(recipe=asked.recipe, editions=editions)
     print(f"The reference is up to date in {TARGET.relative_to(REPO)}/.")
     return 0
 

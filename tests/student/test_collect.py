@@ -81,6 +81,7 @@ def test_the_same_work_gives_the_same_bytes(desk):
 
 
 @pytest.mark.parametrize("where", [".", "src"])
+@pytest.mark.sampled(2)
 def test_it_runs_from_the_root_and_from_src(tmp_path, run_python, where):
     root = runnable(tmp_path / "Größe 5 – b c")
     script = root / "src" / "collect_submission.py"
@@ -91,6 +92,7 @@ def test_it_runs_from_the_root_and_from_src(tmp_path, run_python, where):
 
 
 @pytest.mark.parametrize("name", ["python", "python3"])
+@pytest.mark.sampled(2)
 def test_the_shell_script_calls_it(tmp_path, name):
     root = runnable(tmp_path / "a 5")
     shutil.copy2(SCRIPT, root)

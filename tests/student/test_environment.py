@@ -87,22 +87,13 @@ def test_old_pythons_can_read_the_command_down_to_the_check(name):
     assert name == "environment.py"
 
 
-@pytest.mark.parametrize(
-    "words",
-    [
-        ("attention_exploration.py", "--help"),
-        ("check_written.py", "--help"),
-        ("collect_submission.py", "--help"),
-        ("grader.py", "--list"),
-        ("run.py", "--help"),
-    ],
-)
-def test_a_reader_who_has_left_makes_no_traceback(words):
+@pytest.mark.parametrize("name", COMMANDS)
+@pytest.mark.sampled(4)
+def test_a_reader_who_has_left_makes_no_traceback(name):
     """Run it as in `python src/grader.py | head`."""
     reading, writing = os.pipe()
     os.close(reading)
-    name, option = words
-    arguments = [sys.executable, f"src/{name}", option]
+    arguments = [sys.executable, f"src/{name}", "--list" if name == "grader.py" else "--help"]
     with os.fdopen(writing, "wb") as output:
         ran = subprocess.run(
             arguments, cwd=ROOT, stdin=subprocess.DEVNULL, stdout=output, stderr=subprocess.PIPE

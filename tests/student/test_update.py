@@ -399,6 +399,7 @@ def test_what_can_not_be_done_is_one_line_and_nothing_changes(copy, first, secon
 
 @pytest.mark.skipif(os.name == "nt", reason="permissions of POSIX")
 @pytest.mark.parametrize("where", [".", "src/questions/span_corruption", "handout.pdf"])
+@pytest.mark.sampled(3)
 def test_a_read_only_folder_or_file_is_one_line(copy, monkeypatch, where):
     with tempfile.TemporaryDirectory() as outer:  # tmp_path is closed to others
         os.chmod(outer, 0o755)
@@ -525,16 +526,20 @@ def moments_of(copy: Copy) -> int:
     return total
 
 
-def test_an_update_that_is_killed_is_completed_by_the_same_command(copy, first, everything):
-    total = moments_of(copy)
-    # A third of the moments each is before it writes, while it writes, and while it renames.
-    survives(copy, [total // 2, total * 5 // 6, total - 1], first, everything)
-
-
-@pytest.mark.long
-def test_an_update_survives_twenty_kills_at_random_moments(copy, first, everything):
-    total = moments_of(copy)
-    survives(copy, random.sample(range(1, total), 20), first, everything)
+# A third of the moments each is before it writes, while it writes, and while it renames.
+@pytest.mark.parametrize(
+    "moments",
+    [
+        pytest.param(lambda total: [total // 2, total - 1], id="two"),
+        pytest.param(
+            lambda total: random.sample(range(1, total), 20), id="twenty", marks=pytest.mark.long
+        ),
+    ],
+)
+def test_an_update_that_is_killed_is_completed_by_the_same_command(
+    copy, first, everything, moments
+):
+    survives(copy, moments(moments_of(copy)), first, everything)
 
 
 def test_any_command_completes_an_update_before_it_begins(copy, first, everything):
