@@ -1,4 +1,4 @@
-"""The harness, unchanged, grades another assignment: tests/second_assignment."""
+"""The harness, unchanged, grades another assignment: one question, as `make question` writes it."""
 
 import json
 import os
@@ -13,29 +13,69 @@ from autograder.description import load_assignment
 from grading.edition import EDITION, to_json
 from tests.interpreter import python
 from tests.project import ROOT
+from tools import question
 
-HERE = ROOT / "tests"
-RIGHT = "def double(number):\n    return number + number\n"
-WRONG = "def double(number):\n    return number ** 2 if number > 5 else 2 * number\n"
+ASSIGNMENT = """
+[assignment]
+title = "Spread"
+default_edition = "only"
+gradescope_python = "3.12"
+[parts]
+numbers = "Numbers"
+
+{topic}
+[topics.why]
+part = "numbers"
+title = "Why is the result never negative?"
+
+[editions.only]
+title = "Spread"
+questions = [
+{line}
+  {{ number = "1b", topic = "why", written = 2 }},
+]
+[editions.only.gradescope]
+hidden_tests = "visible"
+"""
+GRADER = """
+import sys
+from grading.cases import QuestionSet
+from grading.cli import main
+if __name__ == "__main__":
+    sys.exit(main(QuestionSet()))
+"""
+RIGHT = "def spread(tokens):\n    return max(tokens) - min(tokens)\n"
+WRONG = "def spread(tokens):\n    return 2 if len(tokens) < 4 else max(tokens)\n"
 
 
 @pytest.fixture
 def tree(tmp_path: Path) -> Path:
     """Return the second assignment with both parts of the harness, and nothing else from here."""
     source = tmp_path / "autograder" / "source"
-    shutil.copytree(HERE / "second_assignment", source)
     ignored = shutil.ignore_patterns("__pycache__")
     for name in ("src/grading", "autograder"):
         shutil.copytree(ROOT / name, source / name, ignore=ignored)
-    (source / "solutions" / "data").mkdir()
-    (source / "solutions" / "data" / "grading_secret").write_text("secret\n", encoding="ascii")
+    names = question.names_of("spread") | {"PART": "numbers", "NUMBER": "1a"}
+    parts = {name: question.template(f"{name}.toml.txt", names) for name in ("topic", "line")}
+    files = {
+        **question.new_files(names),
+        "assignment.toml": ASSIGNMENT.format(**parts).replace("coding = 3", "coding = 6"),
+        "src/grader.py": GRADER,
+        "solutions/data/grading_secret": "secret\n",
+    }
+    packages = ("src/questions", "solutions/hidden", "solutions/submission")
+    for name, text in (files | {f"{folder}/__init__.py": "" for folder in packages}).items():
+        if name.startswith(("src/", "solutions/", "assignment")):
+            (source / name).parent.mkdir(parents=True, exist_ok=True)
+            (source / name).write_text(text, encoding="utf-8")
+    shutil.rmtree(source / "src/submission")  # the starter
     return source
 
 
 def hand_in(folder: Path, code: str) -> Path:
     (folder / "submission").mkdir(parents=True)
     (folder / "submission" / "__init__.py").touch()
-    (folder / "submission" / "doubling.py").write_text(code, encoding="utf-8")
+    (folder / "submission" / "spread.py").write_text(code, encoding="utf-8")
     return folder
 
 

@@ -1,1 +1,0 @@
-"""What hidden tests of the second assignment assert."""

@@ -1,1 +1,0 @@
-"""The reference of the second assignment."""

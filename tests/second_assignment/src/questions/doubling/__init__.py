@@ -1,1 +1,0 @@
-"""Doubling a number."""
