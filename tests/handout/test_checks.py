@@ -183,7 +183,6 @@ def test_a_build_that_fails_leaves_dist_as_it_was(
 ):
     module, (place, name), arguments = BUILDS[command]
     monkeypatch.setattr(module, "REPO", project)
-    monkeypatch.setattr(autograder, "DIST", dist)
     monkeypatch.setattr(reference, "train", lambda *_, **__: project)
     monkeypatch.setattr(place, name, no_build)
     before = left(dist)
