@@ -1,8 +1,10 @@
 """The check of pages finds what keeps people out, or else passing it would prove nothing."""
 
+import re
+
 import pytest
 
-from tests.accessible import check_files
+from tests.accessible import browser, check, check_files, opened
 
 PAGE = """<!DOCTYPE html><html lang="en"><head><title>Page</title>
 <meta name="viewport" content="width=device-width"><style>{}</style></head>
@@ -28,12 +30,27 @@ BARRIERS = {
 
 
 @pytest.mark.requires_tool("chromium")
-@pytest.mark.parametrize(("style", "more", "fault"), BARRIERS.values(), ids=BARRIERS)
-def test_each_barrier_is_found(style, more, fault, tmp_path):
-    page = tmp_path / "page.html"
-    page.write_text(PAGE.format(style, more), encoding="utf-8")
-    if fault is None:
-        check_files([page])
-    else:
-        with pytest.raises(AssertionError, match=fault):
-            check_files([page])
+def test_each_barrier_is_found(tmp_path):
+    path = tmp_path / "page.html"
+    with browser() as launched:
+        for kind, (style, more, fault) in BARRIERS.items():
+            path.write_text(PAGE.format(style, more), encoding="utf-8")
+            page = opened(launched, path, "dark", 390)
+            try:
+                check(page)
+            except AssertionError as error:
+                assert fault and re.search(fault, str(error)), kind
+            else:
+                assert fault is None, kind
+            page.close()
+
+
+@pytest.mark.requires_tool("chromium")
+@pytest.mark.parametrize(("scheme", "is_narrow"), [("light", False), ("dark", True)])
+def test_files_are_checked_in_light_and_dark_wide_and_narrow(tmp_path, scheme, is_narrow):
+    path = tmp_path / "page.html"
+    width = "max-width: 400px" if is_narrow else "min-width: 1000px"
+    style = f"@media (prefers-color-scheme: {scheme}) and ({width}) {{ p {{ color: #bbb }} }}"
+    path.write_text(PAGE.format(style, ""), encoding="utf-8")
+    with pytest.raises(AssertionError, match="color-contrast"):
+        check_files([path])

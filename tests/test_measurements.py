@@ -13,12 +13,7 @@ RUNS = picture.measured()
 SVG = "{http://www.w3.org/2000/svg}"
 README = re.sub(r"\s+", " ", (ROOT / "README.md").read_text(encoding="utf-8"))
 # Of the runs with the generated data set and its unchanged recipe, in percent.
-SHARES = {
-    "nopretrain": [1, 1, 5],
-    "vanilla": [86, 94, 93],
-    "synthesizer": [26],
-    "rope": [88],
-}
+SHARES = {"nopretrain": [1, 1, 5], "vanilla": [86, 94, 93], "synthesizer": [26], "rope": [88]}
 
 
 @pytest.fixture(scope="module")

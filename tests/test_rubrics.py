@@ -1,11 +1,12 @@
 """Sheets for graders of written answers, made from the solutions."""
 
+import csv
 from collections import Counter
 from fractions import Fraction
 
 import pytest
 
-from classroom.cells import parse, table
+from autograder.description import load_assignment
 from tools import rubrics
 from tools.rubrics import CRITERION, MISTAKE, items_of
 
@@ -45,25 +46,21 @@ def sheets(tmp_path_factory):
 
 
 def test_each_written_question_has_a_sheet_whose_criteria_share_out_its_points(sheets):
-    from autograder.description import load_assignment
-
-    edition = load_assignment().edition("cs224n")
     of_questions: Counter[str] = Counter()
     with_points = 0
     for path in sheets.glob("*.csv"):
-        found = table(parse(path.read_bytes(), path.name),
-                      ("points", "description", "kind"))  # fmt: skip
-        kinds = [found.cell(row, "kind") for row in found.rows[1:]]
-        assert kinds.count(CRITERION) >= 2 and kinds.count(MISTAKE) >= 2
-        with_points += sum(
-            found.cell(row, "kind") == MISTAKE and found.cell(row, "points") != ""
-            for row in found.rows[1:]
+        with path.open(encoding="utf-8-sig", newline="") as file:
+            rows = list(csv.DictReader(file))
+        kinds = Counter(row["kind"] for row in rows)
+        assert (
+            kinds[CRITERION] >= 2 and kinds[MISTAKE] >= 2 and kinds.keys() == {CRITERION, MISTAKE}
         )
-        assert all(found.cell(row, "description") for row in found.rows[1:])
-        number = path.stem.partition("-")[0]
-        for row in found.rows[1:]:
-            if found.cell(row, "kind") == CRITERION:
-                of_questions[number] += Fraction(found.cell(row, "points"))
+        assert all(row["description"] for row in rows)
+        with_points += sum(row["kind"] == MISTAKE and row["points"] != "" for row in rows)
+        for row in rows:
+            if row["kind"] == CRITERION:
+                of_questions[path.stem.partition("-")[0]] += Fraction(row["points"])
+    edition = load_assignment().edition("cs224n")
     assert of_questions == {q.number: q.written for q in edition.questions if q.written}
     assert with_points >= 20  # of the common wrong answers
 

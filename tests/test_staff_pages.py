@@ -2,6 +2,7 @@
 
 import json
 import shutil
+from types import SimpleNamespace
 
 import pytest
 import torch
@@ -12,6 +13,7 @@ from questions.span_corruption.items import expected_vocabulary
 from submission.model import GPT, GPTConfig
 from tests.harness.test_staging import pack
 from tests.interpreter import python
+from tools import viva
 
 NEVER = "raise AssertionError('this code must never run')\n"
 FILE = "submission/dataset.py"
@@ -69,7 +71,7 @@ def test_experiments_are_repeated_with_the_parameters_that_they_are_of(upload, w
     assert "It trains models of its own" in induction and "A claim" not in induction
 
 
-@pytest.mark.parametrize("content", [None, b"[" * 5_000, b'{"trace": {"seed": NaN}}'])
+@pytest.mark.parametrize("content", [None, b'{"trace": {"seed": NaN}}'])
 def test_an_upload_without_experiments_is_one_line(upload, write, content):
     if content is not None:
         (upload / record.FILE).write_bytes(content)
@@ -88,20 +90,28 @@ def test_three_questions_are_about_the_students_own_work(upload, write, tmp_path
     assert head.count("Worst by one half of the people: block ") >= 2
 
 
+def test_what_is_missing_gives_a_line_in_place_of_its_question(upload, write):
+    (upload / FILE).unlink()
+    (upload / "vanilla.finetune.params").unlink()
+    code, printed, page = write("viva", upload)
+    assert code == 0 and printed.endswith(": 0 of 3 questions\n")
+    assert f"There is no question here: {FILE} is missing" in page
+    assert page.count("There is no question here: finetuned parameters are missing.") == 2
+
+
 @pytest.mark.parametrize(
     ("code", "reason"),
     [
-        (None, f"{FILE} is missing"),
-        ("class A:\n    def f(self:\n", f"{FILE}:2 doesn&#39;t parse"),
-        ("x = " + "(" * 5_000, f"{FILE}:1 doesn&#39;t parse"),
-        ("x = 1  # " + "x" * 200_000, f"{FILE} has 200009 bytes"),
-        ("class CharCorruptionDataset:\n    x = 1\n", "CharCorruptionDataset.__getitem__ in"),
+        (b"class A:\n    def f(self:\n", f"{FILE}:2 doesn't parse"),
+        (b"x = " + b"(" * 5_000, f"{FILE}:1 doesn't parse"),
+        (b"x = '\xff'", f"{FILE} doesn't parse"),
+        (b"x = 1  # " + b"x" * 200_000, f"{FILE} has 200009 bytes"),
+        (b"class CharCorruptionDataset:\n    x = 1\n", "CharCorruptionDataset.__getitem__ in"),
     ],
 )
-def test_what_is_missing_gives_a_line_in_place_of_its_question(upload, write, code, reason):
-    (upload / FILE).unlink() if code is None else (upload / FILE).write_text(code, "utf-8")
-    (upload / "vanilla.finetune.params").unlink()
-    exit_code, printed, page = write("viva", upload)
-    assert exit_code == 0 and printed.endswith(": 0 of 3 questions\n")
-    assert f"There is no question here: {reason}" in page
-    assert page.count("There is no question here: finetuned parameters are missing.") == 2
+def test_code_that_cannot_be_asked_about_is_said_to_be_so(tmp_path, code, reason):
+    (tmp_path / "dataset.py").write_bytes(code)
+    case = SimpleNamespace(staged=SimpleNamespace(path=lambda _: tmp_path / "dataset.py"))
+    with pytest.raises(viva.Missing) as missing:
+        viva.about_code(case)
+    assert str(missing.value).startswith(reason)

@@ -3,25 +3,20 @@
 import re
 
 PRACTICE = [
-    ("4a", "Scaled dot-product attention", "Practice"),
-    ("4b", "Splitting and merging heads", "Practice"),
-    ("4c", "Masks and cross-attention", "Practice"),
-    ("4d", "Masking before or after the softmax", "Practice"),
-    ("4e", "Sinusoidal positions", "Practice"),
-    ("4f", "Moving by an offset", "Practice"),
-    ("4g", "Add or concatenate", "Practice"),
-    ("4h", "Relative biases", "Practice"),
-    ("4i", "The buckets of T5", "Practice"),
-    ("4j", "Rotary positions", "Practice"),
-    ("4k", "Layer norm and the block", "Practice"),
-    ("4l", "Residual connections", "Practice"),
-    ("4m", "Span corruption with sentinels", "Practice"),
-    ("4n", "Masked language models", "Practice"),
-    ("4o", "Perplexity and bits", "Practice"),
-    ("4p", "Receptive fields", "Practice"),
-    ("4q", "The cost of attention", "Practice"),
-    ("4r", "The parameters of a GPT", "Practice"),
-    ("4s", "In words", "Practice"),
+    (f"4{letter}", title, "Practice")
+    for letter, title in zip(
+        "abcdefghijklmnopqrs",
+        (
+            *("Scaled dot-product attention", "Splitting and merging heads"),
+            *("Masks and cross-attention", "Masking before or after the softmax"),
+            *("Sinusoidal positions", "Moving by an offset", "Add or concatenate"),
+            *("Relative biases", "The buckets of T5", "Rotary positions"),
+            *("Layer norm and the block", "Residual connections"),
+            *("Span corruption with sentinels", "Masked language models", "Perplexity and bits"),
+            *("Receptive fields", "The cost of attention", "The parameters of a GPT", "In words"),
+        ),
+        strict=True,
+    )
 ]
 # From the public sheets, in their order: number, title, text in brackets; then our practice.
 OUTLINES = {

@@ -23,18 +23,12 @@ def of_editions(*names, editions=EDITIONS):
     return {f"{edition}/{name}" for edition in editions for name in names}
 
 
-XCS = of_editions(*SHEETS, editions=["xcs224n"])
-CS = of_editions(*SHEETS, editions=["cs224n"])
-CURRENT = of_editions(*SHEETS, editions=["current"])
+XCS, CS, CURRENT = (of_editions(*SHEETS, editions=[edition]) for edition in EDITIONS)
 ALL = of_editions(*SHEETS)
-DESCRIPTIONS = of_editions("autograder") | {"toml"}
-DUE = load_course(ROOT).dates.due.date()
-READMES = of_editions("README.md")
-AGENTS = of_editions("AGENTS.md")
 AUTOGRADERS = of_editions("autograder")
+DESCRIPTIONS = AUTOGRADERS | {"toml"}
 SUBMISSIONS = of_editions("submission.tex")
-OUTLINES = of_editions("outline.csv")
-
+DUE = load_course(ROOT).dates.due.date()
 SMOKE = re.search(
     r"\[datasets\.smoke\].*?^thresholds = .*?$", pinned.text(), re.DOTALL | re.MULTILINE
 )[0]
@@ -62,7 +56,7 @@ EDITS = {
         "assignment.toml",
         'title = "An average of two"',
         'title = "The mean of two"',
-        ALL | DESCRIPTIONS | SUBMISSIONS | OUTLINES,
+        ALL | DESCRIPTIONS | SUBMISSIONS | of_editions("outline.csv"),
     ),
     "a question of one edition": (
         "handout/topics/rope.tex.j2",
@@ -70,12 +64,17 @@ EDITS = {
         "Values stay.",
         CURRENT,
     ),
-    "a date": ("course.toml", f"due = {DUE}", f"due = {DUE + timedelta(7)}", ALL | READMES),
+    "a date": (
+        "course.toml",
+        f"due = {DUE}",
+        f"due = {DUE + timedelta(7)}",
+        ALL | of_editions("README.md"),
+    ),
     "the policy on AI tools": (
         "course.toml",
         'ai_tools = "tutor"',
         'ai_tools = "forbidden"',
-        ALL | SUBMISSIONS | AGENTS,
+        ALL | SUBMISSIONS | of_editions("AGENTS.md"),
     ),
     "the name of a course": (
         "assignment.toml",

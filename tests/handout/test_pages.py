@@ -36,7 +36,7 @@ LINES_OF_SPACE = 8  # that the space for an answer takes, 4 cm
 
 
 class Printed:
-    """A sheet as students print it: its PDF, and the lines of its pages, without their numbers."""
+    """A printed sheet: its PDF, and the lines of its pages, without their numbers."""
 
     def __init__(self, edition: str, paper: str, folder: Path) -> None:
         self.edition, self.paper, self.written = edition, paper, folder / "written"
@@ -48,7 +48,7 @@ class Printed:
         commands = [command for todo in known for command in todo]
         self.commands = [str(c) for c in commands if "\n".join(c.lines) in source]
         (self.written / "submission.tex").write_text(self.sheet.submission(), encoding="utf-8")
-        self.pdf = build._pdf(ROOT, self.written, folder / "print")
+        self.pdf = typeset.typeset(self.written)  # without structure, in a quarter of the time
         self.reader = pypdf.PdfReader(self.pdf)
         self.pages = []
         for page in self.reader.pages:
@@ -194,7 +194,7 @@ def titles_of(outline):
         yield from titles_of(item) if isinstance(item, list) else [item.title]
 
 
-def test_the_pdf_has_vector_fonts_title_links_bookmarks_and_structure(printed):
+def test_the_pdf_has_vector_fonts_title_links_and_bookmarks(printed):
     done = subprocess.run(["pdffonts", str(printed.pdf)], capture_output=True, check=True)
     rows = done.stdout.decode("utf-8").splitlines()[2:]
     assert len(rows) > 5
@@ -208,9 +208,21 @@ def test_the_pdf_has_vector_fonts_title_links_bookmarks_and_structure(printed):
         assert any(words in title for title in titles)
     notes = [note.get_object() for page in printed.reader.pages for note in page.get("/Annots", [])]
     assert sum(note.get("/Subtype") == "/Link" for note in notes) > 15
-    root = printed.reader.trailer["/Root"]
-    assert root["/MarkInfo"]["/Marked"] and root["/Lang"] == "en-US"
-    assert "/StructTreeRoot" in root
+
+
+def is_tagged(pdf):
+    root = pypdf.PdfReader(pdf).trailer["/Root"]
+    return root["/MarkInfo"]["/Marked"] and root["/Lang"] == "en-US" and "/StructTreeRoot" in root
+
+
+def test_what_we_print_is_tagged_and_says_its_language(tmp_path):
+    assert is_tagged(build._pdf(ROOT, folder_of(tmp_path, "Some text."), tmp_path / "print"))
+
+
+@pytest.mark.long
+def test_the_whole_sheet_is_tagged_and_has_the_same_pages(printed, tmp_path):
+    pdf = build._pdf(ROOT, printed.written, tmp_path / "print")
+    assert is_tagged(pdf) and len(pypdf.PdfReader(pdf).pages) == len(printed.pages)
 
 
 def test_commands_copied_from_the_pdf_are_the_commands(printed):

@@ -18,11 +18,7 @@ ANSWERS = sorted(p.name.removesuffix(".tex.j2") for p in (ROOT / "handout/answer
 
 @pytest.mark.parametrize(
     ("written", "heading"),
-    [
-        ("[1, 1]", "Practice"),
-        ("[1, 1, 0]", "Practice"),
-        ("[1, 1, 0.5]", "0.5 points"),
-    ],
+    [("[1, 1]", "Practice"), ("[1, 1, 0]", "Practice"), ("[1, 1, 0.5]", "0.5 points")],
 )
 def test_a_part_is_practice_unless_the_edition_gives_it_points(rendered, change, written, heading):
     line = 'topic = "attention_single_head", written = '

@@ -51,10 +51,8 @@ def project(copied, tmp_path, monkeypatch):
 
     def sheet_and_zip(repo, edition, paper, folder):
         (folder / f"{edition}-handout.pdf").write_bytes(b"sheet")
-        files = {
-            "data": (repo / BASIC).read_bytes(),
-            "name": load_course(repo).release_name.encode(),
-        }
+        name = load_course(repo).release_name.encode()
+        files = {"data": (repo / BASIC).read_bytes(), "name": name}
         archive.write(folder / f"{edition}-student.zip", files)
         return folder, ""
 
@@ -162,39 +160,31 @@ TOML = "assignment.toml"
 UNFAIR = {
     # what: (file, before, after, how the refusal begins)
     "points": (
-        TOML,
-        '"span_corruption", coding = 16',
-        '"span_corruption", coding = 15',
+        *(TOML, '"span_corruption", coding = 16', '"span_corruption", coding = 15'),
         "question 1e: span_corruption, 15 for code",
     ),
     "a weight": (
-        TOML,
-        'shapes = { kind = "basic", weight = 1',
-        'shapes = { kind = "basic", weight = 2',
+        *(TOML, 'shapes = { kind = "basic", weight = 1', 'shapes = { kind = "basic", weight = 2'),
         "test synthesizer.",
     ),
     "a threshold": (
-        TOML,
-        "thresholds = { vanilla = 0.10, synthesizer = 0.10",
-        "thresholds = { vanilla = 0.20, synthesizer = 0.10",
+        *(
+            TOML,
+            "s = { vanilla = 0.10, synthesizer = 0.10",
+            "s = { vanilla = 0.20, synthesizer = 0.10",
+        ),
         "threshold of vanilla: 0.2, in 2027-winter.1 0.1\n",
     ),
     "a required file": (
-        TOML,
-        '  "synthesizer.pretrain.test.predictions",\n',
-        "",
+        *(TOML, '  "synthesizer.pretrain.test.predictions",\n', ""),
         "required files: ",
     ),
     "a recipe": (
-        TOML,
-        "max_epochs = 60 # of 1,600 lines",
-        "max_epochs = 70 # of 1,600 lines",
+        *(TOML, "max_epochs = 60 # of 1,600 lines", "max_epochs = 70 # of 1,600 lines"),
         "recipe laptop pretrain max_epochs: 70, in 2027-winter.1 60\n",
     ),
     "a number": (
-        TOML,
-        '"1g", topic = "synthesizer"',
-        '"1z", topic = "synthesizer"',
+        *(TOML, '"1g", topic = "synthesizer"', '"1z", topic = "synthesizer"'),
         "question 1z: synthesizer, 11 for code, 0 written, in 2027-winter.1 nothing\n",
     ),
     "the data set": (datafiles.WIKI, ".\n", "!\n", "data set: smoke"),
@@ -208,13 +198,11 @@ def test_what_is_unfair_needs_a_reason(project, run, what):
     assert run()[0] == 0
     *edit, words = UNFAIR[what]
     replace(project, *edit)
-    before = (project / "errata.toml").read_bytes(), (project / "course.toml").read_bytes()
+    own = [project / "errata.toml", project / "course.toml"]
+    before = [path.read_bytes() for path in own]
     code, printed = run()
     assert code == 1 and f"  {EDITION}: {words}" in printed and "BREAKING" in printed
-    assert (
-        (project / "errata.toml").read_bytes(),
-        (project / "course.toml").read_bytes(),
-    ) == before
+    assert [path.read_bytes() for path in own] == before
     code, printed = run("--breaking", 'It was "wrong".')
     assert code == 0, printed
     assert '- It was "wrong".' in printed
@@ -236,25 +224,18 @@ def test_editions_released_together_have_one_number(project, run):
     assert run()[0] == 0  # one of them only
     code, printed = run(options=())
     assert code == 0, printed
-    assert {name.partition("-x")[0] for name in archives(project)} >= {
-        "2027-winter.1",
-        "2027-winter.2",
-    }
     names = set(archives(project))
-    assert len(names) == 6 and load_course(project).release == 2
+    assert {FIRST, SECOND} <= names and len(names) == 6 and load_course(project).release == 2
 
 
 def test_other_zips_of_the_same_name_are_refused(project, run, monkeypatch):
     assert run()[0] == 0
     before, built = archives(project), (project / f"dist/{EDITION}-student.zip").read_bytes()
-    monkeypatch.setattr(
-        student,
-        "release",
-        lambda repo, edition, paper, folder: (
-            archive.write(folder / f"{edition}-student.zip", {"data": b"other"}),
-            "",
-        ),
-    )
+
+    def other(repo, edition, paper, folder):
+        return archive.write(folder / f"{edition}-student.zip", {"data": b"other"}), ""
+
+    monkeypatch.setattr(student, "release", other)
     code, printed = run()
     assert code == 1 and "differs from that of 2027-winter.1 in data, name" in printed
     assert archives(project) == before

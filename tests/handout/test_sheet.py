@@ -199,11 +199,7 @@ def test_the_plateau_is_told_of_where_it_occurs(rendered, change, recipe):
 
 def test_questions_can_be_dropped_and_moved(rendered, change):
     change("assignment.toml", '  { number = "1a", topic = "demo" },\n', "")
-    change(
-        "assignment.toml",
-        '  { number = "1e", topic = "span_corruption", coding = 16 },\n',
-        "",
-    )
+    change("assignment.toml", '  { number = "1e", topic = "span_corruption", coding = 16 },\n', "")
     rest = 'topic = "consider_accuracy", written = 0.5, extra_credit = true },\n'
     change("assignment.toml", f'  {{ number = "2a", {rest}', "")
     third = '  { number = "3a", topic = "attention_copying"'

@@ -168,40 +168,42 @@ def filled(answers):
     """Return a function that puts the test split's answers into a text."""
     rows = answers[2:14]
     values = {
-        "row": answers[3],
-        "places": "\n".join(place for _, place in rows),
-        "names": "\n".join(f"{question[10:-6]}\t{place}" for question, place in rows),
+        "{row[0]}": answers[3][0],
+        "{row[1]}": answers[3][1],
+        "{places}": "\n".join(place for _, place in rows),
+        "{names}": "\n".join(f"{question[10:-6]}\t{place}" for question, place in rows),
     }
 
     def filled(text: str) -> str:
-        for name in ("places", "names"):
-            text = text.replace(f"{{{name}}}", values[name])
-        question, place = values["row"]
-        return text.replace("{row[0]}", question).replace("{row[1]}", place)
+        for name, value in values.items():
+            text = text.replace(name, value)
+        return text
 
     return filled
 
 
-@pytest.mark.parametrize("kind", TEXTS)
-def test_each_kind_of_secret_is_found(secrets, filled, kind):
-    text, words = TEXTS[kind]
-    content = filled(text).encode()
-    for name, planted in {
-        "a.txt": content,
-        "a.zip": zipped("x/a.txt", content),
-        "a.ipynb": notebook(text=[f"{line}\n" for line in content.decode().split("\n")]),
-        "a.pdf": pdf(objects=[stream(content)]),
-        "result.json": json.dumps({"output": content.decode()}).encode(),
-    }.items():
-        lines = leaks.find(name, planted, secrets)
-        assert any(line.endswith(f": {words}") for line in lines), (name, lines)
+# How a text is planted, by the name of the file.
+FORMATS = {
+    "a.txt": str.encode,
+    "a.zip": lambda text: zipped("x/a.txt", text),
+    "a.ipynb": lambda text: notebook(text=[f"{line}\n" for line in text.split("\n")]),
+    "a.pdf": lambda text: pdf(objects=[stream(text.encode())]),
+    "result.json": lambda text: json.dumps({"output": text}).encode(),
+}
+PLANTED = [(kind, name) for kind in TEXTS for name in FORMATS] + [(kind, "") for kind in FILES]
 
 
-@pytest.mark.parametrize("kind", FILES)
-def test_each_kind_of_file_is_opened(secrets, kind):
-    content, place = FILES[kind]
-    content = content if isinstance(content, bytes) else content.encode()
-    assert leaks.find(kind, content, secrets) == [f"{place.format(kind)}: {CODE}"]
+@pytest.mark.parametrize(("kind", "format"), PLANTED)
+def test_what_is_planted_is_found(secrets, filled, kind, format):
+    """Each kind of secret in each format, and one secret in each kind of file."""
+    if format:
+        text, words = TEXTS[kind]
+        lines = leaks.find(format, FORMATS[format](filled(text)), secrets)
+        assert any(line.endswith(f": {words}") for line in lines), lines
+    else:
+        content, place = FILES[kind]
+        content = content if isinstance(content, bytes) else content.encode()
+        assert leaks.find(kind, content, secrets) == [f"{place.format(kind)}: {CODE}"]
 
 
 @pytest.mark.parametrize("text", HARMLESS)

