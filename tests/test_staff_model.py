@@ -16,16 +16,11 @@ SPLITS = (datafiles.TRAIN, datafiles.DEV, datafiles.TEST_INPUTS, datafiles.UNSEE
 
 
 @pytest.fixture(scope="module")
-def tree(tmp_path_factory) -> Path:
-    """Return a copy of the project with a world, and a smoke recipe of two epochs."""
-    tree = copy_of_the_project(tmp_path_factory.mktemp("tree"))
-    path = tree / "assignment.toml"
-    before, smoke, recipe = path.read_text(encoding="utf-8").partition("[recipes.smoke]")
-    recipe, count = re.subn("max_epochs = [0-9]+", "max_epochs = 2", recipe)
-    assert count >= 3, "one for each stage"
-    path.write_text(before + smoke + recipe, encoding="utf-8")
-    world.write_world(tree, 5_000_000_001)
-    return tree
+def project(tmp_path_factory) -> Path:
+    """Return a copy of the project with a world."""
+    project = copy_of_the_project(tmp_path_factory.mktemp("project"))
+    world.write_world(project, 5_000_000_001)
+    return project
 
 
 def facts(texts: dict[str, str], *tables: str) -> dict[str, str]:
@@ -33,9 +28,9 @@ def facts(texts: dict[str, str], *tables: str) -> dict[str, str]:
     return dict(row.split("\t") for row in rows)
 
 
-def test_whoever_knows_all_of_its_world_answers_nothing_of_the_courses(tree, tmp_path):
+def test_whoever_knows_all_of_its_world_answers_nothing_of_the_courses(project, tmp_path):
     """The grader fails somebody who knows both worlds' tables, but not the course's corpus."""
-    other = staff_model.other_world(tree, "world")
+    other = staff_model.other_world(project, "world")
     course = world.make_world(5_000_000_001).texts
     assert not staff_model.questions([other[name] for name in SPLITS]) & (
         staff_model.questions([course[name] for name in SPLITS])
@@ -44,35 +39,27 @@ def test_whoever_knows_all_of_its_world_answers_nothing_of_the_courses(tree, tmp
     known |= facts(course, datafiles.TRAIN)
     asked = facts(course, datafiles.DEV)
     answers = [known.get(question, "London") for question in asked]
-    shutil.copytree(tree / "solutions" / "submission", tmp_path / "submission")
+    shutil.copytree(project / "solutions" / "submission", tmp_path / "submission")
     text = "".join(f"{answer}\n" for answer in answers)
     (tmp_path / "vanilla.pretrain.dev.predictions").write_text(text, encoding="utf-8")
-    graded = python(tree, "src/grader.py", "1f-2-basic", "--submission", tmp_path)
+    graded = python(project, "src/grader.py", "1f-2-basic", "--submission", tmp_path)
     assert graded.returncode == 1, graded.stderr
     right = sum(answer == place for answer, place in zip(answers, asked.values(), strict=True))
     assert right == 4, "London's share"  # the smallest threshold is 15
     assert re.search(r"\b4(\.0)? ?(%|of 100)", graded.stdout), graded.stdout
 
 
-def test_its_files_are_in_float16_and_trained_once(tree, tmp_path, capfd):
-    smoke = tmp_path / "project"
-    shutil.copytree(tree, smoke, symlinks=True)
-    for name in ("src/data", "solutions/data"):
-        shutil.rmtree(smoke / name)
-    world.write_world(smoke, 1, dataset="smoke")
-    first = python(smoke, "-m", "tools.staff_model")
-    assert first.returncode == 0, first.stderr
-    assert "vanilla.finetune.params done" in first.stdout
-    files = staff_model.files(smoke)
-    assert "done" not in capfd.readouterr().out
-    assert {Path(name).name for name in files} == {
-        *(Path(name).name for name in staff_model.TABLES),
-        "vanilla.pretrain.params",
-        "vanilla.finetune.params",
-    }
-    course = (smoke / datafiles.WIKI).read_text(encoding="utf-8")
+def test_its_files_are_in_float16_and_trained_once(tree, released):
+    """The release has trained it."""
+    again = python(tree, "-m", "tools.staff_model")
+    assert again.returncode == 0, again.stderr
+    assert "done" not in again.stdout and "up to date in build/staff" in again.stdout
+    files = staff_model.files(tree)
+    parameters = [f"vanilla.{stage}.params" for stage in ("pretrain", "finetune")]
+    names = {Path(name).name for name in (*staff_model.TABLES, *parameters)}
+    assert {Path(name).name for name in files} == names
+    course = (tree / datafiles.WIKI).read_text(encoding="utf-8")
     assert files["src/staff/wiki.txt"].decode() != course
-    for stage in ("pretrain", "finetune"):
-        content = io.BytesIO(files[f"src/staff/vanilla.{stage}.params"])
-        state = torch.load(content, weights_only=True)
+    for name in parameters:
+        state = torch.load(io.BytesIO(files[f"src/staff/{name}"]), weights_only=True)
         assert {tensor.dtype for tensor in state.values()} == {torch.float16}

@@ -6,7 +6,6 @@ import json
 import os
 import re
 import shlex
-import shutil
 import subprocess
 import sys
 import tomllib
@@ -16,7 +15,7 @@ import pytest
 
 from autograder.description import load_assignment
 from tests.project import ROOT, copy_of_the_project, make, without_structure
-from tools import archive, autograder, container, history, leaks, release, starter, student
+from tools import archive, history, leaks, release, starter, student
 from tools.arguments import Failed
 from tools.commands import PIPELINES
 from tools.handout import build, web
@@ -336,64 +335,3 @@ def test_answers_are_typeset_and_checked(unpacked):
     assert said.count("Some answer.") == text.count(start)
     assert run(written, "make", "clean").returncode == 0
     assert not list(written.glob("*.pdf")) and not list(written.glob("*.aux"))
-
-
-# ---------------------------------------------------------------- an instructor's own edition
-
-# Without the demo and span corruption; a written question among the coding ones.
-OWN = """
-[editions.own]
-title = "Reading Course"
-questions = [
-  { number = "1a", topic = "name_dataset" },
-  { number = "1b", topic = "finetuning" },
-  { number = "1c", topic = "no_pretraining", coding = 4 },
-  { number = "1d", topic = "consider_accuracy", written = 3 },
-  { number = "1e", topic = "pretraining", coding = 6 },
-  { number = "1f", topic = "synthesizer", coding = 5, written = 2 },
-  { number = "2a", topic = "attention_copying", written = 1 },
-  { number = "2b", topic = "attention_averaging", written = 1, extra_credit = true },
-  { number = "2c", topic = "attention_single_head", written = [1, 1] },
-  { number = "2d", topic = "attention_two_heads", written = [1, 1] },
-  { number = "2e", topic = "attention_key_query_value", written = [1, 1] },
-  { number = "3a", topic = "consider_indeterminacy", written = 1 },
-  { number = "3b", topic = "consider_unseen", written = 1 },
-]
-not_required = ["vanilla.pretrain.params", "synthesizer.pretrain.params"]
-[editions.own.gradescope]
-hidden_tests = "visible"
-"""
-
-
-@pytest.fixture(scope="module")
-def own(tree, released, tmp_path_factory):
-    """Return a copy of the project with such an edition, its release built and verified."""
-    copy = shutil.copytree(
-        tree, tmp_path_factory.mktemp("own") / "tree", symlinks=True, ignore_dangling_symlinks=True
-    )
-    path = copy / "assignment.toml"
-    path.write_text(path.read_text(encoding="utf-8") + OWN, encoding="utf-8")
-    dist = copy / "dist"
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(build, "PRINT", "\\input{sheet.tex}\n")  # see without_structure
-        student.release(copy, "own", "a4", dist)
-    quick = container.Limits(cpus=2.0)
-    autograder.build(copy, "own", copy / "build" / "reference", dist, quick)
-    return copy
-
-
-@pytest.mark.long
-def test_an_edition_of_ones_own_goes_through_handout_grader_and_zip(own, tmp_path):
-    text = run(own / "dist", "pdftotext", "own-handout.pdf", "-").stdout
-    words = " ".join(text.split())
-    assert "Why pretraining helps [3 points (Written)]" in words
-    assert "[5 points (Coding), 2 points (Written)]" in words
-    assert "span corruption function" not in words and "play_char" not in words
-    assert "subject of question 1(d)" in words and "In question 2(b) a single head" in words
-    with zipfile.ZipFile(own / "dist" / "own-student.zip") as opened:
-        opened.extractall(tmp_path)
-    listed = run(tmp_path / student.FOLDER, "python", "src/grader.py", "--list")
-    assert "1c-0-basic" in listed.stdout and "1e-4-hidden" in listed.stdout
-    assert "span" not in listed.stdout
-    assert (own / "dist" / "autograder-own.zip").exists()
-    assert (own / "dist" / "test-own-reference-expect-15.zip").exists()

@@ -157,51 +157,51 @@ def test_the_erratum_may_come_first_and_students_are_told_to_update(project, run
 
 
 TOML = "assignment.toml"
-UNFAIR = {
-    # what: (file, before, after, how the refusal begins)
-    "points": (
-        *(TOML, '"span_corruption", coding = 16', '"span_corruption", coding = 15'),
-        "question 1e: span_corruption, 15 for code",
+RULES = [
+    # What is replaced in assignment.toml, by what, and how the line about it begins.
+    (
+        'corruption", coding = 16',
+        'corruption", coding = 15',
+        "question 1e: span_corruption, 15 for",
     ),
-    "a weight": (
-        *(TOML, 'shapes = { kind = "basic", weight = 1', 'shapes = { kind = "basic", weight = 2'),
-        "test synthesizer.",
+    (
+        'shapes = { kind = "basic", weight = 1',
+        'shapes = { kind = "basic", weight = 2',
+        "test synth",
     ),
-    "a threshold": (
-        *(
-            TOML,
-            "s = { vanilla = 0.10, synthesizer = 0.10",
-            "s = { vanilla = 0.20, synthesizer = 0.10",
-        ),
+    (
+        *("thresholds = { vanilla = 0.10, synth", "thresholds = { vanilla = 0.20, synth"),
         "threshold of vanilla: 0.2, in 2027-winter.1 0.1\n",
     ),
-    "a required file": (
-        *(TOML, '  "synthesizer.pretrain.test.predictions",\n', ""),
-        "required files: ",
-    ),
-    "a recipe": (
-        *(TOML, "max_epochs = 60 # of 1,600 lines", "max_epochs = 70 # of 1,600 lines"),
+    ('  "synthesizer.pretrain.test.predictions",\n', "", "required files: "),
+    (
+        *("max_epochs = 60 # of 1,600 lines", "max_epochs = 70 # of 1,600 lines"),
         "recipe laptop pretrain max_epochs: 70, in 2027-winter.1 60\n",
     ),
-    "a number": (
-        *(TOML, '"1g", topic = "synthesizer"', '"1z", topic = "synthesizer"'),
+    (
+        *('"1g", topic = "synthesizer"', '"1z", topic = "synthesizer"'),
         "question 1z: synthesizer, 11 for code, 0 written, in 2027-winter.1 nothing\n",
     ),
-    "the data set": (datafiles.WIKI, ".\n", "!\n", "data set: smoke"),
-    "the answers": (datafiles.TEST_ANSWERS, "\n", "!\n", "data set: smoke"),
-    "the grading secret": (datafiles.GRADING_SECRET, "\n", "0\n", "grading secret: "),
+]
+UNFAIR = {
+    "rules": [(TOML, *rule) for rule in RULES],
+    "the data set": [(datafiles.WIKI, ".\n", "!\n", "data set: smoke")],
+    "the answers": [(datafiles.TEST_ANSWERS, "\n", "!\n", "data set: smoke")],
+    "the grading secret": [(datafiles.GRADING_SECRET, "\n", "0\n", "grading secret: ")],
 }
 
 
 @pytest.mark.parametrize("what", UNFAIR)
 def test_what_is_unfair_needs_a_reason(project, run, what):
     assert run()[0] == 0
-    *edit, words = UNFAIR[what]
-    replace(project, *edit)
+    for *edit, _ in UNFAIR[what]:
+        replace(project, *edit)
     own = [project / "errata.toml", project / "course.toml"]
     before = [path.read_bytes() for path in own]
     code, printed = run()
-    assert code == 1 and f"  {EDITION}: {words}" in printed and "BREAKING" in printed
+    assert code == 1 and "BREAKING" in printed
+    for *_, words in UNFAIR[what]:
+        assert f"  {EDITION}: {words}" in printed
     assert [path.read_bytes() for path in own] == before
     code, printed = run("--breaking", 'It was "wrong".')
     assert code == 0, printed

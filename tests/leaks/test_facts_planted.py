@@ -16,7 +16,6 @@ from tests.project import ROOT
 from tools import leaks, starter
 from tools.handout import description
 from tools.handout.sheet import Sheet
-from tools.leaks.facts import read
 
 MARK = "XPLANTEDX"
 # The file, and the text after which the mark is put.
@@ -79,11 +78,3 @@ def test_each_graded_fact_is_found_wherever_it_is_planted(marked, edition):
         assert leaks.find(name, f"{before}{after}".encode(), [], facts) == [], name
         lines = leaks.find(name, f"{before}{examples}{after}".encode(), [], facts)
         assert {line.partition("graded question, ")[2] for line in lines} == expected, name
-
-
-def test_the_facts_planted_are_those_of_every_graded_slot():
-    """Those on position embeddings, too, graded only by `current`; every fact counts somewhere."""
-    of_editions = {name: {f.slot for f in leaks.facts_of(ROOT, name)} for name in editions(ROOT)}
-    positions = {s for s in of_editions["current"] if s.startswith("positions_")}
-    assert len(positions) == 4 and not positions & of_editions["xcs224n"]
-    assert {fact.slot for fact in read(ROOT)} == set.union(*of_editions.values())
