@@ -4,7 +4,6 @@ Each has one entry per line, in UTF-8; empty lines and lines that start with # a
 rules that the lists keep are checked by tests/test_world.py.
 """
 
-import string
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, fields
 from pathlib import Path
@@ -59,11 +58,6 @@ def read_list(path: Path) -> tuple[str, ...]:
     except (OSError, UnicodeDecodeError) as error:
         raise UsageError(f"{path}: can't be read: {error}") from error
     return tuple(row for row in rows if row.strip() and not row.startswith("#"))
-
-
-def fixed_text(template: str) -> str:
-    """Return a template's text without its fields."""
-    return "".join(text for text, _, _, _ in string.Formatter().parse(template))
 
 
 def new_names(names: Iterable[str], vocabulary: set[str], taken: str) -> Iterator[str]:

@@ -108,6 +108,8 @@ def test_captions_have_one_number_and_references_are_links(pages):
         assert text.count("<figcaption>Figure") == len(numbers)
         for number in numbers:
             assert re.search(rf'<a href="#fig:[\w-]+">{number}</a>', text)
+        equations = [int(n) for n in re.findall(r"\\qquad \((\d+)\)", unescape(text))]
+        assert equations == list(range(1, len(equations) + 1))
         linked = dict(re.findall(r'<a href="#(eq:[\w-]+)">\((\d+)\)</a>', text))
         if document == "sheet":
             assert {"eq:values", "eq:queries", "eq:attention"} <= linked.keys()

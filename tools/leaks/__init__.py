@@ -18,8 +18,8 @@ and what is compressed in other files, such as a picture's notes. Looks for:
   seed of the data set and the secret of the runs' seeds, in decimal or hex
 - files in a folder `solutions`, and files that can't be opened
 
-Not found: reworded solutions, and texts that are drawn or deliberately disguised. `allowed` has the
-exceptions. `__pycache__` below a folder is passed over.
+Not found: reworded solutions, and texts that are drawn or deliberately disguised. `secrets.ALLOWED`
+has the exceptions. `__pycache__` below a folder is passed over.
 
 Exit codes: 0 nothing found, 1 something was, 2 a path doesn't exist or can't be read, or an
 input of the check has a mistake.

@@ -11,7 +11,6 @@ from autograder.description import graded_topics, load_assignment
 
 from ..datafiles import GRADING_SECRET, REPO, SEED, TEST_ANSWERS, question
 from ..regions import find_regions
-from .allowed import ALLOWED
 from .texts import COMMENT, SPLIT, bare, formulas, letters, printed
 
 # How many characters of a form, at least, are searched for.
@@ -28,6 +27,29 @@ WRITTEN = Path("solutions/written")
 ANSWERS = Path("handout/answers")  # kept from students where an edition gives points for them
 Form = Callable[[str], str]
 END_OF_SENTENCE = r"[.!?:;]['\"\u201d)]*\s"
+# Lines of the solutions that students may read, by reason; a test checks that each is needed.
+ALLOWED = {
+    "given with CausalSelfAttention, whose layout the synthesizer has": """
+        nh, hs = self.n_head, C // self.n_head
+        v = self.value(x).view(B, T, nh, hs).transpose(1, 2)  # (B, nh, T, hs)
+        scores = scores.masked_fill(self.mask[:, :, :T, :T] == 0, float("-inf"))
+        weights = self.attn_drop(F.softmax(scores, dim=-1))  # (B, nh, T, T)
+        y = y.transpose(1, 2).contiguous().view(B, T, C)  # heads side by side
+        return self.resid_drop(self.proj(y))
+        """,
+    "given with NameDataset, and with the helper": """
+        text = text.ljust(self.block_size + 1, self.PAD_CHAR)
+        ids = torch.tensor([self.stoi[ch] for ch in text], dtype=torch.long)
+        len(pretrain_dataset), block_size,
+        """,
+    "also said and asserted by basic tests": """
+        correct = trained_files.count_correct(predicted, places)
+        correct >= threshold * len(places),
+        expected=f"at least {threshold:.0%}",
+        scale, length, n = answer.arguments
+        min(len(document), int(block_size*7/8))
+        """,
+}
 
 
 class Secret(NamedTuple):
