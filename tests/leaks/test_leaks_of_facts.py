@@ -12,9 +12,8 @@ import pytest
 
 from autograder.description import UsageError, editions
 from tests.leaks.leaking import in_utf16, pdf, stream, zipped
-from tests.leaks.test_leaks import committed
 from tests.project import ROOT
-from tools import leaks, starter
+from tools import leaks
 from tools.handout import description
 from tools.handout.sheet import Sheet
 from tools.leaks import facts
@@ -106,15 +105,6 @@ def test_every_graded_answer_has_facts(name):
 def test_no_sheet_answers_its_questions(name, dataset):
     text, _ = rendered(name, dataset)
     assert leaks.find("handout.tex", text.encode(), [], leaks.facts_of(ROOT, name)) == []
-
-
-def test_nothing_that_all_editions_share_answers_any_edition(all_facts):
-    made = starter.starter_files(ROOT) | starter.starter_package(ROOT)
-    for name, content in made.items():
-        assert leaks.find(name, content, [], all_facts) == []
-    shared = ("src", "assignment.toml", "mingpt-demo", "handout/student", "handout/figures.toml")
-    paths = committed(*shared)
-    assert len(paths) > 100 and not slots(leaks.check(paths, [], all_facts))
 
 
 # ---------------------------------------------------------------- mistakes in the file
