@@ -12,7 +12,6 @@ from grading.staging import Staged
 
 
 def show_release(edition: Edition) -> None:
-    """Print which release grades."""
     if edition.release:
         print(f"Release {edition.release} of {edition.name}")
 

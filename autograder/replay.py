@@ -80,16 +80,14 @@ def _record(raw: dict[str, Any]) -> Record:
     head = raw if "facts" in raw else facts
     tests: dict[str, tuple[str, float]] = {}
     for test in raw["tests"]:
-        # Gradescope's entries have the outcomes of all their tests; older ones, of just one.
+        # Gradescope's entries have the outcomes of all their tests, other results of just one.
         about = test.get("extra_data", test)
-        outcomes = (
-            about["outcomes"] if "outcomes" in about else {about["test_id"]: about["outcome"]}
-        )
+        ends = about["outcomes"] if "outcomes" in about else {about["test_id"]: about["outcome"]}
         # Rounded, because one of Gradescope's entries has an error that makes their sum exact.
         score = round(float(test.get("score", 0)), 2)
-        tests |= {str(test_id): (Outcome(end).value, score) for test_id, end in outcomes.items()}
-    for outcomes in facts.get("not_begun", {}).values():
-        tests |= {str(test_id): (Outcome(end).value, 0.0) for test_id, end in outcomes.items()}
+        tests |= {str(test_id): (Outcome(end).value, score) for test_id, end in ends.items()}
+    for ends in facts.get("not_begun", {}).values():
+        tests |= {str(test_id): (Outcome(end).value, 0.0) for test_id, end in ends.items()}
     versions = {printable.line(k, 60): printable.line(v, 60) for k, v in facts["versions"].items()}
     in_full = facts.get("hidden_feedback", True)
     seed = int(head["seed"])

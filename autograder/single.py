@@ -99,15 +99,9 @@ def _grade(runner: Runner, request: dict[str, Any]) -> dict[str, Any]:
         GradingError: there is no result that could count.
     """
     seed, counts, refused = int(request["seed"]), request["counts"], request.get("refused", "")
-    path = Path(request["submission"])
-    options = Options(
-        submission=path,
-        alias="the upload",
-        name=request["name"],
-        edition=request["edition"],
-        selection=tuple(request["tests"]),
-        private=(path,),
-    )
+    path, tests = Path(request["submission"]), tuple(request["tests"])
+    about = {"alias": "the upload", "name": request["name"], "edition": request["edition"]}
+    options = Options(submission=path, selection=tests, private=(path,), **about)
     try:
         if refused:
             raise SubmissionError(refused)

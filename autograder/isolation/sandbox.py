@@ -75,22 +75,21 @@ class Layers:
 
     def names(self) -> list[str]:
         """List the layers in words, for the result's facts and for --doctor."""
-        found = ["processes of their own", "limits"]
-        if self.landlock_abi or self.seccomp or self.root:
-            found.append("no_new_privs")
-        if self.landlock_abi:
-            found.append(f"Landlock (ABI {self.landlock_abi})")
-        if self.seccomp:
-            found.append("seccomp")
-        if self.root:
-            found.append("a uid for each test")
-        return found
+        found = {
+            "processes of their own": True,
+            "limits": True,
+            "no_new_privs": self.landlock_abi or self.seccomp or self.root,
+            f"Landlock (ABI {self.landlock_abi})": self.landlock_abi,
+            "seccomp": self.seccomp,
+            "a uid for each test": self.root,
+        }
+        return [layer for layer, is_there in found.items() if is_there]
 
     def missing(self) -> list[str]:
         """List the layers that are missing on this machine or for this user."""
-        lacking = [] if self.landlock_abi else ["Landlock"]
-        lacking += [] if self.seccomp else ["seccomp"]
-        return lacking + ([] if self.root else [f"a uid for each test ({self.obstacle})"])
+        found = {"Landlock": self.landlock_abi, "seccomp": self.seccomp}
+        found[f"a uid for each test ({self.obstacle})"] = self.root
+        return [layer for layer, is_there in found.items() if not is_there]
 
 
 def detect() -> Layers:
@@ -131,28 +130,20 @@ def readable_by_all() -> tuple[str, ...]:
 
 def for_worker(layers: Layers, uid: int | None, staged: Path, scratch: Path) -> Confinement:
     """Return the confinement of one worker that runs student code."""
+    # The limit counts all tasks of the worker's user on this machine. A uid of its own has no
+    # others. Without one, the filter of system calls refuses processes; if that is missing, too, a
+    # fixed limit would be too low on one machine and useless on another.
+    most_tasks: int | None = Limits.processes
+    if uid is None:
+        most_tasks = None if layers.seccomp else users.tasks_of(os.getuid()) + Limits.processes
     return Confinement(
         uid=uid,
         landlock=bool(layers.landlock_abi),
         seccomp=layers.seccomp,
         readable=(*readable_by_all(), str(staged)),
         writable=(str(scratch), "/dev/null"),
-        most_tasks=_most_tasks(uid, layers),
+        most_tasks=most_tasks,
     )
-
-
-def _most_tasks(uid: int | None, layers: Layers) -> int | None:
-    """Return a worker's RLIMIT_NPROC, which counts all tasks of its user on this machine.
-
-    A uid of its own has no other tasks. Without one, the filter of system calls refuses processes;
-    if that is missing, too, the limit is relative to the user's present number, because a fixed
-    limit would be too low on one machine and useless on another.
-    """
-    if uid is not None:
-        return Limits.processes
-    if layers.seccomp or sys.platform != "linux":
-        return None
-    return users.tasks_of(os.getuid()) + Limits.processes
 
 
 def take(confinement: Confinement) -> None:
@@ -176,7 +167,7 @@ def take(confinement: Confinement) -> None:
 
 
 def hide_memory() -> None:
-    """Keep processes of the same user from reading this one's memory or environment."""
+    """Keep other processes of this user from reading this one's memory or environment."""
     if sys.platform == "linux":
         kernel.prctl(PR_SET_DUMPABLE, 0)
 

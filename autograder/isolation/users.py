@@ -86,8 +86,7 @@ def _kill_as(uid: int) -> None:
 
 def processes_of(uid: int) -> list[int]:
     """Return the processes that run as `uid`, except those waiting to be reaped."""
-    number = str(uid).encode()
-    found = []
+    number, found = str(uid).encode(), []
     for pid, status in _processes():
         if number not in status:
             continue  # true of nearly all processes, and quick to find out
@@ -101,11 +100,10 @@ def processes_of(uid: int) -> list[int]:
 
 def tasks_of(uid: int) -> int:
     """Count the processes and threads of a real user, as RLIMIT_NPROC does."""
-    count = 0
-    for fields in (_fields(status) for _, status in _processes()):
-        if int(fields[b"Uid"][0]) == uid:
-            count += max(int(fields[b"Threads"][0]), 1)  # one that has ended counts till reaped
-    return count
+    known = [_fields(status) for _, status in _processes()]
+    # One that has ended has no threads, and counts till it is reaped.
+    threads = [int(fields[b"Threads"][0]) for fields in known if int(fields[b"Uid"][0]) == uid]
+    return sum(max(count, 1) for count in threads)
 
 
 def _processes() -> Iterator[tuple[int, bytes]]:

@@ -16,11 +16,17 @@ from grading import paths
 from grading.worker import Limits
 
 LINUX = pytest.mark.skipif(sys.platform != "linux", reason="Linux's")
+ROOT_ONLY = pytest.mark.skipif(
+    sys.platform != "linux" or os.getuid() != 0, reason="needs another user: root"
+)
 NOBODY = 65_090  # if we are root, a user without other processes on this machine
-MANY_FORKS = f"""import os, sys, time
+IMPORTS = f"""import os, sys, threading, time
+from pathlib import Path
 sys.path[:0] = [{str(paths.SRC)!r}, {str(paths.ROOT)!r}]
 from autograder.isolation import sandbox, users
 before = users.tasks_of(os.getuid())
+"""
+MANY_FORKS = """
 sandbox.take(sandbox.Confinement(most_tasks=before + 5))
 started = []
 try:
@@ -35,11 +41,7 @@ for pid in started:
     os.kill(pid, 9)
 print(len(started))
 """
-MANY_THREADS = f"""import os, sys, threading
-from pathlib import Path
-sys.path[:0] = [{str(paths.SRC)!r}, {str(paths.ROOT)!r}]
-from autograder.isolation import sandbox, users
-before = users.tasks_of(os.getuid())
+MANY_THREADS = """
 go_on = threading.Event()
 for _ in range(200):
     threading.Thread(target=go_on.wait).start()
@@ -53,7 +55,7 @@ go_on.set()
 def counts_as(uid: int, code: str) -> list[int]:
     """Run Python code as a user who has nothing else running; return the numbers it prints."""
     ran = subprocess.run(
-        [sys.executable, "-B", "-c", code],
+        [sys.executable, "-B", "-c", IMPORTS + code],
         env=os.environ | {"OPENBLAS_NUM_THREADS": "1"},  # as workers have it, which numpy heeds
         user=uid,
         group=NOBODY,
@@ -66,25 +68,18 @@ def counts_as(uid: int, code: str) -> list[int]:
     return [int(word) for word in ran.stdout.split()]
 
 
-@pytest.mark.skipif(sys.platform != "linux" or os.getuid() != 0, reason="needs another user: root")
-def test_the_limit_on_processes_is_relative_where_only_it_holds():
+@ROOT_ONLY
+def test_the_limit_on_processes_is_relative_where_only_it_holds(tmp_path):
     # As a user who has nothing else, so that the counts are exact whatever runs beside this test.
     before, with_threads, most_tasks = counts_as(NOBODY + 2, MANY_THREADS)
     assert (before, with_threads) == (1, 201)
     assert most_tasks == 201 + Limits.processes
-
-
-def test_a_worker_with_a_filter_has_no_limit_on_its_users_tasks(tmp_path):
+    assert counts_as(NOBODY, MANY_FORKS) == [5]  # the kernel holds the user to that limit
     filtered = sandbox.Layers(root=False, landlock_abi=0, seccomp=True)
     assert sandbox.for_worker(filtered, None, tmp_path, tmp_path).most_tasks is None
 
 
-@pytest.mark.skipif(sys.platform != "linux" or os.getuid() != 0, reason="needs another user: root")
-def test_the_kernel_holds_an_ordinary_user_to_that_limit():
-    assert counts_as(NOBODY, MANY_FORKS) == [5]  # exact: this user has nothing else
-
-
-@pytest.mark.skipif(sys.platform != "linux" or os.getuid() != 0, reason="needs another user: root")
+@ROOT_ONLY
 def test_a_process_whose_first_thread_has_ended_still_lives():
     ends = "import ctypes, os, threading, time; "
     ends += "threading.Thread(target=time.sleep, args=(600,)).start(); "
@@ -261,9 +256,6 @@ def test_files_that_vanish_hide_no_others(tmp_path, monkeypatch):
 needs_landlock = pytest.mark.skipif(
     sys.platform != "linux" or not kernel.landlock_abi(), reason="this kernel has no Landlock"
 )
-needs_filters = pytest.mark.skipif(
-    sys.platform != "linux" or not kernel.has_seccomp(), reason="this kernel has no filters"
-)
 
 
 def confined(confinement: sandbox.Confinement, ask) -> str:
@@ -325,16 +317,6 @@ def test_a_worker_keeps_no_descriptor_of_landlocks_rules():
     before = len(os.listdir("/proc/self/fd"))
     # The pipe's other end is open, too; what lists the folder is not counted by either.
     assert int(confined(confinement, lambda: len(os.listdir("/proc/self/fd")))) == before + 2
-
-
-@needs_filters
-def test_the_filter_lets_a_worker_signal_itself_alone():
-    parent = os.getpid()
-
-    def ask():
-        return [refused(lambda: os.kill(os.getpid(), 0)), refused(lambda: os.kill(parent, 0))]
-
-    assert confined(sandbox.Confinement(seccomp=True), ask) == str(["done", "PermissionError"])
 
 
 @LINUX
