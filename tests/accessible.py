@@ -5,7 +5,7 @@ from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
-# Scheme and width.
+# Scheme and width; the first two have each once.
 WINDOWS = (("light", 1280), ("dark", 390), ("dark", 1280), ("light", 390))
 FLAGS = ["--no-sandbox", "--disable-gpu", "--disable-background-networking"]
 # Contrast takes axe most of its time, for thousands of letters in formulas. Those with the colour
@@ -81,11 +81,11 @@ def check(page, contrast: bool = True) -> None:
     assert not page.acts, f"{page.url}: {page.acts}"
 
 
-def check_files(paths: Iterable[Path]) -> None:
+def check_files(paths: Iterable[Path], windows: Iterable[tuple[str, int]] = WINDOWS) -> None:
     """Check pages in light and dark, wide and narrow."""
     with browser() as launched:
         for path in paths:
-            for window in WINDOWS:
+            for window in windows:
                 page = opened(launched, path, *window)
                 check(page)
                 page.close()

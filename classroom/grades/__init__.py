@@ -5,12 +5,6 @@
     python -m classroom grades DIR --canvas TEMPLATE           fill in Canvas's own export
     python -m classroom grades DIR --explain STUDENT           show each step of a grade
 
-The modules, from input to output:
-
-- `decisions`             reads what `decide` stores
-- `people`                matches the people in several sources
-- `policy`                lateness and the cap on extra credit, in exact fractions
-- `book`                  what everybody handed in, and their grades, step by step
-- `rosters`               Canvas's gradebook and Moodle's worksheet
-- `commands`              the commands
+`decisions` reads what `decide` stores, `people` matches the people in several sources, `book`
+calculates grades by `policy`, and `rosters` fills in Canvas's gradebook and Moodle's worksheet.
 """

@@ -94,12 +94,10 @@ class Person:
 
     @property
     def sid(self) -> str:
-        """The student ID, or ""."""
         return self._first("sid") or self._first("sis")
 
     @property
     def email(self) -> str:
-        """The address, or ""."""
         return self._first("email") or self._first("login")
 
     def _first(self, kind: str) -> str:
@@ -107,12 +105,10 @@ class Person:
 
     @property
     def sources(self) -> set[str]:
-        """The sources that mention the person."""
         return {mention.source for mention in self.mentions}
 
     @property
     def keys(self) -> set[tuple[str, str]]:
-        """All IDs; see `Mention.keys`."""
         return set().union(*(mention.keys for mention in self.mentions))
 
     @property
@@ -122,7 +118,6 @@ class Person:
         return printable.line(" ".join(filter(None, [self.name or "(no name)", *known])), 200)
 
     def of(self, source: str) -> list[Mention]:
-        """Return the mentions in a source."""
         return [mention for mention in self.mentions if mention.source == source]
 
     def values(self, *kinds: str) -> dict[str, Mention]:

@@ -16,16 +16,7 @@ from grading.report import render
 from grading.results import write_atomically
 
 from .parameters import similarities
-from .ranking import (
-    ANSWERS,
-    TENSORS,
-    Entry,
-    Index,
-    Ranking,
-    Row,
-    authors_of,
-    comparable,
-)
+from .ranking import ANSWERS, TENSORS, Entry, Index, Ranking, Row, authors_of, comparable
 from .texts import GRAM, NAMES, SHAPE, VIEWS, Text, grams
 
 HERE = Path(__file__).parent
@@ -60,15 +51,14 @@ class Comparison:
         may = comparable(entries)
         references = np.array([entry.is_reference for entry in entries], dtype=bool)
         outside = np.logical_or.outer(references, references)
-        groups = {"Code of the class": may & ~outside, "Code and references": may & outside}
-        self.rankings: dict[str, tuple[str, Ranking]] = {
-            f"{group}, {view}": (view, Ranking(scores[view], pairs))
-            for group, pairs in groups.items()
-            for view in VIEWS
-            if pairs is not groups["Code and references"] or references.any()
+        code = {"Code of the class": may & ~outside}
+        if references.any():
+            code["Code and references"] = may & outside
+        compared = [(f"{group}, {view}", view, code[group]) for group in code for view in VIEWS]
+        compared += [(kind.capitalize(), kind, may) for kind in (TENSORS, PARAMETERS, ANSWERS)]
+        self.rankings = {
+            title: (kind, Ranking(scores[kind], pairs)) for title, kind, pairs in compared
         }
-        for kind in (TENSORS, PARAMETERS, ANSWERS):
-            self.rankings[kind.capitalize()] = kind, Ranking(scores[kind], may)
 
     @property
     def pairs(self) -> int:
@@ -79,7 +69,7 @@ class Comparison:
         """Write all pages to a new folder; return how many pairs have one.
 
         Args:
-            handed_in: when, by entries' names, in the order of time.
+            handed_in: when, in words, by entries' names.
 
         Raises:
             OSError: they can't be written.
@@ -138,13 +128,14 @@ class Comparison:
             "authors": self.authors,
             "rare": self._rare,
             "sides": [
-                (entry.name, handed_in.get(entry.name, ""), self._texts(entry, sides))
+                (
+                    entry.name,
+                    handed_in.get(entry.name, ""),
+                    [(text.file, list(self._lines(text, sides))) for text in entry.texts],
+                )
                 for entry in sides
             ],
         }
-
-    def _texts(self, entry: Entry, sides: list[Entry]) -> list[tuple[str, list[Any]]]:
-        return [(text.file, list(self._lines(text, sides))) for text in entry.texts]
 
     def _lines(self, text: Text, sides: list[Entry]) -> Iterator[tuple[int, list[Any]]]:
         """Yield the number of each line, and its parts: (how it is marked, authors, text)."""

@@ -57,12 +57,11 @@ def without_comments(body: str, draw: random.Random) -> str:
     return "\n".join(line.rstrip() for line in kept.split("\n") if line.strip())
 
 
-def renamed(body: str, draw: random.Random, share: float = 1.0) -> str:
+def renamed(body: str, draw: random.Random) -> str:
     """Rename the variables that the code assigns, and remove comments."""
     body = without_comments(body, draw)
     own = sorted(_names(ast.parse(body), ast.Store) - SPARED)
-    chosen = draw.sample(own, round(share * len(own)))
-    new = dict(zip(chosen, draw.sample(NEW_NAMES, len(chosen)), strict=True))
+    new = dict(zip(own, draw.sample(NEW_NAMES, len(own)), strict=True))
     before = ""
 
     def replaced(match: re.Match) -> str:
@@ -78,11 +77,6 @@ def renamed(body: str, draw: random.Random, share: float = 1.0) -> str:
         return text
 
     return PATTERN.sub(replaced, body)
-
-
-def half_renamed(body: str, draw: random.Random) -> str:
-    """Rename half of the variables that the code assigns, and remove comments."""
-    return renamed(body, draw, 0.5)
 
 
 def reordered(body: str, draw: random.Random) -> str:
@@ -110,7 +104,6 @@ def _independent(one: ast.stmt, two: ast.stmt) -> bool:
 
 KINDS: dict[str, Callable[[str, random.Random], str]] = {
     "comments stripped": without_comments,
-    "half renamed": half_renamed,
     "renamed": renamed,
     "reordered": reordered,
 }

@@ -6,14 +6,16 @@ from pathlib import Path
 
 import torch
 
+from submission.model import GPT, GPTConfig
 from tests.classroom.copies import disguised
-from tests.classroom.disguises import State
+from tests.classroom.disguises import HEADS, State
 from tests.classroom.disguises import disguised as hidden
 from tests.classroom.independent import solution
 
 NASTY = "</script><script>alert(1)</script> \u202e <b>&amp; {{ 7 * 7 }}"
 PLACES = [f"City {i % 17}" for i in range(60)]
 COPIES = [f"{number}-of-05" for number in range(15, 24)]
+CONFIG = GPTConfig(40, 16, n_layer=2, n_head=HEADS, n_embd=32)
 Files = dict[str, "str | bytes"]
 
 
@@ -33,19 +35,11 @@ def commented(files: dict[str, str], comment: str) -> dict[str, str]:
 
 def parameters(seed: int) -> State:
     """Return made-up parameters of a GPT with 40 characters, 32 channels and two blocks."""
-    generator = torch.Generator().manual_seed(seed)
-    shapes = {"tok_emb.weight": (40, 32), "pos_emb": (1, 16, 32), "head.weight": (40, 32)}
-    norms = ["ln_f"]
-    for block in ("blocks.0", "blocks.1"):
-        norms += [f"{block}.ln1", f"{block}.ln2"]
-        layers = {f"{block}.attn.{name}": (32, 32) for name in ("query", "key", "value", "proj")}
-        layers |= {f"{block}.mlp.0": (128, 32), f"{block}.mlp.2": (32, 128)}
-        for name, shape in layers.items():
-            shapes |= {f"{name}.weight": shape, f"{name}.bias": shape[:1]}
-    made = {name: torch.randn(shape, generator=generator) for name, shape in shapes.items()}
-    made |= {f"{norm}.weight": torch.ones(32) for norm in norms}
-    made |= {f"{norm}.bias": torch.zeros(32) for norm in norms}
-    return made | {"blocks.0.attn.mask": torch.ones(4, 4)}
+    torch.manual_seed(seed)
+    state = GPT(CONFIG).state_dict()
+    # Biases and norms are not what everybody begins with; the mask stays.
+    noisy = {n: t + 0.05 * torch.randn_like(t) for n, t in state.items() if "mask" not in n}
+    return state | noisy
 
 
 def saved(state: object) -> bytes:
@@ -80,8 +74,9 @@ def make(source: Path) -> None:
     write(source / "10-of-00", disguised(solution(0), "comments stripped", 0))
     write(source / "11-of-01", disguised(solution(1), "renamed", 0))
     write(source / "12-of-02", disguised(solution(2), "reordered", 0))
-    for name in ("13-nasty", "14-nasty"):
-        write(source / name, commented(solution(13), NASTY))
+    for name in ("13-nasty", "14-nasty"):  # a module only: axe looks at each mark of a pair's page
+        module = "submission/dataset.py"
+        write(source / name, commented({module: solution(13)[module]}, NASTY))
     for name in COPIES:
         write(source / name, solution(5))
     for name, seed in (("03", 3), ("04", 4), ("05", 5)):

@@ -1,7 +1,9 @@
-"""The report is complete, private, and harmless whatever students' names and output are."""
+"""The report is right, complete, private, and harmless whatever students' names and output are."""
 
 import csv
+import html
 import html.parser
+import io
 import random
 import re
 from datetime import datetime
@@ -11,24 +13,21 @@ import pytest
 from autograder.description import load_course
 from classroom.__main__ import main
 from classroom.report import numbers
-from classroom.report.result_pages import write_result
+from classroom.report.causes import causes_of
 from classroom.store import Store
-from tests.accessible import check_files
-from tests.classroom.nasty import FIRST, LONG, MARKUP, NAMES, TURNED, nasty_class, record_of
+from classroom.submissions import Student, Submission
+from tests.accessible import WINDOWS, check_files
+from tests.classroom.nasty import (
+    FIRST,
+    LONG,
+    MARKUP,
+    NAMES,
+    TESTS,
+    TURNED,
+    nasty_class,
+    record_of,
+)
 from tests.classroom.nasty import test_of as entry_of
-
-
-@pytest.fixture(scope="module")
-def folder(tmp_path_factory):
-    """Return a class of 16 with a report."""
-    path = nasty_class(tmp_path_factory.mktemp("nasty") / "class", 16)
-    (path.parent / "source" / "submission_03" / "submission").mkdir(parents=True)
-    assert main(["report", str(path)]) == 0
-    return path
-
-
-def text_of(folder, name: str) -> str:
-    return (folder / name).read_text(encoding="utf-8")
 
 
 class Tags(html.parser.HTMLParser):
@@ -48,158 +47,126 @@ class Tags(html.parser.HTMLParser):
         self.text += data
 
 
+def text_of(folder, name: str) -> str:
+    return (folder / "report" / name).read_text(encoding="utf-8")
+
+
 def rows(folder, name: str) -> list[dict[str, str]]:
-    with open(folder / name, encoding="utf-8", newline="") as file:
-        return list(csv.DictReader(file))
+    return list(csv.DictReader(io.StringIO(text_of(folder, name))))
 
 
-def test_the_class_is_there_and_counted_once(folder):
-    page = Tags(text_of(folder, "report/index.html"))
-    assert "14 of\n16 submissions have a result" in page.text
-    assert page.tags.count("h1") == 1
-    statuses = [row["status"] for row in rows(folder, "report/scores.csv")]
-    assert statuses == ["graded"] * 14 + ["not graded", "staff fault"]
+# Numbers, compared with those computed by hand ----------------------------------------------------
+# Which of the five tests each of four submissions passes: 11, 5, 5.5 and 1 points of 11.
+PASSES = ((1, 1, 1, 1, 1), (1, 0, 1, 0, 1), (0, 0, 1, 1, 1), (0, 0, 0, 0, 1))
 
 
-def test_points_in_all_files_agree(folder):
-    graded = [row for row in rows(folder, "report/scores.csv") if row["status"] == "graded"]
-    lost = sum(float(row["points_lost"]) for row in rows(folder, "report/tests.csv"))
-    total = sum(float(row["score"]) for row in graded)
-    assert total + lost == pytest.approx(14 * 11)
-    assert sum(float(row["1e"]) + float(row["1f"]) for row in graded) == pytest.approx(total)
-    by_cause = {(r["cause"], r["points_lost"]) for r in rows(folder, "report/causes.csv")}
-    assert sum(float(points) for _, points in by_cause) == pytest.approx(lost)
-    assert {row["graded"] for row in rows(folder, "report/tests.csv")} == {"14"}
+def class_of(folder, entries: list[list[dict]], counts: bool = True):
+    """Write a class with these tests in its records, and a report on it; return the folder."""
+    with Store.create(folder) as store, store.transaction():
+        for number, tests in enumerate(entries):
+            one = Submission(f"s{number}", (Student(f"k{number}", f"N{number}"),))
+            store.add_submissions(folder, "folder", [one])
+            record = store.add_record(record_of(one.id, tests))
+            if counts:
+                store.count(record)
+        store.set("release", "r")
+    assert main(["report", str(folder)]) == 0
+    return folder
 
 
-def test_nothing_that_students_wrote_acts(folder):
-    pages = sorted((folder / "report").rglob("*.html"))
-    assert len(pages) == 1 + 15 + 14 + 1
-    for path in pages:
-        text = path.read_text(encoding="utf-8")
-        page = Tags(text)
-        assert not {"script", "img", "iframe", "link", "form", "base"} & set(page.tags)
-        assert not re.search("[\u202a-\u202e\u2066-\u2069]", text)
-        assert "default-src 'none'" in page_policy(text)
-        assert path.stat().st_mode & 0o077 == 0
-        for link in re.findall(r'href="([^"#]+)"', text):
-            assert (path.parent / link).resolve().is_file()
-    index = Tags(text_of(folder, "report/index.html")).text
-    assert (
-        MARKUP in index
-        and LONG in index
-        and TURNED.replace("\u202e", "[U+202E]") in (index.replace("[U+2066]", "\u2066"))
-    )
-    (first, *_) = rows(folder, "report/pages.csv")
-    assert first["name"] == MARKUP
-    names = [row["name"] for row in rows(folder, "report/pages.csv")]
-    assert "'" + NAMES[3] in names  # guarded: no spreadsheet runs it
+@pytest.fixture(scope="module")
+def four(tmp_path_factory):
+    rng, folder = random.Random(1), tmp_path_factory.mktemp("four")
+    entries = [
+        [entry_of(i, bool(passes), rng, cpu_s=1.0 + number) for i, passes in enumerate(row)]
+        for number, row in enumerate(PASSES)
+    ]
+    return class_of(folder / "class", entries)
 
 
-def roll(folder):
-    with Store.existing(folder) as store:
-        return [tuple(row) for row in store.rows(
-            "SELECT submission, name, key FROM authors JOIN students ON id = student")]  # fmt: skip
+def test_scores_and_questions(four):
+    assert [row["score"] for row in rows(four, "scores.csv")] == ["11", "5", "5.5", "1"]
+    first, second = rows(four, "questions.csv")
+    assert list(first.values()) == ["1e", "8", "0", "1.875", "3.25", "5", "8", "3.625", "1", "1"]
+    assert [second[key] for key in ("question", "max_score", "full", "none")] == [
+        *("1f", "3", "2", "0")
+    ]
+    index = Tags(text_of(four, "index.html")).text
+    assert "the mean is 5.625 and the median\n5.25" in index
+    assert "has 4 to\n6.875 points, the whole class 1 to\n11" in index
 
 
-def page_policy(text: str) -> str:
-    import html
-
-    (policy,) = re.findall(r'http-equiv="Content-Security-Policy" content="([^"]*)"', text)
-    return html.unescape(policy)
-
-
-def test_a_students_page_is_about_nobody_else_and_holds_nothing_of_staffs(folder):
-    pages = sorted((folder / "report" / "students").rglob("*.html"))
-    assert len(pages) == 15  # 14 submissions, one of them of two
-    shared = {"submission_07": ("Student 7", "Partner 7")}
-    for path in pages:
-        text = path.read_text(encoding="utf-8")
-        key = path.parent.name
-        for submission, name, _ in roll(folder):
-            if submission != key:
-                assert f"<bdi>{name}</bdi>" not in text
-        for staffs in ("staff's detail", "failed.", "CPU", "digest of", "seed", "Memory"):
-            assert staffs not in text.replace("not for students", ""), (path, staffs)
-        if key in shared:
-            assert sum(name in text for name in shared[key]) == 1  # not even the other's
-    staff = text_of(folder, "report/staff/submission_07.html")
-    assert all(name in staff for name in shared["submission_07"]) and "not for students" in staff
+def test_tests_are_sorted_by_what_they_cost(four):
+    table = rows(four, "tests.csv")
+    assert [(row["test"], row["points_lost"], row["passed"]) for row in table] == [
+        ("1e-1-hidden", "12", "1"),
+        ("1f-0-basic", "4", "2"),
+        ("1e-0-basic", "3", "2"),
+        ("1e-2-hidden", "2.5", "3"),
+        ("1f-1-hidden", "0", "4"),
+    ]
+    assert [table[0][key] for key in ("graded", "other_outcomes", "cpu_s_mean")] == [
+        *("4", "failed 3", "2.5")
+    ]
+    assert table[0]["cpu_s_greatest"] == "4"
+    # The test's points are 4, 0, 0, 0, and the rest 7, 5, 5.5, 1, with a mean of 4.625:
+    # 9.5 / sqrt(12 * 19.6875) = .61807.
+    assert table[0]["discrimination"] == "0.61807"
+    assert table[4]["discrimination"] == ""  # everybody passes
+    assert numbers.correlation([1, 2], [1, 2]) is None  # two points are always on a line
 
 
-def test_a_hidden_tests_prints_are_not_shown_to_students(tmp_path):
+def test_causes_that_cost_most_points_are_first(four):
+    table = rows(four, "causes.csv")
+    assert [(row["cause"], row["points_lost"], row["submission"]) for row in table] == [
+        *((TESTS[1][4], "12", one) for one in ("s1", "s2", "s3")),
+        *((TESTS[3][4], "4", one) for one in ("s1", "s3")),
+        *((TESTS[0][4], "3", one) for one in ("s2", "s3")),
+        (TESTS[2][4], "2.5", "s3"),
+    ]
+
+
+def test_practice_is_apart_a_place_makes_an_example_and_what_is_dropped_is_no_cause(tmp_path):
+    """Everybody fails practice; three fail for one point each, and one for eight."""
+    rng, entries = random.Random(1), []
+    for number in range(4):
+        where = "submission/dataset.py:3" if number > 1 else ""
+        entries.append(
+            [
+                entry_of(0, number == 0, rng, max_score=1.0, where=where),
+                entry_of(1, number != 3, rng, max_score=8.0),
+                entry_of(2, False, rng, max_score=0.0, test_id="3a-0-basic"),
+                entry_of(3, False, rng, outcome="dropped", score=2.0, cause="dropped"),
+            ]
+        )
+    dear, cheap, practice = causes_of(enumerate(entries))[0]
+    assert [(c.lost, len(c.handed), c.is_practice) for c in (dear, cheap, practice)] == [
+        *((8, 1, False), (3, 3, False), (0, 4, True))
+    ]
+    assert (cheap.example, cheap.where, practice.question) == (2, "submission/dataset.py:3", "3a")
+    assert cheap.look_at == "f in submission/dataset.py" and cheap.tests == {"1e-0-basic": 3}
+
+
+@pytest.mark.parametrize(
+    "values, most, counts",
+    [
+        ([0, 10], 10, [1, 0, 0, 0, 0, 0, 0, 0, 0, 1]),
+        ([9.99, 10, 12], 10, [0] * 9 + [3]),  # with extra credit above the maximum
+        ([1.0, 1.0, 0.99], 10, [1, 2] + [0] * 8),
+        ([], 10, []),
+        ([0.0], 0, []),
+    ],
+)
+def test_a_histogram_counts_each_once(values, most, counts):
+    assert [*numbers.histogram(values, most).values()] == counts
+
+
+def test_what_has_no_result_is_counted_nowhere(tmp_path):
     rng = random.Random(1)
-    hidden = entry_of(1, False, rng, output="PRINTED", message="a fixed sentence")
-    basic = entry_of(0, True, rng, output="BASIC")
-    record = vars(record_of("submission_1", [basic, hidden]))
-    for staff in (False, True):
-        path = tmp_path / f"{staff}.html"
-        write_result(path, record, "Ada", staff, {}, "")
-        text = path.read_text(encoding="utf-8")
-        assert ("PRINTED" in text) is staff and "BASIC" in text and "a fixed sentence" in text
-
-
-def test_staffs_page_shows_experiments_with_the_rubric_of_their_question(other, tmp_path, capsys):
-    with Store.existing(other, writes=True) as store:
-        store.set("edition", "current")
-    rubrics = tmp_path / "rubrics"
-    rubrics.mkdir()
-    assert main(["report", str(other), "--rubrics", str(rubrics)]) == 2
-    assert "has no rubric of this edition's questions" in capsys.readouterr().err
-    rows = "points,description,kind\n"
-    text = f"{rows}0.75,A prediction that could be <wrong>,criterion\n,In block 2,wrong answer\n"
-    (rubrics / "6a.csv").write_text(text, encoding="utf-8")
-    assert main(["report", str(other), "--rubrics", str(rubrics)]) == 0
-    page = text_of(other, "report/staff/submission_03.html")
-    assert page.count("<dt>0.75</dt><dd>A prediction that could be &lt;wrong&gt;</dd>") == 1
-    assert page.count("Experiment: ") == 2 and "pasted after  MASK\nblock 1" in page
-    (student,) = (other / "report/students/submission_03").glob("*.html")
-    assert "Experiment" not in student.read_text(encoding="utf-8")
-
-
-def decide(folder, kind, student, value=""):
-    with Store.existing(folder, writes=True) as store:
-        store.db.execute(
-            "INSERT INTO decisions (kind, student, value, reason, author, date) "
-            "VALUES (?, ?, ?, 'x', 'y', '2026-11-01')",
-            (kind, student, value),
-        )
-
-
-@pytest.fixture
-def other(tmp_path):
-    return nasty_class(tmp_path / "class", 16)
-
-
-def test_withheld_grades_have_no_page(other):
-    decide(other, "withheld", "s7@x.edu")
-    assert main(["report", str(other)]) == 0
-    report = other / "report"
-    assert not (report / "students" / "submission_07").exists()
-    assert (report / "students" / "submission_06").exists()
-    assert (report / "staff" / "submission_07.html").is_file()
-    named = {row["submission"] for row in rows(other, "report/pages.csv")}
-    assert "submission_07" not in named and len(named) == 13
-
-
-def test_late_is_what_it_is_for_grades(other, monkeypatch):
-    """The class hands in from November 2, 9:00, every five hours; one has an extension."""
-    course = load_course()
-    due = datetime(2026, 11, 4, 8, 0, tzinfo=FIRST.tzinfo)  # 47 hours: after ten of them
-    dates = course.dates.model_copy(update={"due": due})
-    made = course.model_copy(update={"dates": dates})
-    monkeypatch.setattr(numbers, "load_course", lambda: made)
-    with Store.existing(other, writes=True) as store:  # as in a download from Canvas
-        store.db.execute(
-            "UPDATE submissions SET submitted = NULL, late = 1 WHERE id = 'submission_09'"
-        )
-    decide(other, "extension", "s11@x.edu", "2026-11-08 12:00-08:00")
-    assert main(["report", str(other)]) == 0
-    late = {row["submission"]: row["lateness"] for row in rows(other, "report/scores.csv")}
-    on_time, one = "on time", "1 day late"
-    found = [late[f"submission_{n:02}"] for n in range(8, 16)]
-    assert found == [on_time, "late", one, on_time, one, one, one, "2 days late"]
-    assert "1 day late" in Tags(text_of(other, "report/index.html")).text
+    folder = class_of(tmp_path / "class", [[entry_of(0, True, rng)]] * 2, counts=False)
+    assert {row["status"] for row in rows(folder, "scores.csv")} == {"not graded"}
+    assert not rows(folder, "tests.csv") and not rows(folder, "questions.csv")
+    assert "No submission has a result yet." in text_of(folder, "index.html")
 
 
 def test_without_results_there_is_no_report(tmp_path, capsys):
@@ -208,8 +175,135 @@ def test_without_results_there_is_no_report(tmp_path, capsys):
     assert "has no results that count" in capsys.readouterr().err
 
 
+# Pages that say what students wrote ---------------------------------------------------------------
+
+
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory):
+    """Return a class of 16 with a report."""
+    path = nasty_class(tmp_path_factory.mktemp("nasty") / "class", 16)
+    (path.parent / "source" / "submission_03" / "submission").mkdir(parents=True)
+    assert main(["report", str(path)]) == 0
+    return path
+
+
+def test_the_class_is_there_and_counted_once(folder):
+    page = Tags(text_of(folder, "index.html"))
+    assert "14 of\n16 submissions have a result" in page.text
+    assert page.tags.count("h1") == 1
+    statuses = [row["status"] for row in rows(folder, "scores.csv")]
+    assert statuses == ["graded"] * 14 + ["not graded", "staff fault"]
+    assert {row["graded"] for row in rows(folder, "tests.csv")} == {"14"}
+
+
+def test_nothing_that_students_wrote_acts(folder):
+    pages = sorted((folder / "report").rglob("*.html"))
+    assert len(pages) == 1 + 15 + 14 + 1
+    for path in pages:
+        text = path.read_text(encoding="utf-8")
+        assert not {"script", "img", "iframe", "link", "form", "base"} & set(Tags(text).tags)
+        assert not re.search("[\u202a-\u202e\u2066-\u2069]", text)
+        (policy,) = re.findall(r'http-equiv="Content-Security-Policy" content="([^"]*)"', text)
+        assert "default-src 'none'" in html.unescape(policy)
+        assert path.stat().st_mode & 0o077 == 0
+        for link in re.findall(r'href="([^"#]+)"', text):
+            assert (path.parent / link).resolve().is_file()
+    index = Tags(text_of(folder, "index.html")).text
+    turned = TURNED.replace("\u202e", "[U+202E]").replace("\u2066", "[U+2066]")
+    assert all(text in index for text in (MARKUP, LONG, turned))
+    names = [row["name"] for row in rows(folder, "pages.csv")]
+    assert names[0] == MARKUP and "'" + NAMES[3] in names  # guarded: no spreadsheet runs it
+
+
+def test_a_students_page_is_about_nobody_else_and_holds_nothing_of_staffs(folder):
+    pages = sorted((folder / "report" / "students").rglob("*.html"))
+    assert len(pages) == 15  # 14 submissions, one of them of two
+    with Store.existing(folder) as store:
+        roll = store.rows("SELECT submission, name FROM authors JOIN students ON id = student")
+    partners = ("Student 7", "Partner 7")
+    for path in pages:
+        text = path.read_text(encoding="utf-8")
+        for submission, name in roll:
+            if submission != path.parent.name:
+                assert f"<bdi>{name}</bdi>" not in text
+        assert "printed by 1e-0-basic" in text
+        hidden = ("staff's detail", "failed.", "CPU", "digest of", "seed", "Memory", "Experiment")
+        for staffs in (*hidden, "printed by 1e-1-hidden"):
+            assert staffs not in text.replace("not for students", ""), (path, staffs)
+        if path.parent.name == "submission_07":
+            assert sum(name in text for name in partners) == 1  # not even the other's
+    staff = text_of(folder, "staff/submission_07.html")
+    for part in (*partners, "not for students", "printed by 1e-1-hidden", "digest of", "Memory"):
+        assert part in staff
+
+
 @pytest.mark.requires_tool("chromium")
 def test_the_pages_are_for_everybody_and_nothing_in_them_acts(folder):
+    """Students' pages have the template of `tests/test_report.py`."""
     report = folder / "report"
     pages = [report / "index.html", report / "staff" / "submission_00.html"]
-    check_files([*pages, *sorted((report / "students" / "submission_02").glob("*.html"))])
+    check_files(pages, WINDOWS[:2])
+
+
+# What staff decided -------------------------------------------------------------------------------
+RUBRIC = """points,description,kind
+0.75,A prediction that could be <wrong>,criterion
+,In block 2,wrong answer
+"""
+
+
+@pytest.fixture(scope="module")
+def decided(tmp_path_factory):
+    """Return a class with a report, with rubrics, where somebody is withheld, another extended.
+
+    The class hands in from November 2, 9:00, every five hours, and the work is due 47 hours later.
+    """
+    path = nasty_class(tmp_path_factory.mktemp("decided") / "class", 16)
+    with Store.existing(path, writes=True) as store, store.transaction():
+        store.set("edition", "current")
+        store.db.execute(  # as in a download from Canvas
+            "UPDATE submissions SET submitted = NULL, late = 1 WHERE id = 'submission_09'"
+        )
+        store.db.executemany(
+            "INSERT INTO decisions (kind, student, value, reason, author, date) "
+            "VALUES (?, ?, ?, 'x', 'y', '2026-11-01')",
+            [
+                ("withheld", "s7@x.edu", ""),
+                ("extension", "s11@x.edu", "2026-11-08 12:00-08:00"),
+            ],
+        )
+    (path.parent / "6a.csv").write_text(RUBRIC, encoding="utf-8")
+    course = load_course()
+    due = datetime(2026, 11, 4, 8, 0, tzinfo=FIRST.tzinfo)
+    course = course.model_copy(update={"dates": course.dates.model_copy(update={"due": due})})
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(numbers, "load_course", lambda: course)
+        assert main(["report", str(path), "--rubrics", str(path.parent)]) == 0
+    return path
+
+
+def test_staffs_page_shows_experiments_with_the_rubric_of_their_question(decided, tmp_path, capsys):
+    page = text_of(decided, "staff/submission_03.html")
+    assert page.count("<dt>0.75</dt><dd>A prediction that could be &lt;wrong&gt;</dd>") == 1
+    assert page.count("Experiment: ") == 2 and "pasted after  MASK\nblock 1" in page
+    assert main(["report", str(decided), "--rubrics", str(tmp_path)]) == 2
+    assert "has no rubric of this edition's questions" in capsys.readouterr().err
+
+
+def test_withheld_grades_have_no_page(decided):
+    report = decided / "report"
+    assert not (report / "students" / "submission_07").exists()
+    assert (report / "students" / "submission_06").exists()
+    assert (report / "staff" / "submission_07.html").is_file()
+    named = {row["submission"] for row in rows(decided, "pages.csv")}
+    assert "submission_07" not in named and len(named) == 13
+
+
+def test_late_is_what_it_is_for_grades(decided):
+    late = {row["submission"]: row["lateness"] for row in rows(decided, "scores.csv")}
+    on_time, one = "on time", "1 day late"
+    found = [late[f"submission_{n:02}"] for n in range(8, 16)]
+    assert found == [on_time, "late", one, on_time, one, one, one, "2 days late"]
+    chart = re.search(r"Submissions by lateness.*?</table>", text_of(decided, "index.html"), re.S)
+    labels = re.findall(r'<th scope="row">(.*?)</th><td class="number">(\d+)', chart[0])
+    assert labels == [(on_time, "10"), (one, "4"), ("2 days late", "1"), ("late", "1")]

@@ -13,17 +13,15 @@ import torch
 from autograder import solutions
 from classroom import __main__ as classroom
 from classroom.similar import command
-from classroom.similar.pages import LEAST
 from classroom.similar.parameters import signature_of, similarities
 from classroom.similar.ranking import Entry, Index, Ranking, authors_of, comparable
 from classroom.similar.texts import NAMES, SHAPE, VIEWS, Known, Text, tokens_of
 from classroom.submissions import id_of
 from grading import paths
-from submission.model import GPT, GPTConfig
-from tests.accessible import check_files
+from submission.model import GPT
+from tests.accessible import WINDOWS, check_files
 from tests.classroom import similar
-from tests.classroom.copies import KINDS, disguised
-from tests.classroom.disguises import DISGUISES, HEADS
+from tests.classroom.disguises import DISGUISES
 from tests.classroom.disguises import disguised as hidden
 
 # The headings in index.html, and what is below each.
@@ -144,7 +142,7 @@ def test_a_page_shows_both_texts_and_what_they_share(made):
     section = "Code of the class, with names"
     page = made.page(section, made.rows(section).index({"13-nasty", "14-nasty"}))
     assert "<script" not in page and "\u202e" not in page
-    assert page.count("script&gt;&lt;script&gt;alert(1)&lt;/script&gt; [U+202E]") >= 4
+    assert page.count("script&gt;&lt;script&gt;alert(1)&lt;/script&gt; [U+202E]") == 2
     assert page.count('<mark class="exact">') > 20 and "<sub>2</sub>" in page
     copied = made.page(section, made.rows(section).index({"00", "10-of-00"}))
     assert "NotImplementedError" not in copied  # code that nobody changed
@@ -173,44 +171,18 @@ def test_bad_input_is_one_line(tmp_path, monkeypatch, capsys, words, says):
 
 def test_disguises_keep_what_a_model_computes_and_no_parameters_escape():
     """Independent models rank below; see similar.py's class, too, which is read from files."""
-    torch.manual_seed(0)
-    models = [GPT(GPTConfig(40, 16, n_layer=2, n_head=HEADS, n_embd=32)) for _ in range(4)]
-    with torch.no_grad():
-        for parameter in (p for model in models for p in model.parameters()):
-            parameter += 0.05 * torch.randn_like(parameter)
-    states = [models[0].state_dict()] + [hidden(models[0].state_dict(), k, 1) for k in DISGUISES]
-    ids, copy = torch.randint(0, 40, (4, 16)), GPT(models[0].config).eval()
-    logits = models[0].eval()(ids)[0]
-    for state in states:
-        copy.load_state_dict({n: t.float() for n, t in state.items()}, strict=False)
-        assert (copy(ids)[0] - logits).abs().max() < 0.1 * logits.std()
-    states += [model.state_dict() for model in models[1:]]
-    files = [{name: t.float().numpy() for name, t in state.items()} for state in states]
-    scores = similarities([[signature_of(file)] for file in files])
+    state = similar.parameters(0)
+    copies = [hidden(state, kind, 1) for kind in DISGUISES]
+    ids, model = torch.randint(0, 40, (4, 16)), GPT(similar.CONFIG).eval()
+    outputs = []
+    for each in (state, *copies):
+        model.load_state_dict({n: t.float() for n, t in each.items()}, strict=False)
+        outputs.append(model(ids)[0])
+        assert (outputs[-1] - outputs[0]).abs().max() < 0.1 * outputs[0].std()
+    others = [similar.parameters(seed) for seed in (1, 2, 3)]
+    states = [{n: t.float().numpy() for n, t in s.items()} for s in (state, *copies, *others)]
+    scores = similarities([[signature_of(each)] for each in states])
     assert scores[:-3, :-3].min() > 0.98 and scores[:-3, -3:].max() < 0.4
-
-
-def test_planted_copies_rank_above_all_independent_pairs():
-    """Without names, copies of all kinds do; with names, all but fully renamed ones."""
-    solutions, each = 20, 2  # what is generated is the same in each run
-    made = [similar.solution(seed) for seed in range(solutions)]
-    copies = [(kind, each * n + i) for n, kind in enumerate(KINDS) for i in range(each)]
-    made += [disguised(made[original], kind, seed=0) for kind, original in copies]
-    known, entries = Known(), []
-    for number, files in enumerate(made):
-        entries.append(Entry(str(number), frozenset([str(number)])))
-        for file, text in files.items():
-            entries[-1].add(Text(file, text, known), known)
-    planted = [(original, solutions + n) for n, (_, original) in enumerate(copies)]
-    may = comparable(entries)
-    may[tuple(zip(*planted, strict=True))] = False
-    for view in VIEWS:
-        scores = Index(entries, view, LEAST[view]).scores()
-        independent = scores[may & (scores >= 0)]
-        assert len(independent) > 350
-        for (kind, _), pair in zip(copies, planted, strict=True):
-            if view == SHAPE or kind != "renamed":
-                assert scores[pair] > independent.max(), (view, kind)
 
 
 # Tokens, weights and groups -----------------------------------------------------------------------
@@ -245,16 +217,8 @@ def test_what_somebody_wrote_is_between_the_markers_or_not_the_starters():
 
 def test_no_file_takes_long_or_much_memory():
     """Files of 256 KB are read within seconds and 200 MB; lines `\\\"""` once took minutes."""
-    lines = [
-        '\\"""\n',
-        '"\\',
-        "'''\\\"",
-        "r'",
-        "1e",
-        "# a\n",
-        "x = (\n",
-        "### START CODE HERE ###\n",
-    ]
+    lines = ['\\"""\n', '"\\', "'''\\\"", "r'", "1e", "# a\n", "x = (\n"]
+    lines.append("### START CODE HERE ###\n")
     program = (
         "import resource\n"
         "from classroom.similar.ranking import Entry\n"
@@ -283,12 +247,8 @@ def entry(name, features, authors=None):
 
 
 def test_groups_are_one_author_and_references_are_compared_with_the_class_alone():
-    entries = [
-        entry("a", "xy", "AB"),
-        entry("b", "xy", "BC"),
-        entry("c", "x", "C"),
-        entry("d", "x"),
-    ]
+    entries = [entry("a", "xy", "AB"), entry("b", "xy", "BC"), entry("c", "x", "C")]
+    entries += [entry("d", "x")]
     entries += [entry("r", "xz", ""), entry("s", "xz", "")]
     pairs = set(zip(*np.nonzero(comparable(entries)), strict=True))
     assert pairs == {(0, 2), (0, 3), (1, 3), (2, 3)} | {(i, j) for i in range(4) for j in (4, 5)}
@@ -326,4 +286,4 @@ def test_pages_are_for_everybody(made):
     section = "Code of the class, with names"
     row = ROW.findall(made.sections[section])[made.rows(section).index({"13-nasty", "14-nasty"})]
     nasty = re.search(r'href="(.*?)"', row)[1]
-    check_files([made.pages / "index.html", made.pages / nasty])
+    check_files([made.pages / "index.html", made.pages / nasty], WINDOWS[:2])

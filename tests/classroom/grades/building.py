@@ -4,56 +4,29 @@ import csv
 import io
 import json
 from collections.abc import Sequence
-from dataclasses import dataclass
-from datetime import date, datetime, timedelta, timezone
+from datetime import datetime, timedelta, timezone
+from decimal import Decimal
 from pathlib import Path
+from types import SimpleNamespace
 
-from autograder.description import Course, Dates, Grading, Policies
+from autograder.description import Course, Grading, load_course
 from classroom import __main__ as classroom
 from classroom.cells import Number, write
 from classroom.grades.decisions import COLUMNS
 from classroom.store import Store
-from classroom.submissions import Record, Submission
-from classroom.submissions import Student as OfRoll
+from classroom.submissions import Record, Student, Submission
 
 # Not the due date in course.toml, which changes with each term.
 DUE = datetime(2027, 1, 31, 23, 59, tzinfo=timezone(timedelta(hours=-8)))
 RELEASE = "r1"
-# An edition with a question of each kind, as grades need it.
-ASSIGNMENT = """
-[assignment]
-title = "A small assignment"
-default_edition = "tiny"
-gradescope_python = "3.12"
-[parts]
-only = "All of it"
-[editions.tiny]
-title = "A problem set"
-questions = [
-  { number = "1d", topic = "made", coding = 10 },
-  { number = "1e", topic = "masked", coding = 16 },
-  { number = "2a", topic = "why", written = 4 },
-  { number = "3a", topic = "copying", written = 2, extra_credit = true },
-]
-[editions.tiny.gradescope]
-hidden_tests = "visible"
-hidden_feedback_a_day = 0
-leaderboard = false
-[topics.made]
-part = "only"
-title = "Made"
-tests = { hidden = { kind = "hidden" } }
-[topics.masked]
-part = "only"
-title = "Masked"
-tests = { basic = { kind = "basic", weight = 1 }, hidden = { kind = "hidden", weight = 3 } }
-[topics.why]
-part = "only"
-title = "Why"
-[topics.copying]
-part = "only"
-title = "Copying"
-"""
+# What grades need of an edition: its written questions.
+EDITION = SimpleNamespace(
+    questions=[
+        SimpleNamespace(number="1e", written=Decimal(0), is_extra_credit=False),
+        SimpleNamespace(number="2a", written=Decimal(4), is_extra_credit=False),
+        SimpleNamespace(number="3a", written=Decimal(2), is_extra_credit=True),
+    ]
+)
 TESTS = (("1d-0-hidden", 10.0), ("1e-0-basic", 6.0), ("1e-1-hidden", 10.0))
 # The first columns of Gradescope's CSV of scores.
 SCORES = (
@@ -65,34 +38,19 @@ WHY = ("agreed by mail", "Grace", "2027-01-20")
 
 
 def course(**grading) -> Course:
-    """Return a course with this policy."""
-    return Course(
-        term="Winter 2027",
-        contact="the forum",
-        dates=Dates(published=date(2027, 1, 18), due=DUE),
-        policies=Policies(
-            collaboration="Write alone.", late="See the policy.", ai_tools="forbidden"
-        ),
-        grading=Grading(**grading),
-    )
+    """Return the course with this policy, and with DUE."""
+    real = load_course()
+    dates = real.dates.model_copy(update={"due": DUE})
+    return real.model_copy(update={"dates": dates, "grading": Grading(**grading)})
 
 
-@dataclass(frozen=True)
-class Student:
-    """A student in a test's table; `sid` or `email` may be empty."""
-
-    name: str
-    sid: str
-    email: str
-
-    @property
-    def of_roll(self) -> OfRoll:
-        """The student as Gradescope's export has them."""
-        return OfRoll(self.email or self.sid, self.name, self.email or None, self.sid or None)
+def student(name: str, sid: str, email: str) -> Student:
+    """Return a student as Gradescope's export has them; `sid` or `email` may be empty."""
+    return Student(email or sid, name, email or None, sid or None)
 
 
-ADA = Student("Ada Byron", "007", "ada@x.edu")
-BO = Student("Bo Chen", "008", "bo@x.edu")
+ADA = student("Ada Byron", "007", "ada@x.edu")
+BO = student("Bo Chen", "008", "bo@x.edu")
 
 
 def at(minutes: float) -> datetime:
@@ -105,12 +63,6 @@ def stamp(time: datetime) -> str:
     return time.strftime("%Y-%m-%d %H:%M:%S %z")
 
 
-def lateness(time: datetime | None) -> str:
-    """Return the lateness as Gradescope writes it."""
-    seconds = max(0, int((time - DUE).total_seconds())) if time else 0
-    return f"{seconds // 3600:02}:{seconds // 60 % 60:02}:{seconds % 60:02}"
-
-
 class Class:
     """A class's folder that is made submission by submission."""
 
@@ -121,37 +73,39 @@ class Class:
             store.set("release", RELEASE)
 
     def add(
-        self, one: Submission | int, people: Sequence[Student], time: datetime, *scores: float
+        self,
+        one: int | str,
+        people: Sequence[Student],
+        time: datetime | None,
+        *scores: float,
+        is_late: bool = False,
     ) -> Path:
         """Add a submission and its record, a staff fault without scores; return the folder."""
-        if isinstance(one, int):
-            students = tuple(person.of_roll for person in people)
-            one = Submission(f"submission_{one}", students, time)
+        submission_id = f"submission_{one}" if isinstance(one, int) else one
+        made = Submission(submission_id, tuple(people), time, is_late)
         tests = [
             {"test_id": test, "kind": "basic", "name": "", "outcome": "passed"}
             | {"score": score, "max_score": most}
             for (test, most), score in zip(TESTS, scores, strict=False)
         ]
         results = json.dumps({"score": sum(scores), "max_score": 26.0, "tests": tests})
-        made = Record(one.id, RELEASE, "grade", "graded" if scores else "staff fault", "7", "",
-                      results if scores else None)  # fmt: skip
-        with Store.existing(self.folder, writes=True) as store:
-            store.add_submissions(Path("export"), "Gradescope export", [one])
-            store.count(store.add_record(made))
+        outcome = ("graded", "7", "", results) if scores else ("staff fault", "7", "", None)
+        with Store.existing(self.folder, writes=True) as store, store.transaction():
+            store.add_submissions(Path("export"), "Gradescope export", [made])
+            store.count(store.add_record(Record(made.id, RELEASE, "grade", *outcome)))
         return self.folder
 
 
 def scores(rows: list[list], questions: Sequence[str] = QUESTIONS) -> str:
     """Return Gradescope's CSV of scores from (student, points or None, time, number)."""
     lines: list[list] = [[*SCORES, *questions]]
-    for student, points, time, number in rows:
-        first, _, last = student.name.rpartition(" ")
-        total = f"{sum(points)}" if points else ""
+    for one, points, time, number in rows:
+        first, _, last = one.name.rpartition(" ")
+        status = "Graded" if points else "Ungraded" if number else "Missing"
         lines.append([
-            first, last, student.sid, student.email, "", total, "6.0",
-            "Graded" if points else "Ungraded" if number else "Missing", number,
-            stamp(time) if time else "", lateness(time), "0", "1" if number else "0",
-            *(map(str, points) if points else ("" for _ in questions)),
+            first, last, one.sid or "", one.email or "", "", sum(points) if points else "", "6.0",
+            status, number, stamp(time) if time else "", "00:00:00", "0", "1" if number else "0",
+            *(points or ("" for _ in questions)),
         ])  # fmt: skip
     return write([[Number(str(cell)) for cell in line] for line in lines])
 

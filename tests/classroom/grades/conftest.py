@@ -1,18 +1,17 @@
-"""A small course: its assignment, its due date, and a policy that tests can change."""
+"""A small course: its edition, its due date, and a policy that tests can change."""
+
+from types import SimpleNamespace
 
 import pytest
 
-from autograder.description import load_assignment
 from classroom.grades import book, commands
-from tests.classroom.grades.building import ASSIGNMENT, Class, course
+from tests.classroom.grades.building import EDITION, Class, course
 
 
 @pytest.fixture
-def policy(monkeypatch, tmp_path_factory):
+def policy(monkeypatch):
     """Return policy(late_days=2, ...), which sets the course's [grading]."""
-    path = tmp_path_factory.mktemp("description") / "assignment.toml"
-    path.write_text(ASSIGNMENT, encoding="utf-8")
-    described = load_assignment(path.parent)
+    described = SimpleNamespace(edition=lambda name: EDITION)
     monkeypatch.setattr(book, "load_assignment", lambda: described)
 
     def set_policy(**grading) -> None:

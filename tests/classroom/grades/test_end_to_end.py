@@ -7,18 +7,19 @@ and 2 more of extra credit.
 
 import csv
 import io
+import re
 from decimal import Decimal
 
 import pytest
 
 from tests.classroom.grades.building import (
-    Student,
     at,
     command,
     decide,
     put,
     read_csv,
     scores,
+    student,
 )
 
 # name | student ID | address | code, by test (10, 6, 10) | written (4, and 2 of extra credit)
@@ -67,8 +68,9 @@ Third Points         | 0038 | g38@x.edu   | 3.33 2 3.33 | 1.33 0  | 3     | -1  
 Assigned Not         | 0039 | g39@x.edu   | 10 6 10     | 4 0     | -1    | -1    | N/A   | Canvas: not assigned
 Önder Ünal           | 0040 | g40@x.edu   | 10 6 10     | 0.25 2  | -1    | -1    | 27.75 | 26 + .25 + 1.5
 """  # noqa: E501
+HEAD = ["Student", "ID", "SIS User ID", "SIS Login ID", "Section"]
 ROWS = [[cell.strip() for cell in line.split("|")] for line in TABLE.strip().splitlines()]
-PEOPLE = [Student(*row[:3]) for row in ROWS]
+PEOPLE = [student(*row[:3]) for row in ROWS]
 # The scores in Canvas before, by student ID; all others are empty.
 BEFORE = {"0034": "11.00", "0035": "12.50", "0037": "13.00", "0039": "N/A", "0002": "1.00"}
 
@@ -97,30 +99,29 @@ def written() -> str:
     return scores(rows)
 
 
-def sortable(name: str) -> str:
-    """Return a name as Canvas exports it."""
-    if name.startswith("="):
-        return f'="{name}"'
-    first, _, last = name.replace(",", "").rpartition(" ")
-    return f"{last}, {first}"
+def identity(place: int) -> list[str]:
+    """Return the cells with which Canvas identifies a student."""
+    person = PEOPLE[place]
+    first, _, last = person.name.replace(",", "").rpartition(" ")
+    name = f'="{person.name}"' if person.name.startswith("=") else f"{last}, {first}"
+    login = person.email.partition("@")[0] if person.sid else person.email
+    return [name, str(900 + place), person.sid or "", login, "Section 1"]
 
 
 def canvas() -> str:
     """Return Canvas's export, with another assignment, totals, a row about posting, a stranger."""
-    text = io.StringIO()
-    writer = csv.writer(text, lineterminator="\n")
-    writer.writerow(["Student", "ID", "SIS User ID", "SIS Login ID", "Section", "Notes",
-                     "Homework 1 (11)", "Problem Set 5 (12)", "Final Score"])  # fmt: skip
-    writer.writerow([""] * 6 + ["Manual Posting", "", ""])
-    writer.writerow(["    Points Possible", "", "", "", "", "", "5.00", "30.00", "(read only)"])
+    rows = [
+        [*HEAD, "Notes", "Homework 1 (11)", "Problem Set 5 (12)", "Final Score"],
+        [""] * 6 + ["Manual Posting", "", ""],
+        ["    Points Possible", "", "", "", "", "", "5.00", "30.00", "(read only)"],
+    ]
     for place, person in enumerate(PEOPLE):
-        if person.name == "Group Gone":
-            continue
-        login = person.email if not person.sid else person.email.partition("@")[0]
-        before = BEFORE.get(person.sid, "")
-        writer.writerow([sortable(person.name), 900 + place, person.sid, login, "Section 1",
-                         "-1 late?", "4.00", before, "80.00"])  # fmt: skip
-    writer.writerow(["Only, Canvas", 999, "0999", "only", "Section 1", "", "", "2.00", ""])
+        if ROWS[place][7] != "(not)":
+            before = BEFORE.get(person.sid, "")
+            rows.append([*identity(place), "-1 late?", "4.00", before, "80.00"])
+    rows.append(["Only, Canvas", "999", "0999", "only", "Section 1", "", "", "2.00", ""])
+    text = io.StringIO()
+    csv.writer(text, lineterminator="\n").writerows(rows)
     return text.getvalue()
 
 
@@ -162,26 +163,12 @@ def folder(policy, made):
 def test_every_cell_of_canvas_csv_is_as_computed_by_hand(folder, capsys):
     (template,) = put(folder, canvas=canvas())
     assert command("grades", folder, "--canvas", template, "--assignment", "Problem Set 5") == 0
-    before, after = read_csv(template), read_csv(folder / "grades/canvas.csv")
-    assert after[0] == ["Student", "ID", "SIS User ID", "SIS Login ID", "Section",
-                        "Problem Set 5 (12)"]  # fmt: skip
-    assert after[1:3] == [[""] * 6, ["    Points Possible", "", "", "", "", "30.00"]]
-    expected = {person.email: row[7] for person, row in zip(PEOPLE, ROWS, strict=True)}
-    students = after[3:]
-    assert len(students) == 40  # 39 of the 40 are in Canvas, and one who is only there
-    place = 0
-    for person in PEOPLE:
-        if expected[person.email] == "(not)":
-            assert person.sid not in {row[2] for row in students}
-            continue
-        name = sortable(person.name)
-        login = person.email if not person.sid else person.email.partition("@")[0]
-        # A name that begins with = is guarded; Canvas finds the student by ID.
-        shown = "'" + name if name.startswith("=") else name
-        identity = [shown, str(900 + PEOPLE.index(person)), person.sid, login, "Section 1"]
-        assert students[place] == [*identity, expected[person.email]], person
-        place += 1
-    assert students[place] == ["Only, Canvas", "999", "0999", "only", "Section 1", "2.00"]
-    assert len(after) == len(before)
+    head, posting, points, *students = read_csv(folder / "grades" / "canvas.csv")
+    assert head == [*HEAD, "Problem Set 5 (12)"] and posting == [""] * 6
+    assert points == ["    Points Possible", "", "", "", "", "30.00"]
+    expected = [[*identity(n), row[7]] for n, row in enumerate(ROWS) if row[7] != "(not)"]
+    expected.append(["Only, Canvas", "999", "0999", "only", "Section 1", "2.00"])
+    # A name that begins with = is guarded; Canvas finds the student by ID.
+    assert students == [[re.sub("^=", "'=", row[0]), *row[1:]] for row in expected]
     said = capsys.readouterr().out
     assert "40 people" not in said and "41 people: 35 graded, 1 excused, 1 withheld" in said

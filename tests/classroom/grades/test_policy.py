@@ -29,16 +29,12 @@ WORK = st.tuples(POINTS, POINTS, LATENESS)
 
 def settled(grading: Grading, work: list[tuple[Fraction, Fraction, int]], used: int) -> Settled:
     """Apply the policy to parts of (points, extra credit, seconds late)."""
-    parts = [
-        part(name, regular, extra, days_late(timedelta(seconds=late_s), grading))
-        for name, (regular, extra, late_s) in zip(("coding", "written"), work, strict=False)
-    ]
+    parts = []
+    for name, (regular, extra, late_s) in zip(("coding", "written"), work, strict=False):
+        items = (Item("1a", regular, None), Item("1b", extra, None, is_extra=True))
+        days = days_late(timedelta(seconds=late_s), grading)
+        parts.append(Work(name, items=items, days=days))
     return settle(grading, parts, used)
-
-
-def part(name: str, regular: Fraction, extra: Fraction, days: int) -> Work:
-    items = (Item("1a", regular, None), Item("1b", extra, None, is_extra=True))
-    return Work(name, items=items, days=days)
 
 
 # The properties hold for all inputs, so none of these tests can fail by chance.
@@ -80,27 +76,8 @@ def test_each_day_that_has_begun_after_the_grace_counts(late_s, days):
     assert days_late(timedelta(seconds=late_s), Grading(grace_minutes=15)) == days
 
 
-def one(days: int, grading: Grading, used: int = 0) -> tuple[Fraction, int]:
-    found = settle(grading, [part("coding", Fraction(10), Fraction(0), days)], used)
-    return found.total, found.charged
-
-
-def test_late_days_come_first_and_then_the_percentage():
-    grading = Grading(late_days=2, percent_per_day=Decimal(25), hard_deadline_days=5)
-    totals = [one(days, grading) for days in range(7)]
-    assert totals == [(10, 0), (10, 1), (10, 2), (7.5, 2), (5, 2), (2.5, 2), (0, 0)]
-    assert one(2, grading, used=1) == (7.5, 1)
-    assert one(2, grading, used=9) == (5, 0)
-    assert one(5, Grading(percent_per_day=Decimal("33.4"))) == (0, 0)  # never more than all
-    assert one(2, Grading(percent_per_day=Decimal("33.4"))) == (Fraction("3.32"), 0)
-    assert one(100, Grading()) == (10, 0)  # without a policy, lateness costs nothing
-
-
-def test_lateness_comes_before_the_cap_of_extra_credit():
-    grading = Grading(percent_per_day=Decimal(50), extra_credit_cap=Decimal(3))
-    late = part("written", Fraction(0), Fraction(5), 1)
-    # Half of 5 is 2.5, below the cap; the other way round it would be half of 3.
-    assert settle(grading, [late], 0).total == Fraction("2.5")
+def test_without_a_policy_lateness_costs_nothing():
+    assert settled(Grading(), [(Fraction(10), Fraction(2), 100 * DAY_S)], 0).total == 12
 
 
 @pytest.mark.parametrize(
