@@ -32,14 +32,14 @@ from tools.reference import GIVEN, compose
 reference.come_first()
 from experiments import (  # noqa: E402
     ablate,
-    induction,
-    laboratory,
     overwrite,
     people,
+    recall,
     reverse,
     trace,
     wordings,
 )
+from experiments import commands as lab  # noqa: E402
 from experiments.estimates import Estimate, mean  # noqa: E402
 from pretraining.recipes import load_recipe  # noqa: E402
 from submission import attention, induction_scores, utils  # noqa: E402
@@ -159,10 +159,10 @@ def measure_ablate(it: Training) -> dict[str, Estimate]:
     questions = ablate.Questions(it.dataset, [*it.dev, *it.test], CPU)
     _, finetuned = it.models
     whole = ablate.answers(finetuned, questions)
-    results = list(ablate.ablate(finetuned, questions))
-    by_part = {str(each.part): each.answers for each in results}
+    results = ablate.ablate(finetuned, questions)
+    by_part = {str(part): answers for part, answers in results.items()}
     values = {}
-    for half, worst in enumerate(ablate.worst_head(results, whole), start=1):
+    for half, worst in enumerate(ablate.worst_heads(results, whole), start=1):
         values[f"worst head by half {half} ({worst.part}), nats"] = worst.harm
         values[f"its lead by half {half} (over {worst.runner_up}), nats"] = worst.lead
     last = len(finetuned.blocks)
@@ -179,14 +179,12 @@ def measure_induction(it: Training) -> dict[str, Estimate]:
     """Return accuracies and scores; each is of one training."""
 
     def build(heads: int) -> torch.nn.Module:
-        shape = {"vocab_size": 1, "n_layer": 1, "n_head": heads}
-        return attention.CausalSelfAttention(
-            GPTConfig(**shape, **induction.SHAPE, **induction.DROPOUT)
-        )
+        shape = recall.TWO_LAYERS | recall.DROPOUT | {"n_head": heads}
+        return attention.CausalSelfAttention(GPTConfig(vocab_size=1, **shape))
 
     values = {}
-    for digits in induction.DIGITS:
-        for one in induction.grow_all(build, induction_scores, digits, it.own_seed):
+    for digits in recall.DIGITS:
+        for one in recall.grow_all(build, induction_scores, digits, it.own_seed):
             name = f"{digits}, {one.layers} layers, {one.heads} heads"
             for what in ("held_out", "cut", "previous", "induction"):
                 values[f"{name}: {what}"] = Estimate(getattr(one, what), 0.0)
@@ -222,15 +220,15 @@ def measure_overwrite(it: Training) -> dict[str, Estimate]:
 def measure_wordings(it: Training) -> dict[str, Estimate]:
     """Return what one wording and four teach, and the difference, sentence by sentence."""
     args = argparse.Namespace(dtype=None, threads=1)
-    setting = laboratory.Setting(args, load_recipe(RECIPE), torch.device("cpu"), it.dataset)
+    setting = lab.Setting(args, load_recipe(RECIPE), torch.device("cpu"), it.dataset)
     asked = [*it.dev, *it.test]
     corpus = it.root / "src" / "data" / commands.TRAIN
     names = [*it.names_in(commands.TRAIN), *(person.name for person in asked)]
 
-    prepare = functools.partial(laboratory.pretraining, setting)
+    prepare = functools.partial(lab.pretraining, setting)
 
     def ask(model: GPT) -> list[bool]:
-        return laboratory.finetuned_answers(setting, corpus, asked, model)
+        return lab.finetuned_answers(setting, corpus, asked, model)
 
     one, four = (
         wordings.learn(count, factor, names, asked, it.dataset, seeded_model(it), prepare, ask)

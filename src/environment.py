@@ -102,9 +102,10 @@ def check(*packages: str, wanted: str = "") -> None:
     complete_killed_update()
     require(*packages)
     if wanted and find_spec(wanted) is None:
-        _say(f"this Python ({sys.executable}) has no {wanted}: tests that need it can't run")
+        fault = f"has no {wanted}: tests that need it can't run"
+        _say(f"this Python ({sys.executable}) {fault}; {mend()}")
     for fault in too_old({*packages, wanted}):
-        _say(f"this Python ({sys.executable}) has {fault}")
+        _say(f"this Python ({sys.executable}) has {fault}; {mend()}")
     explain_uncaught()
 
 
@@ -133,9 +134,9 @@ def complete_killed_update() -> None:
         if not finish_update(ROOT):
             return
     except OSError as error:
-        _say_only(f"an update was interrupted; {reason(error)}")
+        _say(f"an update was interrupted; {reason(error)}")
         sys.exit(USAGE)
-    _say_only("completed the update that was interrupted")
+    _say("completed the update that was interrupted")
     sys.exit(subprocess.call([sys.executable, *sys.orig_argv[1:]]))
 
 
@@ -203,8 +204,7 @@ def find_submission() -> None:
     package = Path(ROOT) / "src" / "submission"
     bad = importing.saved_as_utf16(package)
     for path in bad:
-        name = os.path.basename(sys.argv[0])
-        print(f"{name}: {_from_here(str(path))} is {importing.UTF16}", file=sys.stderr)
+        _say(f"{_from_here(str(path))} is {importing.UTF16}")
     if bad:
         sys.exit(USAGE)
     sys.meta_path.insert(0, importing.BareNames(package, OURS))
@@ -292,11 +292,10 @@ def _is_ours(file: str) -> bool:
 
 def reader_has_left() -> bool:
     """Return whether nobody reads the output any more; if so, stop printing."""
-    left = False
-    try:
+    left = True
+    with contextlib.suppress(BrokenPipeError):
         sys.stdout.flush()
-    except BrokenPipeError:
-        left = True
+        left = False
     if not left and hasattr(select, "poll"):  # the failed write may have been discarded
         pipe = select.poll()
         pipe.register(sys.stdout.fileno(), 0)
@@ -306,17 +305,13 @@ def reader_has_left() -> bool:
     return left
 
 
-def _end(fault: str) -> None:
-    _say(fault)
-    sys.exit(USAGE)
-
-
 def _say(fault: str) -> None:
-    _say_only(f"{fault}; {mend()}")
-
-
-def _say_only(fault: str) -> None:
     print(f"{os.path.basename(sys.argv[0])}: {fault}", file=sys.stderr)
+
+
+def _end(fault: str) -> None:
+    _say(f"{fault}; {mend()}")
+    sys.exit(USAGE)
 
 
 def mend() -> str:

@@ -1,8 +1,11 @@
 """Finds and checks the inputs of commands that run models: files, recipe, device, model."""
 
+import argparse
 import os
 import sys
+from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 import torch
 
@@ -14,6 +17,20 @@ from submission.model import GPT, GPTConfig
 
 DATA = Path(__file__).resolve().parent / "data"
 STAFF = Path(__file__).resolve().parent / "staff"  # a model, and the data set of its own world
+
+
+@dataclass(frozen=True)
+class Setting:
+    """What a command works with.
+
+    Attributes: dataset, a CharCorruptionDataset, and model, a GPT; None if it needs no corpus.
+    """
+
+    args: argparse.Namespace
+    recipe: recipes.Recipe
+    device: torch.device
+    dataset: Any = None
+    model: Any = None
 
 
 def find_data(path: str) -> Path:

@@ -59,13 +59,17 @@ import sys
 import tempfile
 import time
 from collections.abc import Callable
+from dataclasses import dataclass
+from functools import partial
+from itertools import repeat
 from pathlib import Path
 
 import torch
 
-from experiments import commands, laboratory
+from experiments import commands
 from inputs import (
     STAFF,
+    Setting,
     build_model,
     check_readable,
     check_writable,
@@ -83,33 +87,9 @@ from pretraining.fast import FORMATS
 from pretraining.parameter_files import save_tensors
 from pretraining.progress import Writer
 from submission import helper, utils
-from submission.dataset import CharCorruptionDataset
 from submission.model import GPT, GPTConfig
 from submission.trainer import Trainer
 
-REQUIRED = {
-    "pretrain": ["writing_params_path"],
-    "finetune": ["writing_params_path", "finetune_corpus_path"],
-    "evaluate": ["reading_params_path", "eval_corpus_path", "outputs_path"],
-    "cloze": ["reading_params_path"],
-    "calibration": ["reading_params_path", "outputs_path"],
-    "inspect": ["reading_params_path", "outputs_path"],
-    "recall": [],
-    "trace": ["reading_params_path"],
-    "ablate": ["reading_params_path"],
-    "induction": [],
-    "reverse": ["reading_params_path"],
-    "overwrite": ["reading_params_path"],
-    "wordings": [],
-    "compare": ["second_variant"],
-}
-WITHOUT_CORPUS = ("recall", "induction")
-# The commands that can examine the staff's model, and which of its stages.
-OF_STAFF = {"cloze": "pretrain", "reverse": "pretrain"} | dict.fromkeys(
-    ("calibration", "inspect", "trace", "ablate", "overwrite"), "finetune"
-)
-WITH_PICTURES = ("calibration", "inspect", *laboratory.EXPERIMENTS)
-TRAININGS = ("pretrain", "finetune")
 INPUTS = (
     "pretrain_corpus_path",
     "reading_params_path",
@@ -124,7 +104,7 @@ SHOWN = 5  # predictions of each kind that evaluate shows
 def parse_arguments(arguments: list[str] | None, variants: list[str]) -> argparse.Namespace:
     """Read the command line; usage errors exit with code 2."""
     parser = environment.parser(__doc__)
-    parser.add_argument("function", choices=list(REQUIRED))
+    parser.add_argument("function", choices=list(COMMANDS))
     parser.add_argument("variant", choices=variants)
     parser.add_argument(
         "pretrain_corpus_path",
@@ -174,9 +154,10 @@ def parse_arguments(arguments: list[str] | None, variants: list[str]) -> argpars
     args = parser.parse_args(arguments)
     if args.model == "staff":
         take_staffs(parser, args)
-    if args.pretrain_corpus_path is None and args.function not in WITHOUT_CORPUS:
+    command = COMMANDS[args.function]
+    if args.pretrain_corpus_path is None and command.has_corpus:
         parser.error(f"{args.function} needs pretrain_corpus_path, such as wiki.txt")
-    for name in REQUIRED[args.function]:
+    for name in command.needs:
         if getattr(args, name) is None:
             parser.error(f"{args.function} needs --{name}")
     if args.function == "compare" and args.second_variant == args.variant:
@@ -190,12 +171,14 @@ def parse_arguments(arguments: list[str] | None, variants: list[str]) -> argpars
 
 def take_staffs(parser: argparse.ArgumentParser, args: argparse.Namespace) -> None:
     """Let a command examine the staff's model, and ask it about the people of its own world."""
-    if args.function not in OF_STAFF or args.variant != "vanilla":
-        parser.error(f"--model staff is of the variant vanilla, for {', '.join(OF_STAFF)}")
+    stage = COMMANDS[args.function].staff
+    if not stage or args.variant != "vanilla":
+        known = ", ".join(name for name, command in COMMANDS.items() if command.staff)
+        parser.error(f"--model staff is of the variant vanilla, for {known}")
     if args.reading_params_path is not None:
         parser.error("--model staff and --reading_params_path exclude each other")
     args.pretrain_corpus_path = str(STAFF / "wiki.txt")
-    args.reading_params_path = str(STAFF / f"vanilla.{OF_STAFF[args.function]}.params")
+    args.reading_params_path = str(STAFF / f"vanilla.{stage}.params")
     args.finetune_corpus_path = str(STAFF / "birth_places_train.tsv")
     args.eval_corpus_path = str(STAFF / "birth_dev.tsv")
     args.unseen_corpus_path = str(STAFF / args.unseen_corpus_path)
@@ -204,24 +187,18 @@ def take_staffs(parser: argparse.ArgumentParser, args: argparse.Namespace) -> No
 def extras(args: argparse.Namespace, function: Callable, recipe: recipes.Recipe) -> dict:
     """Return the keywords `recipe` and `writer` if the function takes them; older ones may not."""
     known = inspect.signature(function).parameters
-    found = {"recipe": recipe.name, "writer": tensorboard(args.log_dir)}
-    return {name: value for name, value in found.items() if name in known}
+    writer: Writer | None = None
+    if args.log_dir is not None:
+        from torch.utils.tensorboard import SummaryWriter  # this takes seconds
+
+        writer = SummaryWriter(args.log_dir)
+    given = {"recipe": recipe.name, "writer": writer}
+    return {name: value for name, value in given.items() if name in known}
 
 
-def tensorboard(log_dir: str | None) -> Writer | None:
-    """Return a SummaryWriter, or None; it takes seconds to import."""
-    if log_dir is None:
-        return None
-    from torch.utils.tensorboard import SummaryWriter
-
-    return SummaryWriter(log_dir)
-
-
-def train(
-    args: argparse.Namespace, recipe: recipes.Recipe, trainer_obj: Trainer, model: GPT
-) -> None:
+def train(it: Setting, trainer_obj: Trainer) -> None:
     """Train, write the parameters and the curve, and print how long it took."""
-    config, path = trainer_obj.config, args.writing_params_path
+    args, recipe, config, path = it.args, it.recipe, trainer_obj.config, it.args.writing_params_path
     config.dtype, config.threads, config.resume = args.dtype, args.threads, args.resume
     config.checkpoint_path = checkpoint_of(path)
     if args.function == "pretrain":
@@ -231,7 +208,7 @@ def train(
     if args.seed_path is not None:
         files.keep_seed(args.seed, args.seed_path)
     started = time.monotonic()
-    helper.train(model, path, trainer_obj)
+    helper.train(it.model, path, trainer_obj)
     minutes, seconds = divmod(round(time.monotonic() - started), 60)
     print(f"Trained for {minutes} min {seconds} s; wrote {path}.")
     Path(config.checkpoint_path).unlink(missing_ok=True)
@@ -275,32 +252,28 @@ def checkpoint_of(writing_params_path: str) -> str:
     return f"{writing_params_path}.checkpoint"
 
 
-def run_pretrain(
-    args: argparse.Namespace, recipe: recipes.Recipe, dataset: CharCorruptionDataset, model: GPT
-) -> None:
+def run_pretrain(it: Setting) -> None:
     """Pretrain on the corpus."""
-    if args.reading_params_path is not None:
-        model.load_state_dict(utils.load_parameters(args.reading_params_path, model))
-    extra = extras(args, helper.pretrain, recipe)
-    prepared = helper.pretrain(dataset, dataset.block_size, model, **extra)
-    train(args, recipe, returned.trainer(helper.pretrain, prepared), model)
+    if it.args.reading_params_path is not None:
+        commands.load(it.model, it.args.reading_params_path)
+    extra = extras(it.args, helper.pretrain, it.recipe)
+    prepared = helper.pretrain(it.dataset, it.dataset.block_size, it.model, **extra)
+    train(it, returned.trainer(helper.pretrain, prepared))
 
 
-def run_finetune(
-    args: argparse.Namespace, recipe: recipes.Recipe, dataset: CharCorruptionDataset, model: GPT
-) -> None:
+def run_finetune(it: Setting) -> None:
     """Finetune, from pretrained parameters if there are any."""
-    corpus = read_answered(args.finetune_corpus_path)[0]
-    extra = extras(args, helper.finetune, recipe)
+    corpus = read_answered(it.args.finetune_corpus_path)[0]
+    extra = extras(it.args, helper.finetune, it.recipe)
     with tempfile.TemporaryDirectory() as folder:
-        params = fitting_file(args.reading_params_path, model, folder)
+        params = fitting_file(it.args.reading_params_path, it.model, folder)
         try:
             prepared = helper.finetune(
-                params, str(corpus), dataset, dataset.block_size, model, **extra
+                params, str(corpus), it.dataset, it.dataset.block_size, it.model, **extra
             )
         except InputError as error:
             raise InputError(f"{corpus}: {error}") from None
-    train(args, recipe, returned.trainer(helper.finetune, prepared), model)
+    train(it, returned.trainer(helper.finetune, prepared))
 
 
 def fitting_file(path: str | None, model: GPT, folder: str) -> str | None:
@@ -319,26 +292,20 @@ def fitting_file(path: str | None, model: GPT, folder: str) -> str | None:
     return copy
 
 
-def run_evaluate(
-    args: argparse.Namespace, recipe: recipes.Recipe, dataset: CharCorruptionDataset, model: GPT
-) -> None:
+def run_evaluate(it: Setting) -> None:
     """Predict places, write them, and score them where there are answers."""
-    corpus = find_data(args.eval_corpus_path)
+    args, corpus = it.args, find_data(it.args.eval_corpus_path)
     questions, places = utils.read_places(corpus)
-    model.load_state_dict(utils.load_parameters(args.reading_params_path, model))
-    predictions = predict(model, dataset, corpus, questions)
+    commands.load(it.model, args.reading_params_path)
+    predictions = predict(it.model, it.dataset, corpus, questions)
     # One line each: a poorly trained model may also write newlines.
     predicted = [" ".join(prediction.place.split("\n")) for prediction in predictions]
-    text = "".join(f"{place}\n" for place in predicted)
-    files.write_atomically(args.outputs_path, text)
-
+    files.write_atomically(args.outputs_path, "".join(f"{place}\n" for place in predicted))
     show_predictions(questions, places, predictions)
     total, correct = utils.evaluate_places(corpus, predicted)
     if total > 0:
         print(f"Correct: {correct} of {total}, {100 * correct / total:.1f} percent")
-        hint = hint_if_low(args, recipe, correct / total)
-        if hint:
-            print(hint)
+        print(hint_if_low(args, it.recipe, correct / total), end="")
     print(f"Wrote {len(predicted)} predictions to {args.outputs_path}.")
 
 
@@ -352,7 +319,7 @@ def hint_if_low(args: argparse.Namespace, recipe: recipes.Recipe, accuracy: floa
         f"Hint: with the recipe {recipe.name}, {args.variant} usually gets {usual['lowest']:.0%} "
         f"to {usual['highest']:.0%} of dev right ({usual['runs']} trainings). Far less is most "
         "often due to documents that are corrupted wrongly, to pretraining that was cut short or "
-        "used older code, or to finetuning that didn't start from the pretrained parameters."
+        "used older code, or to finetuning that didn't start from the pretrained parameters.\n"
     )
 
 
@@ -360,26 +327,18 @@ def show_predictions(
     questions: list[str], places: list[str] | None, predictions: list[utils.Prediction]
 ) -> None:
     """Print the first few right and wrong answers, with the model's probabilities."""
-    if not places:
-        groups = {"Predictions": list(range(len(questions)))}
-    else:
-        right = [
-            prediction.place == place for prediction, place in zip(predictions, places, strict=True)
-        ]
-        groups = {
-            "Right": [i for i, ok in enumerate(right) if ok],
-            "Wrong": [i for i, ok in enumerate(right) if not ok],
-        }
-    for title, members in groups.items():
+    groups: dict[str, list[str]] = {"Right": [], "Wrong": []} if places else {"Predictions": []}
+    for question, one, place in zip(questions, predictions, places or repeat(""), strict=False):
+        title = "Predictions" if not places else "Right" if one.place == place else "Wrong"
+        answer = f" (answer: {place})" if title == "Wrong" else ""
+        groups[title].append(f"  {one.probability:4.0%}  {question} {one.place!r}{answer}")
+    for title, lines in groups.items():
+        shown = lines[:SHOWN]
         print(
-            f"{title} ({min(SHOWN, len(members))} of {len(members)}, with the model's probability):"
+            f"{title} ({len(shown)} of {len(lines)}, with the model's probability):",
+            *shown,
+            sep="\n",
         )
-        for i in members[:SHOWN]:
-            answer = f" (answer: {places[i]})" if places and title == "Wrong" else ""
-            print(
-                f"  {predictions[i].probability:4.0%}  {questions[i]} "
-                f"{predictions[i].place!r}{answer}"
-            )
 
 
 def run(args: argparse.Namespace) -> None:
@@ -390,42 +349,69 @@ def run(args: argparse.Namespace) -> None:
     with contextlib.ExitStack() as stack:
         if args.function in TRAININGS:
             stack.enter_context(files.only_training(args.writing_params_path))
-        run_checked(args)
+            check_unfinished(args)
+        for path in filter(None, (args.reading_params_path, args.second_params_path)):
+            check_readable(path)
+        recipe = choose_recipe(args.recipe) if args.model == "own" else staffs_recipe()
+        device = choose_device(args.device)
+        seed_in_words = choose_seed(args)
+        utils.set_seed(args.seed)
+        command = COMMANDS[args.function]
+        it = Setting(args, recipe, device)
+        if command.has_corpus:
+            fields = recipe.model_of(args.variant)
+            dataset = read_corpus(args.pretrain_corpus_path, fields["block_size"])
+            config = GPTConfig(dataset.vocab_size, **fields)
+            it = Setting(args, recipe, device, dataset, build_model(args.variant, config, device))
+            print(
+                f"{args.function} {args.variant}: recipe {recipe.name}, {len(dataset)} documents, "
+                f"{dataset.vocab_size} characters, "
+                f"{sum(p.numel() for p in it.model.parameters()):,} parameters, device {device}"
+                + (f", seed {seed_in_words}" if args.function in TRAININGS else "")
+            )
+        command.run(it)
 
 
-def run_checked(args: argparse.Namespace) -> None:
-    """Run a command whose outputs can be written."""
-    check_unfinished(args)
-    for path in filter(None, (args.reading_params_path, args.second_params_path)):
-        check_readable(path)
-    recipe = choose_recipe(args.recipe) if args.model == "own" else staffs_recipe()
-    device = choose_device(args.device)
-    seed_in_words = choose_seed(args)
-    utils.set_seed(args.seed)
-    if args.function == "recall":
-        return commands.run_recall(args, device)
-    if args.function == "induction":
-        return laboratory.run(laboratory.Setting(args, recipe, device))
-    dataset = read_corpus(args.pretrain_corpus_path, recipe.model_of(args.variant)["block_size"])
-    config = GPTConfig(dataset.vocab_size, **recipe.model_of(args.variant))
-    model = build_model(args.variant, config, device)
-    print(
-        f"{args.function} {args.variant}: recipe {recipe.name}, {len(dataset)} documents, "
-        f"{dataset.vocab_size} characters, {sum(p.numel() for p in model.parameters()):,} "
-        f"parameters, device {device}"
-        + (f", seed {seed_in_words}" if args.function in TRAININGS else "")
-    )
-    if args.function in laboratory.EXPERIMENTS:
-        return laboratory.run(laboratory.Setting(args, recipe, device, dataset, model))
-    functions = {
-        "pretrain": run_pretrain,
-        "finetune": run_finetune,
-        "evaluate": run_evaluate,
-        "cloze": commands.run_cloze,
-        "calibration": commands.run_calibration,
-        "inspect": commands.run_inspect,
-    }
-    functions[args.function](args, recipe, dataset, model)
+@dataclass(frozen=True)
+class Command:
+    """A command of run.py.
+
+    Attributes:
+        run: carries it out.
+        needs: the options that it requires.
+        has_corpus: whether it needs a corpus, and a model for it.
+        staff: which of the staff's models it can examine: the pretrained one, or the finetuned.
+        library: what it needs besides those that every command needs.
+    """
+
+    run: Callable[[Setting], None]
+    needs: tuple[str, ...] = ()
+    has_corpus: bool = True
+    staff: str = ""
+    library: str = ""
+
+
+PARAMS, OUTPUTS = "reading_params_path", "outputs_path"
+experiment = partial(Command, commands.run_experiment, library="matplotlib")
+COMMANDS = {
+    "pretrain": Command(run_pretrain, ("writing_params_path",)),
+    "finetune": Command(run_finetune, ("writing_params_path", "finetune_corpus_path")),
+    "evaluate": Command(run_evaluate, (PARAMS, "eval_corpus_path", OUTPUTS)),
+    "cloze": Command(commands.run_cloze, (PARAMS,), staff="pretrain"),
+    "calibration": Command(
+        commands.run_calibration, (PARAMS, OUTPUTS), staff="finetune", library="matplotlib"
+    ),
+    "inspect": Command(commands.run_inspect, (PARAMS, OUTPUTS), staff="finetune", library="jinja2"),
+    "recall": Command(commands.run_recall, has_corpus=False),
+    "trace": experiment((PARAMS,), staff="finetune"),
+    "ablate": experiment((PARAMS,), staff="finetune"),
+    "induction": experiment(has_corpus=False),
+    "reverse": experiment((PARAMS,), staff="pretrain"),
+    "overwrite": experiment((PARAMS,), staff="finetune"),
+    "wordings": experiment(),
+    "compare": experiment(("second_variant",)),
+}
+TRAININGS = ("pretrain", "finetune")
 
 
 def main(arguments: list[str] | None = None) -> int:
@@ -436,8 +422,7 @@ def main(arguments: list[str] | None = None) -> int:
         print(f"error: {error}", file=sys.stderr)
         return 2
     args = parse_arguments(arguments, variants)
-    if args.function in WITH_PICTURES:
-        environment.require("matplotlib")
+    environment.require(*filter(None, [COMMANDS[args.function].library]))
     try:
         return environment.report_errors(lambda: run(args))
     except KeyboardInterrupt:

@@ -7,7 +7,7 @@ from types import SimpleNamespace
 import pytest
 import torch
 
-from experiments import record
+from experiments import commands
 from pretraining.recipes import load_recipe
 from questions.span_corruption.items import expected_vocabulary
 from submission.model import GPT, GPTConfig
@@ -56,9 +56,9 @@ def noted(parameters, results="a made-up table", prediction="I <b>expect</b> no 
 
 
 def test_experiments_are_repeated_with_the_parameters_that_they_are_of(upload, write, tmp_path):
-    own = record.digest(torch.load(upload / "vanilla.finetune.params", weights_only=True))
+    own = commands.digest(torch.load(upload / "vanilla.finetune.params", weights_only=True))
     content = {"ablate": noted(own), "reverse": noted("0" * 64), "induction": noted(None)}
-    (upload / record.FILE).write_text(json.dumps(content), encoding="utf-8")
+    (upload / commands.FILE).write_text(json.dumps(content), encoding="utf-8")
     (tmp_path / "6c.csv").write_text("points,description,kind\n1,A claim,criterion\n", "utf-8")
     code, printed, page = write("experiments", upload, "--rubrics", str(tmp_path))
     assert (code, printed) == (0, f"{tmp_path / 'page.html'}: 3 experiments\n")
@@ -74,7 +74,7 @@ def test_experiments_are_repeated_with_the_parameters_that_they_are_of(upload, w
 @pytest.mark.parametrize("content", [None, b'{"trace": {"seed": NaN}}'])
 def test_an_upload_without_experiments_is_one_line(upload, write, content):
     if content is not None:
-        (upload / record.FILE).write_bytes(content)
+        (upload / commands.FILE).write_bytes(content)
     code, printed, page = write("experiments", upload)
     assert (code, page, printed.count("\n")) == (2, "", 1)
     assert "has no experiments.json" in printed

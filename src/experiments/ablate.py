@@ -27,19 +27,18 @@ from dataclasses import dataclass
 
 import torch
 import torch.nn.functional as F
+from torch.nn.utils.rnn import pad_sequence
 
-from pretraining.batches import TextExamples
+from pretraining.batches import PAD_ID, TextExamples
 from pretraining.errors import InputError
 from pretraining.given import GPT
 
-from . import figures
-from .estimates import Estimate, mean, table
-from .inspection import attention_of
-from .people import Person, encode, padded
+from .estimates import Estimate, bars, mean, table
+from .inspection import ROLES, attention_of
+from .people import Person, encode
 
 KINDS = ("zero", "mean", "slot")
 LOOKED_AT = 30  # people on whose questions the weights of heads are averaged
-ROLES = ("letter before", "first name", "surname", "MASK", "elsewhere")
 
 
 @dataclass(frozen=True)
@@ -62,12 +61,7 @@ class Answers:
     nats: torch.Tensor
 
 
-@dataclass(frozen=True)
-class Ablated:
-    """The answers without a part, for each way of replacing it."""
-
-    part: Part
-    answers: dict[str, Answers]
+Ablated = dict[Part, dict[str, Answers]]  # the answers without a part, for each of KINDS
 
 
 @dataclass(frozen=True)
@@ -104,13 +98,15 @@ class Questions:
         """
         mask = dataset.MASK_CHAR
         texts = [f"{person.question}{mask}{person.place}{mask}" for person in people]
-        self.ids = padded([encode(dataset, text) for text in texts]).to(device)
-        names: dict[str, int] = {}
-        rows = []
+        rows = [torch.tensor(encode(dataset, text)) for text in texts]
+        # Attention is causal, so that padding behind a row changes nothing in it.
+        self.ids = pad_sequence(rows, batch_first=True, padding_value=PAD_ID).to(device)
+        numbers: dict[str, int] = {}
+        slots = []
         for person, text in zip(people, texts, strict=True):
-            slots = slots_of(person) + ["padding"] * (self.ids.size(1) - len(text))
-            rows.append([names.setdefault(slot, len(names)) for slot in slots])
-        self.slots = torch.tensor(rows, device=device)
+            names = slots_of(person) + ["padding"] * (self.ids.size(1) - len(text))
+            slots.append([numbers.setdefault(name, len(numbers)) for name in names])
+        self.slots = torch.tensor(slots, device=device)
         position = torch.arange(self.ids.size(1), device=device)
         begin = torch.tensor([len(person.question) for person in people], device=device)
         end = torch.tensor([len(text) - 1 for text in texts], device=device)
@@ -156,31 +152,25 @@ def changed(
         module = block.attn if part.kind == "attention" else block.mlp
         hook = module.register_forward_hook(lambda _, inputs, output: change(output))
     else:
-        hook = _proj(block).register_forward_pre_hook(
-            lambda _, inputs: (_with_head(inputs[0], part.head, model.config.n_head, change),)
-        )
+
+        def with_head(_: torch.nn.Module, inputs: tuple[torch.Tensor]) -> tuple[torch.Tensor]:
+            hs = inputs[0].size(-1) // model.config.n_head
+            own = slice((part.head - 1) * hs, part.head * hs)
+            y = inputs[0].clone()
+            y[..., own] = change(y[..., own])
+            return (y,)
+
+        proj = getattr(block.attn, "proj", None)
+        if not isinstance(proj, torch.nn.Module):
+            raise InputError(
+                f"{type(block.attn).__name__} has no layer named proj, through which the heads' "
+                "outputs pass"
+            )
+        hook = proj.register_forward_pre_hook(with_head)
     try:
         yield
     finally:
         hook.remove()
-
-
-def _proj(block: torch.nn.Module) -> torch.nn.Module:
-    proj = getattr(block.attn, "proj", None)
-    if not isinstance(proj, torch.nn.Module):
-        name = type(block.attn).__name__
-        raise InputError(f"{name} has no layer named proj, through which the heads' outputs pass")
-    return proj
-
-
-def _with_head(
-    y: torch.Tensor, head: int, n_head: int, change: Callable[[torch.Tensor], torch.Tensor]
-) -> torch.Tensor:
-    hs = y.size(-1) // n_head
-    own = slice((head - 1) * hs, head * hs)
-    y = y.clone()
-    y[..., own] = change(y[..., own])
-    return y
 
 
 @torch.no_grad()
@@ -217,42 +207,36 @@ def replacements(output: torch.Tensor, slots: torch.Tensor, real: torch.Tensor) 
     }
 
 
-def ablate(model: GPT, questions: Questions, padding: int = 0) -> Iterator[Ablated]:
+def ablate(model: GPT, questions: Questions) -> Ablated:
     """Answer all questions without each part in turn.
 
     Raises:
         InputError: the attention is built in a way that hides its heads.
     """
     model.eval()
-    real = questions.ids != padding
+    real = questions.ids != PAD_ID
+    results: Ablated = {}
     for part in parts_of(model):
         output = output_of(model, part, questions)
-        without = {}
+        results[part] = {}
         for kind, other in replacements(output, questions.slots, real).items():
-            without[kind] = _answers_with(model, part, other, questions)
-        yield Ablated(part, without)
+            with changed(model, part, lambda _, other=other: other):  # type: ignore[misc]
+                results[part][kind] = answers(model, questions)
+    return results
 
 
-def _answers_with(model: GPT, part: Part, output: torch.Tensor, questions: Questions) -> Answers:
-    """Return the answers when a part's output is replaced."""
-    with changed(model, part, lambda _: output):
-        return answers(model, questions)
-
-
-def worst_head(results: Sequence[Ablated], whole: Answers, kind: str = "slot") -> list[Worst]:
+def worst_heads(results: Ablated, whole: Answers) -> list[Worst]:
     """Return the worst head by each half of the people, judged on the other half."""
-    heads = [each for each in results if each.part.kind == "head"]
-    harm = torch.stack([each.answers[kind].nats - whole.nats for each in heads])  # (heads, B)
+    heads = [part for part in results if part.kind == "head"]
+    harm = torch.stack([results[part]["slot"].nats - whole.nats for part in heads])  # (heads, B)
     halves = torch.arange(harm.size(1)) % 2
-    found = []
+    worst = []
     for half in (0, 1):
-        order = harm[:, halves == half].mean(dim=1).argsort(descending=True)
-        worst, second = int(order[0]), int(order[1])
+        first, second, *_ = harm[:, halves == half].mean(dim=1).argsort(descending=True).tolist()
         judged = harm[:, halves != half]
-        lead = judged[worst] - judged[second]
-        parts = heads[worst].part, heads[second].part
-        found.append(Worst(*parts, mean(judged[worst]), mean(lead)))
-    return found
+        lead = mean(judged[first] - judged[second])
+        worst.append(Worst(heads[first], heads[second], mean(judged[first]), lead))
+    return worst
 
 
 @torch.no_grad()
@@ -282,21 +266,18 @@ def roles(model: GPT, dataset: TextExamples, people: Sequence[Person]) -> dict[P
     return {part: values.tolist() for part, values in sums.items()}
 
 
-def lines(
-    results: Sequence[Ablated],
-    whole: Answers,
-    worst: Sequence[Worst],
-    looks: dict[Part, list[float]],
-) -> list[str]:
-    """Return the results as two tables and sentences."""
+def report(
+    results: Ablated, whole: Answers, looks: dict[Part, list[float]]
+) -> tuple[list[str], str]:
+    """Return the results as two tables and sentences, and a picture of the right answers."""
 
     def share(one: Answers) -> str:
         return f"{one.right.double().mean():.0%}"
 
     rows: list[list[object]] = [["nothing", *[share(whole)] * len(KINDS), ""]]
-    for each in results:
-        difference = mean(each.answers["slot"].nats - whole.nats)
-        rows.append([each.part, *(share(each.answers[kind]) for kind in KINDS), difference])
+    for part, without in results.items():
+        difference = mean(without["slot"].nats - whole.nats)
+        rows.append([part, *(share(without[kind]) for kind in KINDS), difference])
     heads = [[part, *(f"{weight:.2f}" for weight in weights)] for part, weights in looks.items()]
     text = [
         "Right answers without a part, and what an answer then costs more, in nats:",
@@ -306,22 +287,15 @@ def lines(
         table(["", *ROLES], heads),
         "",
     ]
-    for head in worst:
+    for head in worst_heads(results, whole):
         verdict = "stands out from" if head.lead.is_clear else "can't be told from"
         text.append(
             f"Worst by one half of the people: {head.part}. On the other half, an answer costs "
             f"{head.harm} nats more without it, {head.lead} more than without {head.runner_up}: "
             f"it {verdict} the next."
         )
-    return text
-
-
-def draw(results: Sequence[Ablated], whole: Answers) -> str:
-    """Return a picture of the right answers without each part."""
-    groups = {kind: [mean(each.answers[kind].right.double()) for each in results] for kind in KINDS}
-    return figures.bars(
-        f"Right answers without a part ({whole.right.double().mean():.0%} with all of them)",
-        [str(each.part) for each in results],
-        groups,
-        "share of right answers",
-    )
+    groups = {
+        kind: [mean(without[kind].right.double()) for without in results.values()] for kind in KINDS
+    }
+    title = f"Right answers without a part ({share(whole)} with all of them)"
+    return text, bars(title, list(map(str, results)), groups, "share of right answers")

@@ -2,11 +2,9 @@
 
     python src/run.py cloze vanilla wiki.txt --reading_params_path vanilla.pretrain.params
 
-A cloze sentence has a gap: "Ada Byron was born in ⁇." To a model that was pretrained on corrupted
-documents (prefix MASK suffix MASK masked_content), this is a prefix and a suffix, and a second MASK
-after them asks for the missing text. The spans of pretraining begin and end anywhere, so the model
-may well fill in more than a place. It is therefore given a choice: which of several places does it
-consider the likeliest beginning of the missing text?
+A cloze sentence has a gap: "Ada Byron was born in ⁇." The spans of pretraining begin and end
+anywhere, so the model may well fill in more than a place. It is therefore given a choice: which of
+several places does it consider the likeliest beginning of the missing text?
 """
 
 from __future__ import annotations
@@ -15,11 +13,9 @@ import random
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 
-from pretraining.errors import InputError
 from pretraining.given import GPT, CharCorruptionDataset
 
-from .inspection import continuations
-from .people import Person, encode
+from .people import Person, fillings
 
 GAP = "_"
 # The first five are wordings of the generated world's corpus; the others do not occur in it.
@@ -83,7 +79,7 @@ def choices(people: Sequence[Person], places: Iterable[str]) -> list[list[str]]:
     would always be the likelier.
     """
     generator, known = random.Random(SEED), sorted(set(places))
-    found = []
+    offered = []
     for person in people:
         others = [
             place
@@ -91,8 +87,8 @@ def choices(people: Sequence[Person], places: Iterable[str]) -> list[list[str]]:
             if not place.startswith(person.place) and not person.place.startswith(place)
         ]
         drawn = generator.sample(others, min(CHOICES - 1, len(others)))
-        found.append([person.place, *drawn])
-    return found
+        offered.append([person.place, *drawn])
+    return offered
 
 
 def ask(
@@ -114,56 +110,26 @@ def ask(
     Raises:
         InputError: a sentence has a character that the corpus lacks, or is too long.
     """
-    model.eval()
     corpus = "\n".join(dataset.data)
-    asked = {name: group[:PEOPLE] for name, group in groups.items()}
-    people = [person for group in asked.values() for person in group]
-    offered = choices(people, (person.place for group in groups.values() for person in group))
+    people = [(name, person) for name, group in groups.items() for person in group[:PEOPLE]]
+    offered = choices(
+        [person for _, person in people], (p.place for group in groups.values() for p in group)
+    )
     for wording in wordings:
-        right = _choose(model, dataset, wording, people, offered)
-        known = [sentence_of(wording, person.name, person.place) in corpus for person in people]
-        splits, start = {}, 0
-        for name, group in asked.items():
-            splits[name] = _score(right[start : start + len(group)])
-            start += len(group)
-        yield Wording(
-            wording,
-            splits,
-            _score([ok for ok, said in zip(right, known, strict=True) if said]),
-            _score([ok for ok, said in zip(right, known, strict=True) if not said]),
-        )
+        sentences = [
+            (sentence_of(wording, person.name, dataset.MASK_CHAR), places)
+            for (_, person), places in zip(people, offered, strict=True)
+        ]
+        logp = fillings(model, dataset, sentences)
+        right = [all(first > other for other in others) for first, *others in logp]
+        known = [sentence_of(wording, person.name, person.place) in corpus for _, person in people]
 
+        def score(chosen: Iterable[bool], right: list[bool] = right) -> Score:
+            own = [ok for ok, each in zip(right, chosen, strict=True) if each]
+            return Score(sum(own), len(own))
 
-def _choose(
-    model: GPT,
-    dataset: CharCorruptionDataset,
-    wording: str,
-    people: Sequence[Person],
-    offered: Sequence[list[str]],
-) -> list[bool]:
-    """Return for each person whether the model prefers the right place, which comes first."""
-    longest, mask = model.get_block_size(), dataset.MASK_CHAR
-    pairs = []
-    for person, places in zip(people, offered, strict=True):
-        prompt = sentence_of(wording, person.name, mask) + mask
-        if len(prompt) + max(map(len, places)) > longest:
-            raise InputError(
-                f"got a sentence of {len(prompt)} characters, {prompt!r}, and a place of up to "
-                f"{max(map(len, places))}, expected at most {longest} together, the model's "
-                "block_size"
-            )
-        ids = encode(dataset, prompt)
-        pairs += [(ids, encode(dataset, place)) for place in places]
-    logp = iter(continuations(model, pairs))
-    right = []
-    for places in offered:
-        first, *others = (next(logp) for _ in places)
-        right.append(all(first > other for other in others))
-    return right
-
-
-def _score(right: Sequence[bool]) -> Score:
-    return Score(sum(right), len(right))
+        splits = {name: score(each == name for each, _ in people) for name in groups}
+        yield Wording(wording, splits, score(known), score(not said for said in known))
 
 
 def lines(results: Iterable[Wording], groups: Sequence[str]) -> Iterator[str]:
@@ -174,10 +140,10 @@ def lines(results: Iterable[Wording], groups: Sequence[str]) -> Iterator[str]:
     """
     first = max(len(wording.format(name="NAME")) for wording in WORDINGS)
 
-    def line(cells: Sequence[str]) -> str:
-        return cells[0].ljust(first) + "".join(cell.rjust(16) for cell in cells[1:])
+    def line(cells: Sequence[object]) -> str:
+        return str(cells[0]).ljust(first) + "".join(str(cell).rjust(16) for cell in cells[1:])
 
     yield line(["wording", *groups, "in these words", "in others"])
     for one in results:
         scores = [*one.splits.values(), one.verbatim, one.otherwise]
-        yield line([one.text.format(name="NAME"), *map(str, scores)])
+        yield line([one.text.format(name="NAME"), *scores])

@@ -1,100 +1,382 @@
-"""The commands of run.py that examine a model: cloze, calibration, inspect and recall."""
+"""The commands of run.py that examine a model, and experiments.json, where experiments are kept.
 
-import argparse
+No experiment shows a result before a prediction was made. Students quote both in their answers.
+Nobody can prove which came first, and the sheet says so.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import hashlib
+import json
+import tempfile
+from collections.abc import Callable, Mapping, Sequence
+from functools import partial
 from pathlib import Path
-from typing import cast
+from typing import Any, cast
 
 import torch
 
-from inputs import build_model, find_data, predict, read_answered
+from inputs import Setting, build_model, find_data, predict, read_answered
+from pretraining import returned
 from pretraining.errors import InputError
 from pretraining.files import write_atomically
-from pretraining.recipes import Recipe
-from submission import utils
+from pretraining.parameter_files import save_tensors
+from submission import helper, utils
 from submission.dataset import CharCorruptionDataset
 from submission.model import GPT, Block, GPTConfig
+from submission.trainer import Trainer
 
-from . import calibration, cloze, inspection, pages, recall
-from .people import people_of
+from . import (
+    ablate,
+    calibration,
+    cloze,
+    compare,
+    inspection,
+    overwrite,
+    recall,
+    reverse,
+    trace,
+    wordings,
+)
+from .people import Person, people_of
 
 # The tables in which people are looked up unless an option names others.
-TRAIN, DEV = "birth_places_train.tsv", "birth_dev.tsv"
+TRAIN, DEV, TEST = "birth_places_train.tsv", "birth_dev.tsv", "birth_test_inputs.tsv"
+FILE = "experiments.json"
+LEAST_WORDS = 5  # of a prediction
 
 
-def run_cloze(
-    args: argparse.Namespace, recipe: Recipe, dataset: CharCorruptionDataset, model: GPT
-) -> None:
+def people_in(file: str | None) -> list[Person]:
+    """Return the people of a table with answers."""
+    path, questions, places = read_answered(file or DEV)
+    try:
+        return people_of(questions, places)
+    except InputError as error:
+        raise InputError(f"{path}: {error}") from None
+
+
+def names_in(file: str) -> list[str]:
+    """Return the names in a table, with or without answers."""
+    questions, _ = utils.read_places(find_data(file))
+    return [person.name for person in people_of(questions, [""] * len(questions))]
+
+
+def load(model: GPT, path: str) -> Mapping[str, torch.Tensor]:
+    """Give a model the parameters in a file; return them."""
+    parameters = utils.load_parameters(path, model)
+    model.load_state_dict(parameters)
+    return parameters
+
+
+# -- looking into a model -------------------------------------------------------------------------
+
+
+def run_cloze(it: Setting) -> None:
     """Ask a pretrained model in several wordings; print the share of right choices."""
-    files = {"train": args.finetune_corpus_path or TRAIN, "dev": args.eval_corpus_path or DEV}
-    groups = {}
-    for split, file in files.items():
-        found, questions, places = read_answered(file)
-        try:
-            groups[split] = people_of(questions, places)
-        except InputError as error:
-            raise InputError(f"{found}: {error}") from None
-    model.load_state_dict(utils.load_parameters(args.reading_params_path, model))
-    for line in cloze.lines(cloze.ask(model, dataset, groups), list(groups)):
+    files = {"train": it.args.finetune_corpus_path or TRAIN, "dev": it.args.eval_corpus_path}
+    groups = {split: people_in(file) for split, file in files.items()}
+    load(it.model, it.args.reading_params_path)
+    for line in cloze.lines(cloze.ask(it.model, it.dataset, groups), list(groups)):
         print(line, flush=True)
     known = {person.place for group in groups.values() for person in group}
     print(f"Each question is a choice among at most {min(cloze.CHOICES, len(known))} places.")
 
 
-def run_calibration(
-    args: argparse.Namespace, recipe: Recipe, dataset: CharCorruptionDataset, model: GPT
-) -> None:
+def run_calibration(it: Setting) -> None:
     """Compare a finetuned model's probabilities with its accuracy, in a picture and a table."""
-    found, questions, places = read_answered(args.eval_corpus_path or DEV)
-    unseen = find_data(args.unseen_corpus_path)
-    model.load_state_dict(utils.load_parameters(args.reading_params_path, model))
-    pairs = list(zip(predict(model, dataset, found, questions), places, strict=True))
-    made_up = predict(model, dataset, unseen, utils.read_places(unseen)[0])
+    path, questions, places = read_answered(it.args.eval_corpus_path or DEV)
+    unseen = find_data(it.args.unseen_corpus_path)
+    load(it.model, it.args.reading_params_path)
+    pairs = list(zip(predict(it.model, it.dataset, path, questions), places, strict=True))
+    made_up = predict(it.model, it.dataset, unseen, utils.read_places(unseen)[0])
     answers = calibration.Answers(
         right=[p.probability for p, place in pairs if p.place == place],
         wrong=[p.probability for p, place in pairs if p.place != place],
         unseen=[p.probability for p in made_up],
     )
-    write_atomically(args.outputs_path, calibration.draw(answers, args.variant))
-    print(calibration.table(answers))
-    print(f"Wrote {args.outputs_path}.")
+    write_atomically(it.args.outputs_path, calibration.draw(answers, it.args.variant))
+    print(calibration.report(answers))
+    print(f"Wrote {it.args.outputs_path}.")
 
 
-def run_inspect(
-    args: argparse.Namespace, recipe: Recipe, dataset: CharCorruptionDataset, model: GPT
-) -> None:
+def run_inspect(it: Setting) -> None:
     """Write a page that shows how one model, or two, answer a question."""
-    _, asked, answers = read_answered(args.finetune_corpus_path or TRAIN)
-    _, more_asked, more_answers = read_answered(args.eval_corpus_path or DEV)
-    recorded = dict(zip(asked + more_asked, answers + more_answers, strict=True))
-    question = args.question or more_asked[0]
-    models = [(args.variant, model, args.reading_params_path)]
+    args, dataset = it.args, it.dataset
+    _, train, train_places = read_answered(args.finetune_corpus_path or TRAIN)
+    _, dev, dev_places = read_answered(args.eval_corpus_path or DEV)
+    recorded = dict(zip(train + dev, train_places + dev_places, strict=True))
+    question = args.question or dev[0]
+    models = [(args.variant, it.model, args.reading_params_path)]
     if args.second_variant is not None:
-        config = GPTConfig(dataset.vocab_size, **recipe.model_of(args.second_variant))
-        second = build_model(args.second_variant, config, next(model.parameters()).device)
+        config = GPTConfig(dataset.vocab_size, **it.recipe.model_of(args.second_variant))
+        second = build_model(args.second_variant, config, it.device)
         models.append((args.second_variant, second, args.second_params_path))
     places = sorted(set(recorded.values()))
     inspected: list[tuple[inspection.Inspected, GPT]] = []
-    for variant, each, path in models:
-        each.load_state_dict(utils.load_parameters(path, each))
+    for variant, model, path in models:
+        load(model, path)
         name = f"{variant}: {path}"
         try:
-            answer = inspection.look_inside(name, each, dataset, question, places)
+            answer = inspection.look_inside(name, model, dataset, question, places)
         except InputError as error:
             raise InputError(f"{path}, {question!r}: {error}") from None
-        inspected.append((answer, each))
+        inspected.append((answer, model))
         print(f"{name}: {answer.answer!r}, probability {answer.probability:.1%}")
     beside = Path(args.outputs_path).with_suffix(".params.js")
-    write_atomically(beside, pages.parameters([each for _, each in inspected]))
-    write_atomically(args.outputs_path, pages.page(inspected, dataset, recorded, beside.name))
+    write_atomically(beside, inspection.parameters([model for _, model in inspected]))
+    write_atomically(args.outputs_path, inspection.page(inspected, dataset, recorded, beside.name))
     print(f"Wrote {args.outputs_path}: open it in a browser.")
     print(f"Wrote {beside} for it, which holds your parameters: don't post that file.")
 
 
-def run_recall(args: argparse.Namespace, device: torch.device) -> None:
+def attention(it: Setting, shape: dict[str, Any], device: torch.device) -> torch.nn.Module:
+    """Return the variant's attention, new, of a model's shape."""
+    config = GPTConfig(vocab_size=1, **shape, **recall.DROPOUT)
+    return cast("Block", build_model(it.args.variant, config, device).blocks[0]).attn
+
+
+def run_recall(it: Setting) -> None:
     """Train one layer of a variant's attention on associative recall; print its accuracy."""
-    config = GPTConfig(vocab_size=1, **recall.SHAPE, **recall.DROPOUT)
-    block = cast("Block", build_model(args.variant, config, device).blocks[0])
-    parameters = sum(parameter.numel() for parameter in block.attn.parameters())
-    name = type(block.attn).__name__
-    print(f"recall {args.variant}: one layer of {name}, {parameters:,} parameters")
-    print(f"Right: {recall.learn(block.attn, device)} nats")
+    attn = attention(it, recall.ONE_LAYER, it.device)
+    parameters = sum(parameter.numel() for parameter in attn.parameters())
+    name = type(attn).__name__
+    print(f"recall {it.args.variant}: one layer of {name}, {parameters:,} parameters")
+    print(f"Right: {recall.recall(attn, it.device)} nats")
+
+
+# -- experiments ----------------------------------------------------------------------------------
+
+Results = tuple[list[str], str]  # lines of text, and a picture
+
+
+def run_trace(it: Setting) -> Results:
+    """Trace the dev people's answers, in the model and in an untrained one."""
+    trios = trace.trios(people_in(it.args.eval_corpus_path))
+    untrained = build_model(it.args.variant, it.model.config, it.device)
+    trained = trace.trace(it.model, it.dataset, trios)
+    return trace.report(trained, trace.trace(untrained, it.dataset, trios), len(trios))
+
+
+def run_ablate(it: Setting) -> Results:
+    """Ablate each part, and ask about the dev people."""
+    people = people_in(it.args.eval_corpus_path)
+    questions = ablate.Questions(it.dataset, people, it.device)
+    whole = ablate.answers(it.model.eval(), questions)
+    results = ablate.ablate(it.model, questions)
+    looks = ablate.roles(it.model, it.dataset, people[: ablate.LOOKED_AT])
+    return ablate.report(results, whole, looks)
+
+
+def run_induction(it: Setting) -> Results:
+    """Grow models of one and two layers."""
+    scores: recall.Scores | None = None
+    with contextlib.suppress(ImportError):  # an edition without their question lacks the functions
+        from submission import induction_scores
+
+        scores = induction_scores if hasattr(induction_scores, "induction_score") else None
+
+    def build(heads: int) -> torch.nn.Module:
+        return attention(it, recall.TWO_LAYERS | {"n_head": heads}, torch.device("cpu"))
+
+    grown = []
+    for each in recall.grow_all(build, scores, it.args.digits, it.args.seed):
+        grown.append(each)
+        print(f"layers {each.layers}, heads {each.heads}: {each.held_out:.1%} right", flush=True)
+    return recall.report(grown)
+
+
+def run_reverse(it: Setting) -> Results:
+    """Ask about train and dev people in both directions."""
+    train, dev = it.args.finetune_corpus_path or TRAIN, it.args.eval_corpus_path
+    groups = reverse.groups_of([*people_in(train), *people_in(dev)])
+    return reverse.report(reverse.choose(it.model, it.dataset, groups))
+
+
+def run_overwrite(it: Setting) -> Results:
+    """Teach each set made of one half of dev, and ask about the other half."""
+    people = people_in(it.args.eval_corpus_path)
+    halves = people[: len(people) // 2], people[len(people) // 2 :]
+    strangers = names_in(it.args.unseen_corpus_path)
+    runs = overwrite.overwrite(it.model, it.dataset, halves, strangers, [it.args.seed])
+    return overwrite.report(runs)
+
+
+def pretraining(it: Setting, dataset: CharCorruptionDataset, model: GPT) -> Trainer:
+    """Return the Trainer with which the student's code would pretrain a model."""
+    prepared = helper.pretrain(dataset, dataset.block_size, model, recipe=it.recipe.name)
+    return _paced(it, returned.trainer(helper.pretrain, prepared))
+
+
+def _paced(it: Setting, trainer: Trainer) -> Trainer:
+    """Let a training have the data type and the threads that the command's options name."""
+    trainer.config.dtype, trainer.config.threads = it.args.dtype, it.args.threads
+    return trainer
+
+
+def finetuned_answers(it: Setting, corpus: Path, people: list[Person], model: GPT) -> list[bool]:
+    """Finetune a pretrained model on a table; return which answers about people are right."""
+    dataset = it.dataset
+    with tempfile.TemporaryDirectory() as folder:
+        params = str(Path(folder) / "pretrained.params")
+        save_tensors(model.state_dict(), params)
+        prepared = helper.finetune(
+            params, str(corpus), dataset, dataset.block_size, model, recipe=it.recipe.name
+        )
+    _paced(it, returned.trainer(helper.finetune, prepared)).train()
+    answers = predict(model, dataset, corpus, [person.question for person in people])
+    return [each.place == person.place for each, person in zip(answers, people, strict=True)]
+
+
+def run_wordings(it: Setting) -> Results:
+    """Pretrain on one wording and on four, finetune both, and ask about the dev people."""
+    corpus, _, _ = read_answered(it.args.finetune_corpus_path or TRAIN)
+    people = people_in(it.args.eval_corpus_path)
+    names = [*names_in(TRAIN), *names_in(DEV), *names_in(TEST)]
+    prepare, ask = partial(pretraining, it), partial(finetuned_answers, it, corpus, people)
+    results = []
+    for count, factor in wordings.WORDINGS_AND_STEPS:
+        utils.set_seed(it.args.seed)
+        model = build_model(it.args.variant, it.model.config, it.device)
+        results.append(
+            wordings.learn(count, factor, names, people, it.dataset, model, prepare, ask)
+        )
+    return wordings.report(results)
+
+
+def run_compare(it: Setting) -> Results:
+    """Pretrain two variants for equally many steps, finetune them, and ask about the dev people."""
+    corpus, _, _ = read_answered(it.args.finetune_corpus_path or TRAIN)
+    people = people_in(it.args.eval_corpus_path)
+
+    def prepare(variant: str, seed: int) -> Trainer:
+        utils.set_seed(seed)
+        config = GPTConfig(it.dataset.vocab_size, **it.recipe.model_of(variant))
+        return pretraining(it, it.dataset, build_model(variant, config, it.device))
+
+    results = []
+    variants, seeds = (it.args.variant, it.args.second_variant), (it.args.seed, it.args.seed + 1)
+    ask = partial(finetuned_answers, it, corpus, people)
+    for each in compare.train_all(variants, seeds, prepare, ask):
+        results.append(each)
+        right = int(sum(each.right))
+        print(f"{each.variant}, seed {each.seed}: {right} of {len(people)} right", flush=True)
+    return compare.report(results)
+
+
+EXPERIMENTS: dict[str, Callable[[Setting], Results]] = {
+    "trace": run_trace,
+    "ablate": run_ablate,
+    "induction": run_induction,
+    "reverse": run_reverse,
+    "overwrite": run_overwrite,
+    "wordings": run_wordings,
+    "compare": run_compare,
+}
+QUESTIONS = {
+    "trace": "After the second block, how much of the person will come through the surname, and "
+    "after which block through the MASK? In which cells will a trained model differ from an "
+    "untrained one?",
+    "ablate": "Which part will cost most answers, a head of the first block or one of the last? "
+    "Will it matter whether it is replaced by zero or by its mean?",
+    "induction": "How many of the held-out inputs will one layer get right, and how many two? "
+    "Where will each layer look?",
+    "reverse": "How often will the model choose right forward, and how often backward? Will one "
+    "sentence with the city first change that?",
+    "overwrite": "Which set will make the model forget most about other people, and which least?",
+    "wordings": "Which of the two models will complete its own sentences, and which one will "
+    "answer questions?",
+    "compare": "After equally many steps, how many questions will each variant answer, and which "
+    "one's steps will take longer?",
+}
+
+
+def run_experiment(it: Setting) -> None:
+    """Run an experiment for which there is a prediction; print, draw and keep its results."""
+    args, name = it.args, it.args.function
+    prediction = check_prediction(args.predict, QUESTIONS[name])
+    print(f"Your prediction: {prediction}")
+    torch.set_num_threads(1)  # batches are small, and threads would wait for each other
+    path = args.reading_params_path
+    parameters = None if path is None else load(it.model, path)
+    text, picture = EXPERIMENTS[name](it)
+    print("\n".join(text))
+    outputs = args.outputs_path or f"{name}.svg"
+    write_atomically(outputs, picture)
+    keep(name, prediction, parameters, args.seed, text)
+    print(f"Wrote {outputs}, and your prediction with these results to {FILE}.")
+
+
+# -- experiments.json -----------------------------------------------------------------------------
+
+
+def check_prediction(text: str | None, question: str) -> str:
+    """Return a prediction that says something.
+
+    Args:
+        question: what to predict.
+
+    Raises:
+        InputError: there is none, or it is too short to be one.
+    """
+    text = " ".join((text or "").split())
+    if len(text.split()) >= LEAST_WORDS:
+        return text
+    got = f"got {text!r}" if text else "there is none yet"
+    raise InputError(
+        f"before you see a result, write down what you expect: --predict '...' ({got}, expected at "
+        f"least {LEAST_WORDS} words). {question}"
+    )
+
+
+def digest(parameters: Mapping[str, torch.Tensor]) -> str:
+    """Return a digest of parameters, rounded to float16, as 64 hexadecimal digits.
+
+    The rounding lets parameters be kept and published in float16: they stay the same ones.
+    """
+    digest = hashlib.sha256()
+    for name in sorted(parameters):
+        digest.update(name.encode())
+        digest.update(parameters[name].detach().cpu().half().contiguous().numpy().tobytes())
+    return digest.hexdigest()
+
+
+def keep(
+    experiment: str,
+    prediction: str,
+    parameters: Mapping[str, torch.Tensor] | None,
+    seed: int,
+    text: Sequence[str],
+    path: Path = Path(FILE),
+) -> None:
+    """Add an experiment to the file; an earlier one of the same name is replaced, but listed.
+
+    Args:
+        parameters: of the model that was examined, if one was.
+        text: the results, as they were printed.
+
+    Raises:
+        InputError: the file exists, and isn't one that this function wrote.
+    """
+    kept: dict[str, Any] = {}
+    if path.exists():
+        try:
+            kept = json.loads(path.read_text(encoding="utf-8"))
+            if not all(isinstance(each["prediction"], str) for each in kept.values()):
+                raise TypeError
+        except (ValueError, TypeError, KeyError, AttributeError):
+            raise InputError(
+                f"{path} is damaged: move it away, and run your experiments again"
+            ) from None
+    earlier = kept.get(experiment, {})
+    predictions = [*earlier.get("earlier_predictions", [])]
+    if earlier and earlier["prediction"] != prediction:
+        predictions.append(earlier["prediction"])
+    kept[experiment] = {
+        "prediction": prediction,
+        "earlier_predictions": predictions,
+        "parameters": None if parameters is None else digest(parameters),
+        "seed": seed,
+        "results": list(text),
+    }
+    write_atomically(path, json.dumps(kept, indent=2, ensure_ascii=False) + "\n")

@@ -17,8 +17,7 @@ from dataclasses import dataclass
 
 from pretraining.given import GPT, Trainer
 
-from . import figures
-from .estimates import mean, table
+from .estimates import bars, mean, table
 
 
 @dataclass(frozen=True)
@@ -67,31 +66,22 @@ def train_all(
             yield Trained(variant, seed, parameters, len(trainer.history), step_s, right)
 
 
-def lines(results: Sequence[Trained]) -> list[str]:
-    """Return a table of all trainings, and the difference between the variants."""
+def report(results: Sequence[Trained]) -> tuple[list[str], str]:
+    """Return all trainings as a table, the difference between the variants, and a picture."""
     header = ["variant", "seed", "parameters", "steps", "seconds a step", "right on dev"]
     rows = [
         [r.variant, r.seed, f"{r.parameters:,}", r.steps, f"{r.step_s:.3f}", mean(r.right)]
         for r in results
     ]
-    first, second = dict.fromkeys(each.variant for each in results)
-    per_person = [
+    names, seeds = dict.fromkeys(r.variant for r in results), dict.fromkeys(r.seed for r in results)
+    first_name, second_name = names
+    first, second = (
         [sum(person) / len(person) for person in zip(*rights, strict=True)]
-        for rights in ([r.right for r in results if r.variant == name] for name in (first, second))
-    ]
-    difference = mean([b - a for a, b in zip(*per_person, strict=True)])
-    return [
-        table(header, rows),
-        f"{second} minus {first}, person by person, mean of the seeds: {difference}",
-    ]
-
-
-def draw(results: Sequence[Trained]) -> str:
-    """Return a picture of the accuracies."""
-    seeds = sorted({each.seed for each in results})
-    groups = {
-        variant: [mean(each.right) for each in results if each.variant == variant]
-        for variant in dict.fromkeys(each.variant for each in results)
-    }
+        for rights in ([r.right for r in results if r.variant == name] for name in names)
+    )
+    difference = mean([b - a for a, b in zip(first, second, strict=True)])
+    text = f"{second_name} minus {first_name}, person by person, mean of the seeds: {difference}"
+    groups = {name: [mean(r.right) for r in results if r.variant == name] for name in names}
     title = f"After {results[0].steps} steps of pretraining each, and finetuning"
-    return figures.bars(title, [f"seed {seed}" for seed in seeds], groups, "right on dev")
+    picture = bars(title, [f"seed {seed}" for seed in seeds], groups, "right on dev")
+    return [table(header, rows), text], picture

@@ -1,12 +1,14 @@
-"""Estimates with standard errors, and the tables in which they are printed."""
+"""Estimates with standard errors, and how they are shown: tables as text, pictures as SVG."""
 
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 import torch
+
+from pretraining.plots import LOOKS, panels, svg
 
 
 @dataclass(frozen=True)
@@ -17,16 +19,12 @@ class Estimate:
     error: float
 
     def __str__(self) -> str:
-        return f"{_short(self.value)} ± {_short(self.error)}"
+        return f"{self.value:.2f} ± {self.error:.2f}"
 
     @property
     def is_clear(self) -> bool:
-        """Return whether the number differs from 0 by more than two standard errors."""
+        """Whether the number differs from 0 by more than two standard errors."""
         return abs(self.value) > 2 * self.error
-
-
-def _short(value: float) -> str:
-    return f"{value:.2f}"
 
 
 def mean(values: Sequence[float] | torch.Tensor) -> Estimate:
@@ -61,6 +59,12 @@ def slope(x: torch.Tensor, y: torch.Tensor, cluster: Sequence[int]) -> Estimate:
     return Estimate(float(b), error)
 
 
+# -- how they are shown ---------------------------------------------------------------------------
+
+Numbers = Sequence[float] | Sequence[Estimate]
+COLOURS = [look["color"] for look in LOOKS]
+
+
 def table(header: Sequence[str], rows: Sequence[Sequence[object]]) -> str:
     """Return a table as text; its first column is aligned to the left."""
     cells = [list(map(str, row)) for row in (header, *rows)]
@@ -71,3 +75,43 @@ def table(header: Sequence[str], rows: Sequence[Sequence[object]]) -> str:
         line += [cell.rjust(width) for cell, width in zip(others, widths[1:], strict=True)]
         lines.append("  ".join(line).rstrip())
     return "\n".join(lines)
+
+
+def bars(title: str, names: Sequence[str], groups: Mapping[str, Numbers], label: str) -> str:
+    """Return bars side by side, for each of `names` one of each group; `label` is what they are."""
+    (axes,) = panels(size=(max(6.4, 0.34 * len(names) * len(groups)), 4.0))
+    width = 0.8 / len(groups)
+    for number, (group, numbers) in enumerate(groups.items()):
+        left = [each + (number - (len(groups) - 1) / 2) * width for each in range(len(names))]
+        values, errors = _split(numbers)
+        colour = COLOURS[number % len(COLOURS)]
+        axes.bar(left, values, width, yerr=errors, label=group, color=colour, ecolor="#222222")
+    axes.set(title=title, ylabel=label, ylim=(0, None))
+    axes.set_xticks(range(len(names)), names, rotation=60 if len(names) > 6 else 0)
+    axes.legend(frameon=False)
+    return svg(axes, title)
+
+
+def curves(
+    title: str, series: Mapping[str, Mapping[str, tuple[Sequence[float], Numbers]]], label: str
+) -> str:
+    """Return panels of curves, one panel for each horizontal axis.
+
+    Args:
+        series: for the label of each horizontal axis, the curves by name.
+        label: of the vertical axis.
+    """
+    first, *_ = both = panels(len(series))
+    for axes, (below, lines) in zip(both, series.items(), strict=True):
+        for number, (name, (x, numbers)) in enumerate(lines.items()):
+            values, errors = _split(numbers)
+            axes.errorbar(x, values, errors, label=name, capsize=2, **LOOKS[number % len(LOOKS)])
+        axes.set(xlabel=below, ylim=(0, 1.05))
+    first.set(title=title, ylabel=label)
+    first.legend(frameon=False)
+    return svg(first, title)
+
+
+def _split(numbers: Numbers) -> tuple[list[float], list[float]]:
+    pairs = [(n.value, n.error) if isinstance(n, Estimate) else (n, 0.0) for n in numbers]
+    return [value for value, _ in pairs], [error for _, error in pairs]

@@ -3,7 +3,9 @@
     python src/run.py inspect vanilla wiki.txt --reading_params_path vanilla.finetune.params \\
         --outputs_path inspect.html
 
-pages.py writes what is found here as a page, in which inspect.js answers further questions.
+The page is inspect.html.j2 with inspect.js in it, which answers further questions: it computes the
+model from its parameters, in a script beside the page. Nothing comes from a network: a page that is
+opened as a file can't fetch files, but it can run a script.
 
 The attention weights are read by a hook on each block's `attn_drop`, through which they pass before
 they are applied to the values. This works for any attention with the layout of the given one; what
@@ -15,23 +17,32 @@ V, the size of the vocabulary.
 
 from __future__ import annotations
 
+import base64
+import dataclasses
+import json
 import math
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
 
 import torch
-import torch.nn.functional as F
 
+from pretraining import given, parameter_files
 from pretraining.batches import TextExamples
-from pretraining.decoding import ANSWER_STEPS, BATCH_SIZE, greedy_answers
+from pretraining.decoding import ANSWER_STEPS, greedy_answers
 from pretraining.errors import InputError
 from pretraining.given import GPT
 
-from .people import encode
+from .people import continuations, encode, log_probabilities
 
 LIKELIEST = 5  # number of places listed
 RIVALS = 3  # number of characters listed next to the one written
 TOLERANCE = 1e-3  # of weights and their sums, which may have been computed in bfloat16
+ROLES = ("letter before", "first name", "surname", "MASK", "elsewhere")  # of heads (ablate.py)
+LIVE = ("vanilla", "rope", "synthesizer")  # what inspect.js computes
+UNRECORDED = "don't contain this question"
+WARNING = "// The parameters that you trained, for the page beside this file. Don't post them."
 
 
 @dataclass(frozen=True)
@@ -145,35 +156,12 @@ def look_inside(
     )
 
 
-def _log_probabilities(model: GPT, ids: list[list[int]], last: int) -> torch.Tensor:
-    """Return the log-probability of each id after each of the last `last` positions.
-
-    Returns:
-        shape (B, last, V), double, on the CPU.
-
-    Raises:
-        InputError: the model's scores are not finite.
-    """
-    x = torch.tensor(ids, device=next(model.parameters()).device)  # (B, T)
-    logits = model(x)[0][:, -last:].double().cpu()  # (B, last, V)
-    if not torch.isfinite(logits).all():
-        raise InputError(
-            "the model's scores are nan or infinite, expected finite numbers (did its training "
-            "diverge, or does its attention divide by 0?)"
-        )
-    return F.log_softmax(logits, dim=-1)
-
-
 def _step(model: GPT, dataset: TextExamples, before: list[int], written: int) -> Step:
     """Return the step that wrote one id after the ids `before`."""
-    probabilities = _log_probabilities(model, [before], 1)[0, 0].exp()  # (V,)
-    order = probabilities.argsort(descending=True).tolist()
-    rivals = [i for i in order if i != written][:RIVALS]
-    return Step(
-        dataset.itos[written],
-        float(probabilities[written]),
-        [(dataset.itos[i], float(probabilities[i])) for i in rivals],
-    )
+    probabilities = log_probabilities(model, [before], 1)[0, 0].exp().tolist()  # V
+    order = sorted(range(len(probabilities)), key=lambda i: -probabilities[i])
+    rivals = [(dataset.itos[i], probabilities[i]) for i in order if i != written]
+    return Step(dataset.itos[written], probabilities[written], rivals[:RIVALS])
 
 
 def ranked_places(
@@ -189,39 +177,11 @@ def ranked_places(
     writable = [p for p in places if len(p) <= room and set(p) <= set(dataset.stoi)]
     answers = [encode(dataset, place + dataset.MASK_CHAR) for place in writable]
     logp = continuations(model, [(prompt, answer) for answer in answers])
-    found = [(place, math.exp(each)) for place, each in zip(writable, logp, strict=True)]
-    return sorted(found, key=lambda pair: (-pair[1], pair[0]))
+    pairs = [(place, math.exp(each)) for place, each in zip(writable, logp, strict=True)]
+    return sorted(pairs, key=lambda pair: (-pair[1], pair[0]))
 
 
-@torch.no_grad()
-def continuations(model: GPT, pairs: Sequence[tuple[list[int], list[int]]]) -> list[float]:
-    """Return the log-probability, in nats, that a model continues some ids with others.
-
-    Args:
-        model: on any device, in eval mode.
-        pairs: the ids that are read, at least one, and those that should follow; without the last
-            one, they must fit into the model's block together.
-
-    Raises:
-        InputError: the model's scores are not finite.
-    """
-    found = [0.0] * len(pairs)
-    rows = [read + follows[:-1] for read, follows in pairs]
-    for batch in _of_one_length(rows):
-        last = max(len(pairs[i][1]) for i in batch)
-        logp = _log_probabilities(model, [rows[i] for i in batch], last)  # (B, last, V)
-        for i, row in zip(batch, logp.numpy(), strict=True):
-            follows = pairs[i][1]
-            found[i] = float(row[range(last - len(follows), last), follows].sum())
-    return found
-
-
-def _of_one_length(rows: list[list[int]]) -> Iterator[list[int]]:
-    """Return batches of indices of rows of equal length, so that nothing depends on padding."""
-    for length in sorted({len(row) for row in rows}):
-        same = [number for number, row in enumerate(rows) if len(row) == length]
-        for start in range(0, len(same), BATCH_SIZE):
-            yield same[start : start + BATCH_SIZE]
+# -- attention ------------------------------------------------------------------------------------
 
 
 @torch.no_grad()
@@ -295,3 +255,117 @@ def read_weights(passed: list[object], n_head: int, length: int) -> Layer:
     later = float(weights.triu(1).max())
     note = f"A position gives a later one a weight of {later:.3g}: is the causal mask missing?"
     return Layer(weights, note if later > TOLERANCE else "")
+
+
+# -- the page -------------------------------------------------------------------------------------
+
+
+def page(
+    models: Sequence[tuple[Inspected, GPT]],
+    dataset: TextExamples,
+    recorded: Mapping[str, str],
+    parameters: str,
+) -> str:
+    """Return the page.
+
+    Args:
+        models: one, or several to show side by side, which were asked the same question.
+        dataset: has the meaning of the ids.
+        recorded: the places in the tables of people, by question.
+        parameters: the name of the file with the parameters, in the page's folder.
+    """
+    import jinja2  # here, so that the other commands need no such package
+
+    environment = jinja2.Environment(
+        autoescape=True,
+        undefined=jinja2.StrictUndefined,
+        trim_blocks=True,
+        lstrip_blocks=True,
+        loader=jinja2.FileSystemLoader(Path(__file__).parent),
+    )
+    letters = [dataset.itos[i] for i in range(len(dataset.itos))]
+    known = "".join(f"\\u{{{ord(each):x}}}" for each in letters if each != dataset.MASK_CHAR)
+    return environment.get_template("inspect.html.j2").render(
+        page={
+            "letters": letters,
+            "likeliest": LIKELIEST,
+            "mask": dataset.MASK_CHAR,
+            "models": [_plain(inspected) | {"live": is_live(m)} for inspected, m in models],
+            "places": sorted(set(recorded.values())),
+            "recorded": {question: f"say {place}" for question, place in recorded.items()},
+            "rivals": RIVALS,
+            "steps": ANSWER_STEPS,
+            "unrecorded": UNRECORDED,
+        },
+        longest=min(model.get_block_size() for _, model in models) - ANSWER_STEPS - 1,
+        parameters=parameters,
+        pattern=f"[{known}]+",
+        roles=ROLES,
+        script=Path(__file__).with_name("inspect.js").read_text(encoding="utf-8"),
+    )
+
+
+def _plain(value: Any) -> Any:
+    """Return an answer as JSON can say it."""
+    if dataclasses.is_dataclass(value):
+        return {each.name: _plain(getattr(value, each.name)) for each in dataclasses.fields(value)}
+    if isinstance(value, torch.Tensor):
+        return value.double().round(decimals=4).tolist()
+    return list(map(_plain, value)) if isinstance(value, list) else value
+
+
+def is_live(model: GPT) -> bool:
+    """Return whether inspect.js can compute a model."""
+    return given.has_given_blocks(model) and model.variant in LIVE
+
+
+def parameters(models: Sequence[GPT]) -> str:
+    """Return a script with the parameters of models; null if one isn't live."""
+    return f"{WARNING}\nwindow.parameters = {json.dumps([_tensors(each) for each in models])};\n"
+
+
+def _tensors(model: GPT) -> dict[str, Any] | None:
+    if not is_live(model):
+        return None
+    tensors = parameter_files.weights(model.state_dict())
+    order = _neighbours(model)
+    if order is not None:
+        for name, tensor in tensors.items():
+            if ".attn.query." in name or ".attn.key." in name:
+                tensors[name] = tensor[order]
+    return {
+        "heads": model.config.n_head,
+        "layers": model.config.n_layer,
+        "rope": model.config.rope,
+        "tensors": {
+            parameter_files.short(name): _numbers(tensor.detach().cpu())
+            for name, tensor in tensors.items()
+        },
+    }
+
+
+def _numbers(tensor: torch.Tensor) -> str | list[float]:
+    """Return a tensor in half precision and base64; a vector as a list, which is more precise.
+
+    Rounding the few numbers of LayerNorm would change logits as much as rounding all others.
+    """
+    if tensor.dim() == 1:
+        return tensor.tolist()
+    return base64.b64encode(tensor.half().numpy().astype("<f2").tobytes()).decode("ascii")
+
+
+def _neighbours(model: GPT) -> torch.Tensor | None:
+    """Return an order of channels in which RoPE's pairs are neighbours; None if they are.
+
+    Students may choose the pairs k and k + hs/2 instead. Dot products don't depend on the order.
+    """
+    if not model.config.rope:
+        return None
+    attn = model.blocks[0].attn
+    nh, hs = attn.n_head, attn.key.in_features // attn.n_head
+    x = torch.zeros(1, nh, 2, hs, device=next(model.parameters()).device)
+    x[..., 0] = 1  # the first of the first pair, which position 1 turns
+    turned = attn.with_positions(x)[0, 0, 1]  # (hs,)
+    if int(turned[1:].abs().argmax()) == 0:
+        return None
+    return torch.arange(nh * hs).view(nh, 2, hs // 2).transpose(1, 2).flatten()

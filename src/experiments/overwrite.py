@@ -29,9 +29,8 @@ from pretraining.batches import TextExamples
 from pretraining.given import GPT
 from pretraining.optimizers import AdamW
 
-from . import figures
 from .ablate import Questions, answers
-from .estimates import Estimate, mean, table
+from .estimates import Estimate, curves, mean, table
 from .people import Person
 
 SETS = ("true", "unknown", "false")
@@ -66,21 +65,14 @@ def sets_of(known: Sequence[Person], unknown: Sequence[str], seed: int) -> dict[
     rng = random.Random(seed)
     size = min(len(known), len(unknown))
     true = rng.sample(list(known), size)
-    places = [person.place for person in true]
+    names, places = [person.name for person in true], [person.place for person in true]
     strangers = rng.sample(list(unknown), size)
+    shuffled = rng.sample(places, size)
     return {
         "true": true,
-        "unknown": [Person(*pair) for pair in zip(strangers, shuffled(places, rng), strict=True)],
-        "false": [
-            Person(person.name, place)
-            for person, place in zip(true, deranged(places, rng), strict=True)
-        ],
+        "unknown": list(map(Person, strangers, shuffled)),
+        "false": list(map(Person, names, deranged(places, rng))),
     }
-
-
-def shuffled(places: Sequence[str], rng: random.Random) -> list[str]:
-    """Return places in random order."""
-    return rng.sample(list(places), len(places))
 
 
 def deranged(places: Sequence[str], rng: random.Random) -> list[str]:
@@ -88,7 +80,7 @@ def deranged(places: Sequence[str], rng: random.Random) -> list[str]:
 
     That exists where no place makes up more than half of them.
     """
-    moved = shuffled(places, rng)
+    moved = rng.sample(list(places), len(places))
     for i, place in enumerate(places):
         if moved[i] != place:
             continue
@@ -105,7 +97,6 @@ def finetune(
     taught: Sequence[Person],
     others: Sequence[Person],
     seed: int,
-    epochs: int = EPOCHS,
 ) -> list[Moment]:
     """Finetune a copy of a model on a set, and ask about the others from time to time."""
     model = copy.deepcopy(model)
@@ -128,24 +119,19 @@ def finetune(
         )
 
     moments = [look(0)]
-    for epoch in range(1, epochs + 1):
+    for epoch in range(1, EPOCHS + 1):
         model.train()
         for rows in torch.randperm(len(taught), generator=generator).split(BATCH_SIZE):
             optimizer.zero_grad()
-            _loss(model, own, rows.to(device)).backward()
+            ids, asked_for = own.ids[rows.to(device)], own.asked[rows.to(device), :-1]
+            logits = model(ids)[0][:, :-1]
+            loss = F.cross_entropy(logits.transpose(1, 2), ids[:, 1:], reduction="none")
+            loss[asked_for].mean().backward()
             torch.nn.utils.clip_grad_norm_(parameters, 1.0)
             optimizer.step()
-        if epoch * LOOKS % epochs < LOOKS:
+        if epoch * LOOKS % EPOCHS < LOOKS:
             moments.append(look(epoch))
     return moments
-
-
-def _loss(model: GPT, questions: Questions, rows: torch.Tensor) -> torch.Tensor:
-    """Return the mean loss over the letters of the answers, in nats."""
-    ids, asked = questions.ids[rows], questions.asked[rows]
-    logits = model(ids)[0][:, :-1]
-    loss = F.cross_entropy(logits.transpose(1, 2), ids[:, 1:], reduction="none")
-    return loss[asked[:, :-1]].mean()
 
 
 def kept_when_moved(moments: Sequence[Moment], moved: float) -> torch.Tensor:
@@ -185,8 +171,8 @@ def compare(runs: Sequence[dict[str, list[Moment]]]) -> list[Comparison]:
             moved = min(run[better][-1].moved, run[worse][-1].moved)
             pair = [kept_when_moved(run[name], moved) for name in (better, worse)]
             change.append(pair[0] - pair[1])
-        found = mean(torch.cat(steps)), mean(torch.cat(change))
-        comparisons.append(Comparison(better, worse, *found))
+        estimates = mean(torch.cat(steps)), mean(torch.cat(change))
+        comparisons.append(Comparison(better, worse, *estimates))
     return comparisons
 
 
@@ -204,48 +190,40 @@ def overwrite(
         for taught, others in ((halves[0], halves[1]), (halves[1], halves[0])):
             sets = sets_of(taught, unknown, seed)
             runs.append({})
-            for name in SETS:
-                runs[-1][name] = finetune(model, dataset, sets[name], others, seed)
-                last = runs[-1][name][-1]
+            for name, taught_set in sets.items():
+                first, *_, last = runs[-1][name] = finetune(
+                    model, dataset, taught_set, others, seed
+                )
                 say(
                     f"{name}: {last.learnt:.0%} of the set learnt, others "
-                    f"{runs[-1][name][0].kept.double().mean():.0%} -> "
-                    f"{last.kept.double().mean():.0%}, parameters moved by {last.moved:.1%}"
+                    f"{first.kept.double().mean():.0%} -> {last.kept.double().mean():.0%}, "
+                    f"parameters moved by {last.moved:.1%}"
                 )
     return runs
 
 
-def lines(runs: Sequence[dict[str, list[Moment]]]) -> list[str]:
-    """Return the results as tables."""
-    rows = []
+def report(runs: Sequence[dict[str, list[Moment]]]) -> tuple[list[str], str]:
+    """Return the results as tables, and a picture of what is kept.
+
+    It is drawn by epochs, and by how far the parameters have moved.
+    """
+    rows, by_epoch, by_change = [], {}, {}
     for name in SETS:
-        before = torch.cat([run[name][0].kept for run in runs]).double()
-        after = torch.cat([run[name][-1].kept for run in runs]).double()
-        learnt = sum(run[name][-1].learnt for run in runs) / len(runs)
-        moved = sum(run[name][-1].moved for run in runs) / len(runs)
-        rows.append([name, f"{learnt:.0%}", mean(before), mean(after), f"{moved:.1%}"])
-    header = ["set", "learnt", "others before", "others after", "parameters moved"]
+        moments = list(zip(*(run[name] for run in runs), strict=True))
+        kept = [mean(torch.cat([m.kept for m in each])) for each in moments]
+        moved = [sum(m.moved for m in each) / len(each) for each in moments]
+        learnt = sum(m.learnt for m in moments[-1]) / len(runs)
+        rows.append([name, f"{learnt:.0%}", kept[0], kept[-1], f"{moved[-1]:.1%}"])
+        by_epoch[name] = [each[0].epoch for each in moments], [each.value for each in kept]
+        by_change[name] = moved, [each.value for each in kept]
     compared = [
         [f"{each.better} minus {each.worse}", each.equal_steps, each.equal_change]
         for each in compare(runs)
     ]
-    return [
-        table(header, rows),
+    text = [
+        table(["set", "learnt", "others before", "others after", "parameters moved"], rows),
         table(["others, person by person", "equal steps", "equal change"], compared),
     ]
-
-
-def draw(runs: Sequence[dict[str, list[Moment]]]) -> str:
-    """Return a picture of what is kept, by epochs and by how far the parameters have moved."""
-    by_epoch, by_change = {}, {}
-    for name in SETS:
-        moments = list(zip(*(run[name] for run in runs), strict=True))
-        kept = [sum(float(m.kept.double().mean()) for m in each) / len(each) for each in moments]
-        moved = [sum(m.moved for m in each) / len(each) for each in moments]
-        by_epoch[name] = [each[0].epoch for each in moments], kept
-        by_change[name] = moved, kept
-    return figures.curves(
-        "What a model still answers while it is taught something else",
-        {"epochs": by_epoch, "change of the parameters, relative to their norm": by_change},
-        "share of the others' places",
-    )
+    title = "What a model still answers while it is taught something else"
+    below = {"epochs": by_epoch, "change of the parameters, relative to their norm": by_change}
+    return text, curves(title, below, "share of the others' places")

@@ -1,4 +1,4 @@
-"""People and what is known of them: what the experiments ask models about.
+"""People, and what experiments ask models about them: a question, or a sentence with a gap.
 
 Glossary of shapes: B, the number of sequences; T, their length; V, the size of the vocabulary.
 """
@@ -10,9 +10,12 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 import torch
+import torch.nn.functional as F
 
 from pretraining.batches import TextExamples
+from pretraining.decoding import BATCH_SIZE
 from pretraining.errors import InputError
+from pretraining.given import GPT
 
 QUESTION = re.compile(r"Where was (.+) born\?")
 
@@ -26,7 +29,7 @@ class Person:
 
     @property
     def question(self) -> str:
-        """Return the question about this person, as in the tables."""
+        """The question about this person, as in the tables."""
         return f"Where was {self.name} born?"
 
 
@@ -60,10 +63,78 @@ def encode(dataset: TextExamples, text: str) -> list[int]:
     return [dataset.stoi[character] for character in text]
 
 
-def padded(rows: Sequence[Sequence[int]]) -> torch.Tensor:
-    """Return rows of ids as one tensor, (B, T), long, with zeros, the padding, at their ends.
+def log_probabilities(model: GPT, ids: list[list[int]], last: int) -> torch.Tensor:
+    """Return the log-probability of each id after each of the last `last` positions.
 
-    Attention is causal, so that what stands behind a row's end changes nothing in it.
+    Returns:
+        shape (B, last, V), double, on the CPU.
+
+    Raises:
+        InputError: the model's scores are not finite.
     """
-    T = max(map(len, rows))
-    return torch.tensor([[*row, *[0] * (T - len(row))] for row in rows])
+    x = torch.tensor(ids, device=next(model.parameters()).device)  # (B, T)
+    logits = model(x)[0][:, -last:].double().cpu()  # (B, last, V)
+    if not torch.isfinite(logits).all():
+        raise InputError(
+            "the model's scores are nan or infinite, expected finite numbers (did its training "
+            "diverge, or does its attention divide by 0?)"
+        )
+    return F.log_softmax(logits, dim=-1)
+
+
+@torch.no_grad()
+def continuations(model: GPT, pairs: Sequence[tuple[list[int], list[int]]]) -> list[float]:
+    """Return the log-probability, in nats, that a model continues some ids with others.
+
+    Only rows of equal length form a batch, so that nothing depends on padding.
+
+    Args:
+        model: on any device, in eval mode.
+        pairs: the ids that are read, at least one, and those that should follow; without the last
+            one, they must fit into the model's block together.
+
+    Raises:
+        InputError: the model's scores are not finite.
+    """
+    values = [0.0] * len(pairs)
+    rows = [read + follows[:-1] for read, follows in pairs]
+    for length in sorted({len(row) for row in rows}):
+        same = [number for number, row in enumerate(rows) if len(row) == length]
+        for start in range(0, len(same), BATCH_SIZE):
+            batch = same[start : start + BATCH_SIZE]
+            last = max(len(pairs[i][1]) for i in batch)
+            logp = log_probabilities(model, [rows[i] for i in batch], last)  # (B, last, V)
+            for i, row in zip(batch, logp.numpy(), strict=True):
+                follows = pairs[i][1]
+                values[i] = float(row[range(last - len(follows), last), follows].sum())
+    return values
+
+
+def fillings(
+    model: GPT, dataset: TextExamples, sentences: Sequence[tuple[str, Sequence[str]]]
+) -> list[list[float]]:
+    """Return the log-probability, in nats, of each text in each sentence's gap.
+
+    To a model that was pretrained on corrupted documents (prefix MASK suffix MASK masked_content),
+    a sentence is a prefix and a suffix, and a second MASK asks for the missing text.
+
+    Args:
+        model: a pretrained one, on any device.
+        sentences: each with a MASK for its gap, and the texts that might fill it.
+
+    Raises:
+        InputError: a sentence is too long, or has a character that the corpus lacks.
+    """
+    model.eval()
+    pairs, longest = [], model.get_block_size()
+    for sentence, texts in sentences:
+        prompt, most = sentence + dataset.MASK_CHAR, max(map(len, texts))
+        if len(prompt) + most > longest:
+            raise InputError(
+                f"got a sentence of {len(prompt)} characters, {prompt!r}, and up to {most} for its "
+                f"gap, expected at most {longest} together, the model's block_size"
+            )
+        ids = encode(dataset, prompt)
+        pairs += [(ids, encode(dataset, text)) for text in texts]
+    values = iter(continuations(model, pairs))
+    return [[next(values) for _ in texts] for _, texts in sentences]

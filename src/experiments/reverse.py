@@ -25,14 +25,11 @@ import torch
 from pretraining.errors import InputError
 from pretraining.given import GPT, CharCorruptionDataset
 
-from . import figures
-from .estimates import Estimate, mean, table
-from .inspection import continuations
-from .people import Person, encode
+from .estimates import Estimate, bars, mean, table
+from .people import Person, fillings
 
 CANDIDATES = 10
-FORWARD = "{name} was born in {mask}"
-BACKWARD = "{mask} was born in {place}"
+DIRECTIONS = {"forward": "forward: which place?", "backward": "backward: who?"}
 
 
 @dataclass(frozen=True)
@@ -61,10 +58,11 @@ def groups_of(people: Sequence[Person], seed: int = 0) -> list[list[Person]]:
     while True:
         group: list[Person] = []
         for person in left:
-            if not any(_is_alike(person.place, other.place) for other in group):
+            if len(group) < CANDIDATES and not any(
+                person.place.startswith(other.place) or other.place.startswith(person.place)
+                for other in group
+            ):
                 group.append(person)
-            if len(group) == CANDIDATES:
-                break
         if len(group) < CANDIDATES:
             break
         groups.append(group)
@@ -74,18 +72,13 @@ def groups_of(people: Sequence[Person], seed: int = 0) -> list[list[Person]]:
     return groups
 
 
-def _is_alike(place: str, other: str) -> bool:
-    return place.startswith(other) or other.startswith(place)
-
-
-def reversed_lines(corpus: Sequence[str], person: Person) -> int:
-    """Return how many lines of a corpus have a person's place before the name."""
-    return sum(
+def has_reversed_line(corpus: Sequence[str], person: Person) -> bool:
+    """Return whether a line of a corpus has a person's place before the name."""
+    return any(
         person.place in line.partition(person.name)[0] for line in corpus if person.name in line
     )
 
 
-@torch.no_grad()
 def choose(
     model: GPT, dataset: CharCorruptionDataset, groups: Sequence[Sequence[Person]]
 ) -> list[Choice]:
@@ -94,42 +87,23 @@ def choose(
     Raises:
         InputError: a sentence is too long for the model, or has an unknown character.
     """
-    model.eval()
-    choices = []
+    choices, mask = [], dataset.MASK_CHAR
     for group in groups:
-        forward = _scores(model, dataset, group, FORWARD)  # (names, places)
-        backward = _scores(model, dataset, group, BACKWARD).T  # (names, places)
-        places = (forward - forward.mean(dim=0)).argmax(dim=1)
-        people = (backward - backward.mean(dim=1, keepdim=True)).argmax(dim=0)
+        places, names = [p.place for p in group], [p.name for p in group]
+        forward = [(f"{name} was born in {mask}", places) for name in names]
+        backward = [(f"{mask} was born in {place}", names) for place in places]
+        found = []
+        for sentences in (forward, backward):
+            logp = torch.tensor(fillings(model, dataset, sentences), dtype=torch.float64)
+            found.append((logp - logp.mean(dim=0)).argmax(dim=1).tolist())  # of each sentence
         for number, person in enumerate(group):
-            has_line = reversed_lines(dataset.data, person) > 0
-            is_right = int(places[number]) == number, int(people[number]) == number
-            choices.append(Choice(person, *is_right, has_line))
+            is_right = found[0][number] == number, found[1][number] == number
+            choices.append(Choice(person, *is_right, has_reversed_line(dataset.data, person)))
     return choices
 
 
-def _scores(
-    model: GPT, dataset: CharCorruptionDataset, group: Sequence[Person], sentence: str
-) -> torch.Tensor:
-    """Return the log-probability of each candidate in each sentence: (sentences, candidates)."""
-    mask, pairs = dataset.MASK_CHAR, []
-    for asked in group:
-        prompt = sentence.format(name=asked.name, place=asked.place, mask=mask) + mask
-        for candidate in group:
-            filling = candidate.place if sentence == FORWARD else candidate.name
-            pairs.append((encode(dataset, prompt), encode(dataset, filling)))
-    longest = max(len(read) + len(follows) for read, follows in pairs)
-    if longest > model.get_block_size():
-        raise InputError(
-            f"got a sentence of {longest} characters, expected at most {model.get_block_size()}, "
-            "the model's block_size"
-        )
-    scores = torch.tensor(continuations(model, pairs), dtype=torch.float64)
-    return scores.view(len(group), len(group))
-
-
 def share(choices: Sequence[Choice], direction: str) -> Estimate:
-    """Return the share of right choices: direction is "forward" or "backward"."""
+    """Return the share of right choices in one of DIRECTIONS."""
     return mean([float(getattr(choice, direction)) for choice in choices])
 
 
@@ -141,36 +115,19 @@ def effect(choices: Sequence[Choice], direction: str) -> Estimate:
     return Estimate(with_line.value - without.value, error)
 
 
-DIRECTIONS = {"forward": "forward: which place?", "backward": "backward: who?"}
-
-
-def _groups(choices: Sequence[Choice]) -> dict[str, Sequence[Choice]]:
-    return {
+def report(choices: Sequence[Choice]) -> tuple[list[str], str]:
+    """Return the results as a table and a picture."""
+    groups = {
         "all": choices,
         "with a line that names the city first": [c for c in choices if c.has_reversed_line],
         "without such a line": [c for c in choices if not c.has_reversed_line],
     }
-
-
-def lines(choices: Sequence[Choice]) -> list[str]:
-    """Return the results as a table."""
-    rows = [
-        [f"{name} ({len(some)})", *(share(some, direction) for direction in DIRECTIONS)]
-        for name, some in _groups(choices).items()
-    ]
+    shares = {name: [share(some, d) for d in DIRECTIONS] for name, some in groups.items()}
+    rows = [[f"{name} ({len(groups[name])})", *both] for name, both in shares.items()]
     rows.append(["difference", *(effect(choices, direction) for direction in DIRECTIONS)])
-    return [
+    text = [
         table(["people", *DIRECTIONS.values()], rows),
         f"Each choice is one of {CANDIDATES}; by chance, {1 / CANDIDATES:.2f} are right.",
     ]
-
-
-def draw(choices: Sequence[Choice]) -> str:
-    """Return a picture of the shares."""
-    groups = {
-        name: [share(some, direction) for direction in DIRECTIONS]
-        for name, some in _groups(choices).items()
-    }
-    return figures.bars(
-        "The same facts in both directions", list(DIRECTIONS.values()), groups, "share right"
-    )
+    title = "The same facts in both directions"
+    return text, bars(title, list(DIRECTIONS.values()), shares, "share right")

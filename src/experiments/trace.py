@@ -28,8 +28,7 @@ from pretraining.batches import TextExamples
 from pretraining.errors import InputError
 from pretraining.given import GPT
 
-from . import figures
-from .estimates import Estimate, slope, table
+from .estimates import Estimate, curves, slope, table
 from .people import Person, encode
 
 TRIOS = 300  # at most
@@ -69,6 +68,9 @@ class Traced:
     share: Estimate
     is_fixed: bool
 
+    def __str__(self) -> str:
+        return f"({self.share.value:.2f})" if self.is_fixed else str(self.share)
+
 
 def shape_of(person: Person) -> tuple[int, int]:
     """Return the lengths of the first name and of the rest of the name."""
@@ -82,7 +84,7 @@ def trios(people: Sequence[Person], most: int = TRIOS, seed: int = 0) -> list[Tr
     Raises:
         InputError: there are fewer than LEAST_TRIOS.
     """
-    rng, found = random.Random(seed), []
+    rng, fitting = random.Random(seed), []
     people = [person for person in people if " " in person.name]  # with a surname
     for b in people:
         alike = [p for p in people if p.name != b.name and shape_of(p) == shape_of(b)]
@@ -90,27 +92,25 @@ def trios(people: Sequence[Person], most: int = TRIOS, seed: int = 0) -> list[Tr
             letters = {a.place[0], b.place[0]}
             others = [p for p in alike if p is not a and p.place[0] not in letters]
             if len(letters) == 2 and others:
-                found.append(Trio(a, b, rng.choice(others)))
-    if len(found) < LEAST_TRIOS:
+                fitting.append(Trio(a, b, rng.choice(others)))
+    if len(fitting) < LEAST_TRIOS:
         raise InputError(
-            f"got {len(found)} trios of people with names of equal lengths and places that begin "
+            f"got {len(fitting)} trios of people with names of equal lengths and places that begin "
             f"with different letters, expected at least {LEAST_TRIOS}: the table has too few people"
         )
-    return rng.sample(found, min(most, len(found)))
+    return rng.sample(fitting, min(most, len(fitting)))
 
 
 def letters_of(site: str, person: Person) -> slice:
     """Return the positions of a site in the question about a person."""
     first, rest = shape_of(person)
-    end = START + first + 1 + rest
-    if site == "first name":
-        return slice(START, START + first)
-    if site == "surname":
-        return slice(START + first + 1, end)
-    if site == "whole name":
-        return slice(START, end)
-    mask = len(person.question)
-    return slice(mask, mask + 1)
+    end, mask = START + first + 1 + rest, len(person.question)
+    return {
+        "first name": slice(START, START + first),
+        "surname": slice(START + first + 1, end),
+        "whole name": slice(START, end),
+        "MASK": slice(mask, mask + 1),
+    }[site]
 
 
 def streams(model: GPT, ids: torch.Tensor) -> list[torch.Tensor]:
@@ -187,37 +187,30 @@ def _effects(
     return effects
 
 
-def lines(trained: Sequence[Traced], untrained: Sequence[Traced], trios: int) -> list[str]:
-    """Return the results as a table; cells that are fixed are in parentheses."""
-    header = ["pasted after", *SITES, "untrained: MASK"]
+def report(
+    trained: Sequence[Traced], untrained: Sequence[Traced], trios: int
+) -> tuple[list[str], str]:
+    """Return the results as a table, in which cells that are fixed are in parentheses, and drawn.
+
+    The picture shows each site by block, and the untrained MASK.
+    """
     rows = []
-    for block in sorted({each.block for each in trained}):
-        cells = [_cell(trained, block, site) for site in SITES]
-        name = f"block {block}" if block else "embeddings"
-        rows.append([name, *cells, _cell(untrained, block, "MASK")])
-    return [
-        table(header, rows),
+    for control in untrained:
+        if control.site == "MASK":
+            name = f"block {control.block}" if control.block else "embeddings"
+            rows.append([name, *(t for t in trained if t.block == control.block), control])
+    text = [
+        table(["pasted after", *SITES, "untrained: MASK"], rows),
         f"Shares with standard errors, over {trios} trios. What stands in parentheses follows from "
         "how a Transformer is built, whatever it has learnt.",
     ]
 
+    def series(results: Sequence[Traced], site: str) -> tuple[list[float], list[Estimate]]:
+        own = [each for each in results if each.site == site]
+        return [each.block for each in own], [each.share for each in own]
 
-def _cell(results: Sequence[Traced], block: int, site: str) -> str:
-    one = next(each for each in results if (each.block, each.site) == (block, site))
-    return f"({one.share.value:.2f})" if one.is_fixed else str(one.share)
-
-
-def draw(trained: Sequence[Traced], untrained: Sequence[Traced]) -> str:
-    """Return a picture of the shares, by block, of each site and of the untrained MASK."""
-    series = {site: _series(trained, site) for site in SITES if site != "whole name"}
-    series["MASK, untrained"] = _series(untrained, "MASK")
-    return figures.curves(
-        "What decides the answer, after each block",
-        {"pasted after block (0: embeddings)": series},
-        "share of the answer that moves",
-    )
-
-
-def _series(results: Sequence[Traced], site: str) -> tuple[list[float], list[Estimate]]:
-    own = [each for each in results if each.site == site]
-    return [each.block for each in own], [each.share for each in own]
+    shown = {site: series(trained, site) for site in SITES if site != "whole name"}
+    shown["MASK, untrained"] = series(untrained, "MASK")
+    title = "What decides the answer, after each block"
+    below, label = "pasted after block (0: embeddings)", "share of the answer that moves"
+    return text, curves(title, {below: shown}, label)

@@ -18,14 +18,10 @@ import random
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
-import torch
-
 from pretraining.given import GPT, CharCorruptionDataset, Trainer
 
-from . import figures
-from .estimates import mean, table
-from .inspection import continuations
-from .people import Person, encode
+from .estimates import bars, mean, table
+from .people import Person, fillings
 
 CANDIDATES = 10
 # None of these occurs in the generated world's corpus.
@@ -56,12 +52,6 @@ class Learnt:
     questions: list[float]
 
 
-def lines_of(dataset: CharCorruptionDataset, names: Sequence[str]) -> dict[str, list[str]]:
-    """Return the lines of the corpus that name each person, by name."""
-    return {name: [line for line in dataset.data if name in line] for name in names}
-
-
-@torch.no_grad()
 def fill(
     model: GPT,
     dataset: CharCorruptionDataset,
@@ -78,22 +68,14 @@ def fill(
         for each sentence whether the choice among CANDIDATES is right, 1 or 0, and the loss in
         nats per letter.
     """
-    model.eval()
-    rng = random.Random(0)
-    pairs: list[tuple[list[int], list[int]]] = []
-    sizes: list[int] = []
+    rng, asked = random.Random(0), []
     for sentence, person in sentences:
         others = sorted(p for p in places if p[0] != person.place[0])
-        chosen = [person.place, *rng.sample(others, min(CANDIDATES - 1, len(others)))]
-        prompt = encode(dataset, sentence.replace("_", dataset.MASK_CHAR) + dataset.MASK_CHAR)
-        pairs += [(prompt, encode(dataset, place)) for place in chosen]
-        sizes.append(len(chosen))
-    scores = iter(continuations(model, pairs))
-    right, nats = [], []
-    for size, (_, person) in zip(sizes, sentences, strict=True):
-        first, *rest = (next(scores) for _ in range(size))
-        right.append(float(all(first > other for other in rest)))
-        nats.append(-first / len(person.place))
+        drawn = rng.sample(others, min(CANDIDATES - 1, len(others)))
+        asked.append((sentence.replace("_", dataset.MASK_CHAR), [person.place, *drawn]))
+    logp = fillings(model, dataset, asked)
+    right = [float(all(first > other for other in others)) for first, *others in logp]
+    nats = [-row[0] / len(person.place) for row, (_, person) in zip(logp, sentences, strict=True)]
     return right, nats
 
 
@@ -116,7 +98,7 @@ def learn(
         pretrain: prepares a Trainer for a dataset and a model.
         ask: finetunes a model, and returns which of its answers are right.
     """
-    own = lines_of(dataset, names)
+    own = {name: [line for line in dataset.data if name in line] for name in names}
     dropped = {line for lines in own.values() for line in lines[wordings:]}
     part = copy.copy(dataset)  # with the same vocabulary
     part.data = [line for line in dataset.data if line not in dropped]
@@ -133,19 +115,18 @@ def learn(
         if person.place in line
     ]
     unseen = [(words.format(name=person.name), person) for person in people for words in UNSEEN]
-    history = getattr(trainer, "history", None) or [float("nan")]
     return Learnt(
         wordings,
         steps,
-        float(history[-1]),
+        float(trainer.history[-1]),
         *fill(model, dataset, seen, places),
         *fill(model, dataset, unseen, places),
         [float(right) for right in ask(model)],
     )
 
 
-def lines(results: Sequence[Learnt]) -> list[str]:
-    """Return the results as a table."""
+def report(results: Sequence[Learnt]) -> tuple[list[str], str]:
+    """Return the results as a table, and what each model gets right as a picture."""
     header = ["wordings", "steps", "training loss", "own sentence", "nats"]
     header += ["other words", "nats", "questions"]
     rows = [
@@ -153,24 +134,16 @@ def lines(results: Sequence[Learnt]) -> list[str]:
         + list(map(mean, (r.own, r.own_nats, r.unseen, r.unseen_nats, r.questions)))
         for r in results
     ]
-    return [
+    text = [
         table(header, rows),
         f"A choice is one of {CANDIDATES}; the losses are in nats per letter of the place.",
     ]
-
-
-def draw(results: Sequence[Learnt]) -> str:
-    """Return a picture of what each model gets right."""
-    kinds = {"own": "own sentence", "unseen": "other words", "questions": "questions"}
     groups = {
-        f"{each.wordings} wording{'s' * (each.wordings > 1)}, {each.steps} steps": [
-            mean(getattr(each, kind)) for kind in kinds
-        ]
-        for each in results
+        f"{r.wordings} wording{'s' * (r.wordings > 1)}, {r.steps} steps": list(
+            map(mean, (r.own, r.unseen, r.questions))
+        )
+        for r in results
     }
-    return figures.bars(
-        "What is right after one wording for each person, and after four",
-        list(kinds.values()),
-        groups,
-        "share of right answers",
-    )
+    title = "What is right after one wording for each person, and after four"
+    names = ["own sentence", "other words", "questions"]
+    return text, bars(title, names, groups, "share of right answers")

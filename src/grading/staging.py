@@ -354,7 +354,7 @@ def _copy_experiments(folders: list[Folder], staged: Staged) -> None:
 
 
 def experiments_in(content: bytes) -> dict[str, dict[str, Any]]:
-    """Return what `src/experiments/record.py` wrote of each experiment, with texts safe to show.
+    """Return what `src/experiments/commands.py` wrote of each experiment, with texts safe to show.
 
     Returns:
         prediction, earlier_predictions; seed; parameters, their digest, or None if the experiment

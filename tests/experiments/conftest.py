@@ -11,8 +11,9 @@ from tests import laid_out
 from tests.laid_out import imports_from, train_both
 from tests.project import ROOT
 
-MODULES = ("ablate", "calibration", "cloze", "inspection", "pages", "people", "recall")
-
+OTHERS = ("run", "inputs", "pretraining.errors", "pretraining.returned")
+SUBMISSION = ("attention", "dataset", "helper", "induction_scores", "model", "utils")
+QUIET = {"embd_pdrop": 0.0, "resid_pdrop": 0.0, "attn_pdrop": 0.0}
 
 # Fixtures.
 root = laid_out.root
@@ -21,29 +22,20 @@ one_thread = laid_out.one_thread
 
 
 @pytest.fixture(scope="package")
-def source(root):
-    """run.py, and the modules of both packages that it uses, by name."""
+def lab(root):
+    """run.py, the modules of the experiments, and those of other packages, by name."""
+    experiments = (path.stem for path in (ROOT / "src" / "experiments").glob("[a-z]*.py"))
+    names = [*OTHERS, *(f"submission.{name}" for name in SUBMISSION)]
+    names += [f"experiments.{name}" for name in experiments]
     with imports_from(root / "src"):
-        run = importlib.import_module("run")
-        found = {name: importlib.import_module(f"experiments.{name}") for name in MODULES}
-        found["errors"] = importlib.import_module("pretraining.errors")
-        found |= {"utils": run.utils, "helper": run.helper}
-        for name in ("attention", "dataset", "induction_scores", "model"):
-            found[name] = importlib.import_module(f"submission.{name}")
-        yield SimpleNamespace(run=run, inputs=importlib.import_module("inputs"), **found)
+        yield SimpleNamespace(
+            **{name.rpartition(".")[2]: importlib.import_module(name) for name in names}
+        )
 
 
 @pytest.fixture(scope="package")
-def lab(source):
-    """The modules of the experiments, by name."""
-    names = [path.stem for path in (ROOT / "src" / "experiments").glob("[a-z]*.py")]
-    modules = {name: importlib.import_module(f"experiments.{name}") for name in names}
-    return SimpleNamespace(**modules)
-
-
-@pytest.fixture(scope="package")
-def main(source):
-    return source.run.main
+def main(lab):
+    return lab.run.main
 
 
 @pytest.fixture(scope="package")
@@ -61,16 +53,33 @@ def trained(main, after_demo, tmp_path_factory):
 
 
 @pytest.fixture(scope="package")
-def load(source, trained):
+def load(lab, trained):
     """A function that gives the corpus and a trained model: of a variant, by the stage's name."""
 
     def load(variant="vanilla", stage="finetune"):
-        fields = source.run.recipes.load_recipe("smoke").model_of(variant)
-        dataset = source.inputs.read_corpus("wiki.txt", fields["block_size"])
-        config = source.model.GPTConfig(dataset.vocab_size, **fields)
-        model = source.inputs.build_model(variant, config, torch.device("cpu"))
-        path = trained / f"{variant}.{stage}.params"
-        model.load_state_dict(source.utils.load_parameters(path, model))
+        fields = lab.run.recipes.load_recipe("smoke").model_of(variant)
+        dataset = lab.inputs.read_corpus("wiki.txt", fields["block_size"])
+        config = lab.model.GPTConfig(dataset.vocab_size, **fields)
+        model = lab.inputs.build_model(variant, config, torch.device("cpu"))
+        lab.commands.load(model, trained / f"{variant}.{stage}.params")
         return dataset, model.eval()
 
     return load
+
+
+@pytest.fixture
+def random_model(lab):
+    """A function that gives people's corpus, and a model with large random parameters."""
+
+    def make(people, layers):
+        text = "\n".join(f"{p.question} {p.place}." for p in people)
+        dataset = lab.dataset.CharCorruptionDataset(text, 64)
+        torch.manual_seed(1)
+        fields = {"n_layer": layers, "n_head": 2, "n_embd": 16, "block_size": 64}
+        model = lab.model.GPT(lab.model.GPTConfig(dataset.vocab_size, **fields, **QUIET))
+        with torch.no_grad():
+            for parameter in model.parameters():
+                parameter.add_(torch.randn_like(parameter), alpha=0.3)
+        return dataset, model.eval()
+
+    return make

@@ -37,12 +37,12 @@ def test_variants_take_equal_steps_at_one_pace_and_differ_person_by_person(lab):
     assert [each.steps for each in results] == [12] * 4
     assert {each.pace.dtype for each in made} == {"fastest of ('vanilla', 3)"}
     assert [each.parameters for each in results] == [9, 9, 12, 12]
-    table, below = lab.compare.lines(results)
+    (table, below), picture = lab.compare.report(results)
     rope = table.splitlines()[-1]
     assert rope.split()[:4] == ["rope", "4", "12", "12"] and rope.endswith("0.50 ± 0.29")
     # Person by person, the differences are 0, -.5, -.5 and -1.
     assert below.startswith("rope minus vanilla") and below.endswith(": -0.50 ± 0.20")
-    assert "After 12 steps" in lab.compare.draw(results)
+    assert "After 12 steps" in picture
 
 
 @pytest.mark.parametrize(

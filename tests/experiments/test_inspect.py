@@ -25,10 +25,10 @@ def places(root):
 
 
 @BOTH
-def test_the_answer_is_the_one_that_evaluate_gives(source, load, question, places, variant):
+def test_the_answer_is_the_one_that_evaluate_gives(lab, load, question, places, variant):
     dataset, model = load(variant)
-    found = source.inspection.look_inside("it", model, dataset, question[0], places)
-    (prediction,) = source.utils.predict_places(model, dataset, [question[0]])
+    found = lab.inspection.look_inside("it", model, dataset, question[0], places)
+    (prediction,) = lab.utils.predict_places(model, dataset, [question[0]])
     assert found.answer == prediction.place
     assert found.probability == pytest.approx(prediction.probability, rel=1e-4)
     assert "".join(found.characters) == f"{question[0]}⁇{found.answer}"
@@ -40,44 +40,39 @@ def test_the_answer_is_the_one_that_evaluate_gives(source, load, question, place
         assert chances == sorted(chances, reverse=True) and len(chances) == 4
 
 
-def test_an_answer_without_an_end_says_so(source, load, question):
+def test_an_answer_without_an_end_says_so(lab, load, question):
     dataset, model = load()
     mask = torch.tensor(dataset.stoi[dataset.MASK_CHAR])
     model.head.register_forward_hook(lambda m, i, out: out.index_fill(-1, mask, -1e4))
-    found = source.inspection.look_inside("it", model, dataset, question[0], ["London"])
+    found = lab.inspection.look_inside("it", model, dataset, question[0], ["London"])
     assert not found.ended and len(found.steps) == len(found.answer) == 32
 
 
-@BOTH
-def test_places_are_ranked_by_the_probability_of_writing_them(source, load, question, variant):
-    """Recomputed one place and one character at a time."""
-    dataset, model = load(variant)
-    places = ["London", "Lima", "Oslo", "Rome", "Paris", "Vienna", "Lisbon"]
-    places = [place for place in places if set(place) <= set(dataset.stoi)]
-    prompt = [dataset.stoi[c] for c in question[0] + "⁇"]
-    found = dict(source.inspection.ranked_places(model, dataset, prompt, places))
-    assert set(found) == set(places) and len(places) >= 3
-    for place, probability in found.items():
-        ids, product = list(prompt), 1.0
-        for character in place + "⁇":
-            with torch.no_grad():
-                logits = model(torch.tensor([ids]))[0][0, -1].double()
-            product *= torch.softmax(logits, 0)[dataset.stoi[character]].item()
-            ids.append(dataset.stoi[character])
-        assert probability == pytest.approx(product, rel=1e-4)
-    assert list(found.values()) == sorted(found.values(), reverse=True)
-    assert sum(found.values()) <= 1 + 1e-6
+def test_places_are_ranked_by_the_probability_of_writing_them(lab, load, question):
+    """That of a filling, with the MASK that ends it."""
+    dataset, model = load()
+    places = [
+        place for place in ("London", "Lima", "Oslo", "Rome") if set(place) <= set(dataset.stoi)
+    ]
+    prompt = lab.people.encode(dataset, question[0] + "⁇")
+    ranked = lab.inspection.ranked_places(model, dataset, prompt, places)
+    (logp,) = lab.people.fillings(model, dataset, [(question[0], [f"{p}⁇" for p in places])])
+    expected = {place: math.exp(each) for place, each in zip(places, logp, strict=True)}
+    assert len(places) >= 3 and dict(ranked) == pytest.approx(expected, rel=1e-4)
+    assert ranked == sorted(ranked, key=lambda pair: -pair[1])
 
 
-def test_places_that_cannot_be_written_are_left_out(source, load, question):
+def test_places_that_cannot_be_written_are_left_out(lab, load, question):
     dataset, model = load()
     prompt = [dataset.stoi[c] for c in question[0] + "⁇"]
     long = "a" * (model.get_block_size() - len(prompt) + 1)
-    ranked = source.inspection.ranked_places
+    ranked = lab.inspection.ranked_places
     assert ranked(model, dataset, prompt, ["Ωmsk", long]) == []
     assert len(ranked(model, dataset, prompt, [long[1:]])) == 1
-    found = source.inspection.look_inside("it", model, dataset, question[0], ["Ωmsk"])
-    page = source.pages.page([(found, model)], dataset, {question[0]: "Ωmsk"}, "inspect.params.js")
+    found = lab.inspection.look_inside("it", model, dataset, question[0], ["Ωmsk"])
+    page = lab.inspection.page(
+        [(found, model)], dataset, {question[0]: "Ωmsk"}, "inspect.params.js"
+    )
     assert "have no place that" in page
 
 
@@ -98,7 +93,7 @@ def weights_by_hand(attn, x, variant):
 
 
 @BOTH
-def test_maps_are_the_attentions_weights(source, load, variant):
+def test_maps_are_the_attentions_weights(lab, load, variant):
     dataset, model = load(variant)
     ids = [dataset.stoi[c] for c in "Born in L"]
     seen = {}
@@ -106,7 +101,7 @@ def test_maps_are_the_attentions_weights(source, load, variant):
         block.ln1.register_forward_hook(lambda m, i, out, n=n: seen.update({n: out[0]}))
         for n, block in enumerate(model.blocks)
     ]
-    layers = source.inspection.attention_of(model, ids)
+    layers = lab.inspection.attention_of(model, ids)
     for handle in handles:
         handle.remove()
     assert len(layers) == len(model.blocks) == 2
@@ -134,25 +129,22 @@ BAD = {
 }
 
 
-def test_what_is_no_weights_is_not_drawn_and_the_page_says_why(source):
+def test_what_is_no_weights_is_not_drawn_and_the_page_says_why(lab):
     found = {}
     for title, passed in BAD.items():
-        layer = source.inspection.read_weights(passed, 2, T)
+        layer = lab.inspection.read_weights(passed, 2, T)
         found[title] = layer.note
         assert layer.weights is None and layer.note
-    no_mask = source.inspection.read_weights([torch.full((1, 2, T, T), 1 / T)], 2, T)
+    no_mask = lab.inspection.read_weights([torch.full((1, 2, T, T), 1 / T)], 2, T)
     assert no_mask.weights is not None
+    assert lab.inspection.read_weights([EVEN.half()], 2, T).note == ""
     check("inspect_notes", found | {"no causal mask": no_mask.note})
 
 
-def test_half_precision_is_fine(source):
-    assert source.inspection.read_weights([EVEN.half()], 2, T).note == ""
-
-
-def made_up(source, **changes):
+def made_up(lab, **changes):
     """An answer for pages, without a model."""
-    step = source.inspection.Step
-    layer = source.inspection.Layer(EVEN[0], "")
+    step = lab.inspection.Step
+    layer = lab.inspection.Layer(EVEN[0], "")
     fields = {
         "name": "it",
         "question": "Q",
@@ -169,7 +161,7 @@ def made_up(source, **changes):
         "heads": 2,
         "logits": torch.zeros(5, 3),
     }
-    return source.inspection.Inspected(**fields | changes)
+    return lab.inspection.Inspected(**fields | changes)
 
 
 @pytest.mark.parametrize(
@@ -180,7 +172,7 @@ def made_up(source, **changes):
     ],
 )
 def test_a_student_who_uses_attn_drop_otherwise_reads_so(
-    source, root, load, question, monkeypatch, instead
+    lab, root, load, question, monkeypatch, instead
 ):
     """Both attentions are right: the answers are the same, but the maps are not available."""
     text = (root / "src/submission/attention.py").read_text(encoding="utf-8")
@@ -188,13 +180,13 @@ def test_a_student_who_uses_attn_drop_otherwise_reads_so(
     line = "weights = self.attn_drop(F.softmax(scores, dim=-1))"
     assert own.count(line) == 1
     changed = own.replace(line, f"weights = F.softmax(scores, dim=-1)\n        weights = {instead}")
-    space = dict(vars(source.attention))
+    space = dict(vars(lab.attention))
     exec("from __future__ import annotations\nclass SynthesizerAttention" + changed, space)
     dataset, model = load("synthesizer")
-    before = source.inspection.look_inside("it", model, dataset, question[0], ["London"])
+    before = lab.inspection.look_inside("it", model, dataset, question[0], ["London"])
     forward = space["SynthesizerAttention"].forward
-    monkeypatch.setattr(source.attention.SynthesizerAttention, "forward", forward)
-    after = source.inspection.look_inside("it", model, dataset, question[0], ["London"])
+    monkeypatch.setattr(lab.attention.SynthesizerAttention, "forward", forward)
+    after = lab.inspection.look_inside("it", model, dataset, question[0], ["London"])
     assert after.answer == before.answer
     assert all(layer.weights is not None for layer in before.layers)
     notes = {layer.note for layer in after.layers if layer.weights is None}

@@ -19,12 +19,12 @@ def test_the_sets_have_the_same_places_and_no_false_fact_is_true(lab):
     assert not {p.name for p in sets["unknown"]} & set(true)
 
 
-@pytest.mark.parametrize("seed", range(20))
-def test_places_are_deranged_whenever_that_is_possible(lab, seed):
+def test_places_are_deranged_whenever_that_is_possible(lab):
     places = ["a"] * 4 + ["b"] * 3 + ["c"]
-    moved = lab.overwrite.deranged(places, random.Random(seed))
-    assert Counter(moved) == Counter(places)
-    assert not any(old == new for old, new in zip(places, moved, strict=True))
+    for seed in range(20):
+        moved = lab.overwrite.deranged(places, random.Random(seed))
+        assert Counter(moved) == Counter(places)
+        assert not any(old == new for old, new in zip(places, moved, strict=True))
 
 
 def moment(lab, epoch, moved, *kept):

@@ -49,7 +49,7 @@ def fails(run, tmp_path):
 
 
 @pytest.fixture
-def written_as(source, monkeypatch):
+def written_as(lab, monkeypatch):
     """A function that has one of a student's functions return something else, at its own place."""
 
     def replace(owner, name: str, value) -> None:
@@ -80,14 +80,14 @@ WRONG = {
 }
 
 
-def test_what_a_helper_returns_is_checked(fails, source, written_as):
+def test_what_a_helper_returns_is_checked(fails, lab, written_as):
     found = {}
     for title, value in WRONG.items():
         for name in ("initialize_vanilla_model", "pretrain", "finetune"):
-            known = getattr(source.helper, name)
-            written_as(source.helper, name, lambda _, value=value: value)
+            known = getattr(lab.helper, name)
+            written_as(lab.helper, name, lambda _, value=value: value)
             found[f"{name} returns {title}"] = fails(FINE if name == "finetune" else PRE)
-            setattr(source.helper, name, known)
+            setattr(lab.helper, name, known)
     check("returned_by_helper", found)
 
 
@@ -103,8 +103,8 @@ ITEMS = {
 }
 
 
-def test_what_the_corruption_returns_is_checked_before_training(fails, source, monkeypatch, capsys):
-    corruption = source.dataset.CharCorruptionDataset
+def test_what_the_corruption_returns_is_checked_before_training(fails, lab, monkeypatch, capsys):
+    corruption = lab.dataset.CharCorruptionDataset
     printing = importlib.import_module("dataset")
     found = {}
     for title, value in ITEMS.items():
@@ -121,28 +121,23 @@ def test_what_the_corruption_returns_is_checked_before_training(fails, source, m
     check("returned_by_corruption", found)
 
 
-def test_the_check_names_the_part(source):
-    from pretraining import returned
-    from submission.dataset import CharCorruptionDataset
-
-    named = returned.place(CharCorruptionDataset.__getitem__)
+def test_the_check_names_the_part(lab):
+    named = lab.returned.place(lab.dataset.CharCorruptionDataset.__getitem__)
     assert named.startswith("CharCorruptionDataset.__getitem__ (submission/dataset.py:")
     assert named.endswith(", [span corruption])")
 
 
-def test_checking_draws_no_random_number(run, source, monkeypatch, tmp_path):
+def test_checking_draws_no_random_number(run, lab, monkeypatch, tmp_path):
     """Parameters stay what they were before items and models were checked."""
-    from pretraining import returned
-
     assert run(f"{PRE}1")[0] == 0
-    monkeypatch.setattr(returned, "check_examples", lambda dataset: None)
-    monkeypatch.setattr(returned, "check_forward", lambda model, vocab_size: None)
+    monkeypatch.setattr(lab.returned, "check_examples", lambda dataset: None)
+    monkeypatch.setattr(lab.returned, "check_forward", lambda model, vocab_size: None)
     assert run(f"{PRE}2")[0] == 0
     first, second = (torch.load(tmp_path / f"w{i}", weights_only=True) for i in (1, 2))
     assert all(torch.equal(first[name], second[name]) for name in first)
 
 
-def test_what_the_baseline_returns_is_checked(source, monkeypatch, capsys):
+def test_what_the_baseline_returns_is_checked(lab, monkeypatch, capsys):
     command = importlib.import_module("london_baseline")
     found = {}
     for value in (None, 0.04, (0.5, 100), "4 of 100", (1, 2, 3)):
@@ -163,8 +158,8 @@ SHAPES = {
 }
 
 
-def test_what_attention_and_its_parts_return_is_checked(fails, source, written_as):
-    attention = source.attention
+def test_what_attention_and_its_parts_return_is_checked(fails, lab, written_as):
+    attention = lab.attention
     found = {}
     for command, words in of("synthesizer").items():
         written_as(attention.SynthesizerAttention, "forward", SHAPES["nothing"])
@@ -190,36 +185,35 @@ ANSWERS = {
 }
 
 
-def test_what_a_model_returns_is_checked(fails, source, written_as):
+def test_what_a_model_returns_is_checked(fails, lab, written_as):
     found = {}
     for title, value in ANSWERS.items():
-        written_as(source.model.GPT, "forward", lambda _, value=value: value)
+        written_as(lab.model.GPT, "forward", lambda _, value=value: value)
         found[title] = fails(PRE)
     check("returned_by_model", found)
 
 
+# What a Trainer has in place of a model, a dataset and a config.
 TRAINERS = {
-    # passed to Trainer in place of a model, a dataset and a config
-    "no config": {"config": None},
-    "no model": {"model": None},
-    "no dataset": {"train_dataset": None},
-    "a text": {"train_dataset": "a text"},
-    "texts": {"train_dataset": ["a", "b"]},
+    "no config": ("config", None),
+    "no model": ("model", None),
+    "no dataset": ("train_dataset", None),
+    "a text": ("train_dataset", "a text"),
+    "texts": ("train_dataset", ["a", "b"]),
 }
 
 
-def test_what_a_trainer_trains_is_checked(fails, source, monkeypatch):
+def test_what_a_trainer_trains_is_checked(fails, lab, monkeypatch):
     found = {}
     for function, command in (("pretrain", PRE), ("finetune", FINE)):
-        known = getattr(source.helper, function)
+        known = getattr(lab.helper, function)
         for title, changed in TRAINERS.items():
 
             def prepare(*arguments, known=known, changed=changed, recipe=None, writer=None):
                 tconf, trainer = known(*arguments, recipe=recipe, writer=writer)
-                for name, value in changed.items():
-                    setattr(trainer, name, value)
+                setattr(trainer, *changed)
                 return tconf, trainer
 
-            monkeypatch.setattr(source.helper, function, prepare)
+            monkeypatch.setattr(lab.helper, function, prepare)
             found[f"{function}: {title}"] = fails(command)
     check("returned_by_trainers", found)

@@ -54,26 +54,6 @@ def turned(x: np.ndarray) -> np.ndarray:
     return out
 
 
-def test_rotary_angles_are_those_of_the_paper(s):
-    cache = s.attention.precompute_rotary_emb(6, 40)
-    assert cache.shape == (40, 3, 2) and cache.dtype == torch.float32
-    ones = np.tile([1.0, 0.0], (40, 3))
-    expected = turned(ones).reshape(40, 3, 2)
-    np.testing.assert_allclose(cache.numpy(), expected, rtol=0, atol=1e-6)  # float32: 6e-8
-
-
-def test_rope_keeps_lengths_and_scores_depend_on_distances_only(s):
-    x = torch.randn(1, 2, 1, 8, dtype=torch.float64).expand(1, 2, 30, 8)  # the same everywhere
-    y = torch.randn(1, 2, 1, 8, dtype=torch.float64).expand(1, 2, 30, 8)
-    cache = s.attention.precompute_rotary_emb(8, 50)
-    q, k = (s.attention.apply_rotary_emb(each, cache) for each in (x, y))
-    # The angles' float32 cosines are right to 6e-8; sums of 8 products of some 1 to 5.
-    torch.testing.assert_close(q.norm(dim=-1), x.norm(dim=-1), rtol=0, atol=1e-5)
-    scores = q @ k.transpose(-2, -1)
-    torch.testing.assert_close(scores[..., 1:, 1:], scores[..., :-1, :-1], rtol=0, atol=1e-5)
-    assert not torch.allclose(scores[..., 0, 1:], scores[..., 0, :-1], rtol=0, atol=1e-3)
-
-
 def test_a_rotary_model_has_no_learned_positions_and_saves_no_angles(s):
     model = s.helper.initialize_rope_model(s.model.GPTConfig(vocab_size=20, block_size=32))
     assert not [name for name in model.state_dict() if "pos_emb" in name or "rope" in name]

@@ -113,12 +113,6 @@ class TestMaskedShare:
         assert "% of the characters are masked in 512 examples, expected about 25%" in hint
         assert "\n" not in hint
 
-    def test_parts(self, submission):
-        ids = torch.tensor([5, 6, 1, 7, 1, 8, 9, 9, 1, 0, 0])
-        assert submission.progress.part_lengths(ids, 1) == [2, 1, 3]
-        assert submission.progress.part_lengths(ids[:8], 1) == [2, 1, 3]  # no final MASK
-        assert submission.progress.part_lengths(ids[:2], 1) == [2, 0, 0]
-
     RIGHT = [v for v in all_variants() if v.topic == "span_corruption" and v.is_right]
 
     @pytest.mark.parametrize("variant", RIGHT, ids=lambda variant: variant.path.stem)

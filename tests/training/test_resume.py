@@ -146,15 +146,6 @@ def test_another_pace_or_version_is_said(train, tmp_path, capsys):
     assert f"torch was 2.12.0, and is now {torch.__version__}" in capsys.readouterr().out
 
 
-def test_a_checkpoint_of_another_recipe_is_refused(train, submission):
-    train(stop_after=3)
-    with pytest.raises(submission.errors.InputError) as error:
-        train(resume=True, learning_rate=0.5)
-    message = str(error.value)
-    assert "of a different training: learning_rate was 0.0003, and is now 0.5" in message
-    assert "\n" not in message
-
-
 def test_a_checkpoint_from_other_parameters_is_refused(train, submission):
     # For example, finetuning was interrupted, and pretraining has been repeated since.
     train(stop_after=3)
@@ -213,7 +204,8 @@ def test_parameters_that_cant_be_written_are_one_line(root, tmp_path):
 
 
 def test_interrupted_by_ctrl_c_and_resumed(root, tmp_path):
-    command = (*PRETRAIN, str(tmp_path / "w.params"), "--recipe", "long")
+    pace = ("--dtype", "float32", "--threads", "1")
+    command = (*PRETRAIN, str(tmp_path / "w.params"), "--recipe", "long", *pace)
     process = run_py(root, *command)
     wait_for(lambda: "steps of" in process.stderr.readline())
     time.sleep(0.3)
@@ -228,7 +220,7 @@ def test_interrupted_by_ctrl_c_and_resumed(root, tmp_path):
     process = run_py(root, *command, "--resume")
     output, errors = process.communicate()
     assert process.returncode == 0, errors
-    assert f"{400 - done} steps of 32 examples" in errors
+    assert f"{200 - done} steps of 32 examples" in errors
     assert sorted(path.name for path in tmp_path.iterdir()) == [
         "training_seed.txt",
         "w.params",

@@ -62,8 +62,9 @@ def test_the_same_seed_trains_the_same_model(s, corpus):
     for seed in (1, 1, 2):
         s.utils.set_seed(seed)
         dataset = s.dataset.CharCorruptionDataset(corpus, 32)
-        model = s.model.GPT(s.model.GPTConfig(dataset.vocab_size, 32, n_embd=16))
-        train(s, model, dataset, optimizer="muon")
+        shape = {"n_layer": 1, "n_head": 2, "n_embd": 16}
+        model = s.model.GPT(s.model.GPTConfig(dataset.vocab_size, 32, **shape))
+        train(s, model, dataset, optimizer="muon", batch_size=32)
         found.append(model.head.weight.detach())
     assert torch.equal(found[0], found[1])
     assert not torch.equal(found[0], found[2])

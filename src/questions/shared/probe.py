@@ -249,22 +249,22 @@ def experiment(
     Returns:
         digest: of the parameters; table: what is printed, or ""; problem: "", or why it is.
     """
-    from experiments import laboratory, record  # beside the reference, but no submission
+    from experiments import commands  # beside the reference, but no submission
     from pretraining import recipes
     from pretraining.errors import InputError
     from submission import utils
 
     utils.set_seed(seed)
     dataset, model = loaded(variant, config, weights, corpus)
-    own = record.digest(model.state_dict())
+    own = commands.digest(model.state_dict())
     if digest not in ("", own):
         return {"digest": own, "table": "", "problem": "the results are of other parameters"}
     usual = {"eval_corpus_path": None, "finetune_corpus_path": None}
     args = argparse.Namespace(variant=variant, seed=seed, **usual)
     device = torch.device("cpu")
-    setting = laboratory.Setting(args, recipes.load_recipe(), device, dataset, model)
+    setting = commands.Setting(args, recipes.load_recipe(), device, dataset, model)
     try:
-        text, _ = laboratory.EXPERIMENTS[name](setting)
+        text, _ = commands.EXPERIMENTS[name](setting)
     except InputError as error:
         return {"digest": own, "table": "", "problem": str(error)}
     return {"digest": own, "table": "\n".join(text), "problem": ""}

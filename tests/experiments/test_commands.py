@@ -1,0 +1,159 @@
+"""The commands: a prediction comes first, results are kept, bad input is one line and no file."""
+
+import json
+import math
+import re
+
+import pytest
+import torch
+
+from tests.snapshots import check
+
+PREDICTION = "--predict 'I expect a difference between the two'"
+# Each experiment on a model: its stage, and how its table begins.
+EXPERIMENTS = {
+    "trace": ("finetune", "pasted after"),
+    "ablate": ("finetune", "without"),
+    "reverse": ("pretrain", "people"),
+    "overwrite": ("finetune", "set "),
+}
+
+
+@pytest.mark.parametrize("name", EXPERIMENTS)
+def test_a_command_prints_draws_and_keeps(run, lab, root, trained, tmp_path, monkeypatch, name):
+    monkeypatch.setattr(lab.overwrite, "EPOCHS", 2)
+    stage, beginning = EXPERIMENTS[name]
+    table = tmp_path / "people.tsv"  # dev alone has too few people for `trace`
+    tables = (root / "src" / "data" / f"birth_{kind}.tsv" for kind in ("places_train", "dev"))
+    table.write_bytes(b"".join(path.read_bytes() for path in tables))
+    command = f"{name} vanilla wiki.txt --reading_params_path {trained}/vanilla.{stage}.params"
+    command += " --recipe smoke --device cpu --eval_corpus_path people.tsv"
+    code, output, errors = run(command)
+    assert code == 2 and "--predict" in errors and [*tmp_path.iterdir()] == [table]
+    code, output, errors = run(f"{command} {PREDICTION}")
+    assert code == 0, errors
+    assert any(line.startswith(beginning) for line in output.splitlines())
+    assert (tmp_path / f"{name}.svg").read_text(encoding="utf-8").rstrip().endswith("</svg>")
+    kept = json.loads((tmp_path / "experiments.json").read_text(encoding="utf-8"))[name]
+    assert kept["prediction"] == "I expect a difference between the two"
+    assert len(kept["parameters"]) == 64 and all(line in output for line in kept["results"])
+
+
+@pytest.mark.long
+def test_induction_wordings_and_compare_train_models_of_their_own(run, tmp_path):
+    for name in (
+        "induction vanilla",
+        "wordings vanilla wiki.txt --recipe brief",
+        "compare vanilla wiki.txt --recipe brief --second_variant synthesizer",
+    ):
+        code, _, errors = run(f"{name} --device cpu {PREDICTION}")
+        assert code == 0, errors
+    kept = json.loads((tmp_path / "experiments.json").read_text(encoding="utf-8"))
+    assert {"induction", "wordings", "compare"} == set(kept)
+
+
+# -- experiments.json -----------------------------------------------------------------------------
+
+
+def test_a_prediction_says_something(lab):
+    check = lab.commands.check_prediction
+    assert check("  the surname\nmatters more than both ", "?") == (
+        "the surname matters more than both"
+    )
+    for text in (None, "", "no idea", "a b c d"):
+        with pytest.raises(lab.errors.InputError, match="--predict .* What comes out"):
+            check(text, "What comes out?")
+
+
+def test_a_digest_is_that_of_the_parameters_in_float16(lab):
+    parameters = {"b": torch.randn(3, 4), "a": torch.randn(2)}
+    whole = lab.commands.digest(parameters)
+    assert whole == lab.commands.digest(dict(reversed(parameters.items())))
+    assert whole == lab.commands.digest({k: v.half().float() for k, v in parameters.items()})
+    assert whole != lab.commands.digest(parameters | {"a": parameters["a"] + 1})
+
+
+def test_an_experiment_replaces_its_earlier_results_and_lists_its_earlier_prediction(lab, tmp_path):
+    path = tmp_path / "experiments.json"
+    for name, prediction, seed in (("trace", "early", 0), ("reverse", "chance", 0)):
+        lab.commands.keep(name, prediction, None, seed, ["first"], path)
+    lab.commands.keep("trace", "late", None, 1, ["second"], path)
+    kept = json.loads(path.read_text(encoding="utf-8"))
+    assert list(kept) == ["trace", "reverse"]
+    expected = {"prediction": "late", "earlier_predictions": ["early"], "parameters": None}
+    assert kept["trace"] == expected | {"seed": 1, "results": ["second"]}
+
+
+@pytest.mark.parametrize("text", ["{", "[]", '{"trace": 1}', '{"trace": {"prediction": 1}}', ""])
+def test_a_damaged_file_is_never_overwritten(lab, tmp_path, text):
+    path = tmp_path / "experiments.json"
+    path.write_text(text, encoding="utf-8")
+    with pytest.raises(lab.errors.InputError, match="is damaged: move it away"):
+        lab.commands.keep("trace", "the MASK knows it early", None, 0, [], path)
+    assert path.read_text(encoding="utf-8") == text
+
+
+# -- refused --------------------------------------------------------------------------------------
+
+OPTIONS = "wiki.txt --recipe smoke --device cpu --reading_params_path"
+INSPECT = f"inspect vanilla {OPTIONS} vanilla.params --outputs_path page.html"
+CLOZE = f"cloze vanilla {OPTIONS} vanilla.params"
+CALIBRATION = f"calibration vanilla {OPTIONS} vanilla.params"
+REFUSED = (
+    f"{INSPECT} --question 'Where was Ωlga born?'",
+    f"{INSPECT} --question {'a' * 64}",
+    f"{INSPECT} --second_variant rope",
+    f"{INSPECT} --second_params_path x",
+    f"{INSPECT} --second_variant synthesizer --second_params_path no.params",
+    f"{INSPECT} --second_variant synthesizer --second_params_path vanilla.params",
+    f"{INSPECT} --eval_corpus_path birth_test_inputs.tsv",
+    INSPECT.replace("vanilla.params", "nan.params"),
+    f"{CLOZE} --eval_corpus_path other.tsv",
+    f"{CLOZE} --eval_corpus_path strange.tsv",
+    f"{CLOZE} --eval_corpus_path long.tsv",
+    f"{CLOZE} --finetune_corpus_path birth_test_inputs.tsv",
+    CLOZE.replace("vanilla.params", "synthesizer.params"),
+    CALIBRATION,
+    f"{CALIBRATION} --outputs_path no/c.svg",
+    f"{CALIBRATION} --outputs_path c.svg --eval_corpus_path birth_test_inputs.tsv",
+    f"{CALIBRATION} --outputs_path c.svg --eval_corpus_path nowhere.tsv",
+)
+QUESTIONS = {
+    "other": "Who was Ada?",
+    "strange": "Where was Ωlga born?",
+    "long": f"Where was {'Ana ' * 22}born?",
+}
+
+
+def test_bad_input_is_one_line_and_leaves_no_file(run, lab, trained, root, tmp_path, monkeypatch):
+    monkeypatch.setattr("sys.argv", ["run.py"])
+    for name, question in QUESTIONS.items():
+        (tmp_path / f"{name}.tsv").write_text(f"{question}\tLima\n", encoding="utf-8")
+    for variant in ("vanilla", "synthesizer"):
+        content = (trained / f"{variant}.finetune.params").read_bytes()
+        (tmp_path / f"{variant}.params").write_bytes(content)
+    state = torch.load(tmp_path / "vanilla.params", weights_only=True)
+    state["head.weight"][:] = math.nan
+    torch.save(state, tmp_path / "nan.params")
+    before, found = set(tmp_path.iterdir()), {}
+
+    def refused(command: str) -> None:
+        code, _, errors = run(command)
+        assert code == 2 and "Traceback" not in errors, command
+        assert set(tmp_path.iterdir()) == before, command
+        last = re.sub(r"\.py:\d+", ".py:LINE", errors.splitlines()[-1])
+        found[command.replace(OPTIONS, "...")] = last
+
+    for command in REFUSED:
+        refused(command)
+
+    def unwritten(*arguments):
+        raise NotImplementedError("[synthesizer] forward is yours to write")
+
+    attention = lab.attention.SynthesizerAttention
+    forward = attention.forward
+    monkeypatch.setattr(attention, "forward", lambda *given: forward(*given) * math.nan)
+    refused("recall synthesizer --device cpu")  # the loss is nan
+    monkeypatch.setattr(attention, "forward", unwritten)
+    refused("recall synthesizer")
+    check("experiments_refused", found, {str(root): "A5", str(tmp_path): "HERE"})
