@@ -112,7 +112,7 @@ coverage: $(STAMP) ## measure the coverage of grading, autograder and classroom:
 	@$(RUN) -m coverage report
 
 seeds: $(STAMP) ## run every random test with 200 seeds on every right solution: hours [ARGS="--seeds 20"]
-	@$(RUN) -m tests.golden_seeds $(ARGS)
+	@$(RUN) -m tests.golden_verdicts --seeds 200 $(ARGS)
 
 redteam: $(STAMP) ## run every known attack on the grader, in every mode: minutes [ARGS="-k NAME"]
 	@$(PYTEST) tests/redteam -m "long or not long" $(ARGS)

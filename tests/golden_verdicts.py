@@ -3,30 +3,34 @@
     python -m tests.golden_verdicts                 compare, print a diff
     python -m tests.golden_verdicts --write         write the table; read the diff before you commit
     python -m tests.golden_verdicts --seed 7 relu   another seed; variants with "relu" in the name
+    make seeds                                      the right variants, each with 200 seeds
+    make seeds ARGS="--seeds 20 span"               fewer, and variants with "span" in the name
 
 A variant or a test that the table doesn't name passes. At the end, a line for each question and one
 for all say how many right and wrong codes were judged, and what follows: if none of n is misjudged,
 of all such codes at most 1 - 0.05^(1/n) are, which is just below 3/n, with 95 % confidence (if
 these n are drawn from them). The seed is fixed: with another one, a wrong variant may pass a test
-that it fails by chance, but a right variant must always pass.
+that it fails by chance, but a right variant must always pass: every bound of the grader allows for
+fewer than one false alarm in a million.
 """
 
 from __future__ import annotations
 
 import argparse
+import itertools
 import os
 import random
 import sys
 import textwrap
 import tomllib
 from collections.abc import Collection, Iterable
-from concurrent.futures import Executor, Future
+from concurrent.futures import Executor, Future, as_completed
 from fractions import Fraction
 from pathlib import Path
 from typing import Any, NamedTuple
 
 from .benches import here, open_executor
-from .variants import GOLDEN, Variant, all_variants
+from .variants import GOLDEN, Variant, all_variants, without_files
 
 TABLE = GOLDEN / "verdicts.toml"
 SEED = 2024
@@ -50,13 +54,15 @@ class Ending(NamedTuple):
 
 
 def endings(
-    variant: Variant,
+    variant: Variant | None,
     seed: int,
     order: int | None = None,
     pool: str = "in process",
     only: Collection[str] | None = None,
 ) -> dict[str, Ending]:
-    """Return how each test of a variant ended. Call it in a process of `open_executor`.
+    """Return how each test of a variant, or of the reference (None), ended.
+
+    Call it in a process of `open_executor`.
 
     Args:
         order: the seed of a random order of tests; by default it is the edition's.
@@ -64,14 +70,16 @@ def endings(
         only: the tests to run, by their names in the table; by default all.
     """
     bench = here(pool)
-    tests = [t for t in variant.tests(bench.tests) if only is None or variant.key(t) in only]
-    shuffled = list(tests)
+    tests = variant.tests(bench.tests) if variant else without_files(bench.tests)
+    key = variant.key if variant else lambda test: f"{test.spec.topic}.{test.spec.name}"
+    named = {key(test): test for test in tests if only is None or key(test) in only}
+    shuffled = list(named.values())
     if order is not None:
         random.Random(order).shuffle(shuffled)
     results = bench.verdicts(variant, shuffled, seed)
-    ended = [(variant.key(t), results[t.spec.topic, t.spec.name]) for t in tests]
+    ended = ((name, results[t.spec.topic, t.spec.name]) for name, t in named.items())
     return {
-        key: Ending(r.outcome.value, r.message, r.cause, r.detail, r.credit) for key, r in ended
+        name: Ending(r.outcome.value, r.message, r.cause, r.detail, r.credit) for name, r in ended
     }
 
 
@@ -80,10 +88,10 @@ def outcomes(ended: dict[str, Ending]) -> Outcomes:
 
 
 def submit(
-    executor: Executor, variants: Iterable[Variant], seed: int, *given: Any
+    executor: Executor, variants: Iterable[Variant], seed: int, **given: Any
 ) -> dict[Variant, Future]:
     """Start all; see `endings`."""
-    return {v: executor.submit(endings, v, seed, *given) for v in longest_first(variants)}
+    return {v: executor.submit(endings, v, seed, **given) for v in longest_first(variants)}
 
 
 def longest_first(variants: Iterable[Variant]) -> list[Variant]:
@@ -154,17 +162,39 @@ def bounds(judged: dict[Variant, Outcomes]) -> list[str]:
     return lines
 
 
+def try_seeds(executor: Executor, variants: Iterable[Variant], count: int) -> bool:
+    """Run the reference and right variants with many seeds, print failures; return if any."""
+    codes = [None, *(variant for variant in variants if variant.is_right)]
+    runs = list(itertools.product(codes, range(count)))
+    futures = {executor.submit(endings, *run): run for run in runs}
+    failed = 0
+    for done, future in enumerate(as_completed(futures), 1):
+        variant, seed = futures[future]
+        wrong = {test: e for test, e in future.result().items() if e.outcome != PASSED}
+        failed += bool(wrong)
+        for test, e in wrong.items():
+            name = variant.name if variant else "reference"
+            print(f"{name}, --seed {seed}: {test} {e.outcome}: {e.message} {e.detail}", flush=True)
+        if done % 100 == 0:
+            print(f"{done} of {len(runs)}", flush=True)
+    print(f"{len(runs)} runs of {len(codes)} right codes, {failed} with failures")
+    return bool(failed)
+
+
 def main(arguments: list[str] | None = None) -> int:
     """Compare or write; return 1 if something differs."""
     parser = argparse.ArgumentParser(prog="python -m tests.golden_verdicts")
     parser.add_argument("pattern", nargs="?", default="", help="part of the variants' names")
     parser.add_argument("--seed", type=int, default=SEED)
     parser.add_argument("--write", action="store_true", help="write what was found to the table")
+    parser.add_argument("--seeds", type=int, help="try this many on right variants; no table")
     asked = parser.parse_args(arguments)
     table = read_table()
     entries, differs, judged = dict(table), False, {}
     with open_executor() as executor:
         chosen = [v for v in all_variants() if asked.pattern in v.name]
+        if asked.seeds:
+            return int(try_seeds(executor, chosen, asked.seeds))
         for variant, future in submit(executor, chosen, asked.seed).items():
             found = judged[variant] = outcomes(future.result())
             text = difference(variant.name, table.get(variant.name), found)

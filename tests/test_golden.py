@@ -6,16 +6,16 @@ and `--write` accepts them.
 
 import re
 import tomllib
+from typing import Any
 
 import pytest
 
 from grading.cases import HINTS
 from questions.building_blocks.tests import BlocksAttention
 from tests import benches, golden_verdicts, pinned
-from tests.golden_seeds import failures
 from tests.golden_verdicts import Ending
 from tests.snapshots import check
-from tests.variants import GOLDEN, NEEDS_FILES, ROOT, all_variants
+from tests.variants import GOLDEN, NEEDS_FILES, ROOT, Variant, all_variants
 
 # The first result waits for those of a whole topic, in a long test for those of all variants.
 pytestmark = pytest.mark.timeout(3600)
@@ -23,15 +23,14 @@ VARIANTS = all_variants()
 TABLE = golden_verdicts.read_table()
 BY_NAME = {variant.name: variant for variant in VARIANTS}
 TESTS = pinned.load().edition("current").tests
-CONFINED = "test_confined_workers_say_the_same"
 OF_BLOCKS = "test_messages_of_blocks_ask_a_question_and_tell_no_formula"
 OF_THE_FORM = (".modified-arguments", ".not-finite", ".not-two-lists", ".shape")
 HINTS_FILE = ROOT / "src/questions/building_blocks/hints.toml"
-OF_VARIANTS = ("test_verdicts_are_those_of_the_table", CONFINED)
+OF_VARIANTS = ("test_verdicts_are_those_of_the_table", "test_workers_say_the_same")
 KILLERS = tomllib.loads((GOLDEN / "killers.toml").read_text(encoding="utf-8")).values()
-ASKED: dict[str, set[str]] = {}  # tests whose messages are pinned, by variant
+PINNED: dict[str, set[str]] = {}  # tests whose messages are pinned, by variant
 for killer in KILLERS:
-    ASKED.setdefault(killer["variant"], set()).add(killer["test"])
+    PINNED.setdefault(killer["variant"], set()).add(killer["test"])
 # Further messages that are pinned: causes that RoPE's tests name, what functions returned, and
 # what a hidden test says where a basic one has the same assertion.
 for name, tests in {
@@ -61,9 +60,14 @@ for name, tests in {
         "pretraining.finetune_configuration",
     ],
     "helper/wrong/class_for_the_model": ["synthesizer.uses_synthesizer"],
+    "span_corruption/wrong/last_line_dropped": ["span_corruption.block_sizes"],
+    "span_corruption/wrong/one_document_short": [
+        "span_corruption.vocabulary",
+        "span_corruption.block_sizes",
+    ],
     "synthesizer/wrong/w2_not_sliced": ["synthesizer.causality"],
 }.items():
-    ASKED.setdefault(name, set()).update(tests)
+    PINNED.setdefault(name, set()).update(tests)
 DECIMAL = re.compile(r"-?\d+\.\d+(e[+-]\d+)?|-?\d+e[+-]\d+")
 
 
@@ -78,28 +82,30 @@ def executor():
 def found(executor, request: pytest.FixtureRequest):
     """Run all selected variants at once; return how their tests end.
 
-    Of most wrong variants, only the tests that don't pass are run; the others are long.
+    Of wrong variants, only the tests meant for them, and those with a pinned message, are run; what
+    others say is long.
     """
-    selected: dict[str, set[str]] = {}
+    of_many = {"test_messages": set(PINNED), OF_BLOCKS: set(BLOCKS)}
+    selected: set[str] = set()
     for item in request.session.items:
-        names = (item.callspec.params["name"],) if item.originalname in OF_VARIANTS else ()
-        names = ASKED if item.originalname == "test_messages" else names
-        names = BLOCKS if item.originalname == OF_BLOCKS else names
-        for name in names:
-            selected.setdefault(name, set()).add(item.originalname)
-    futures = {}
-    for variant in golden_verdicts.longest_first(v for v in VARIANTS if v.name in selected):
-        is_whole = variant.is_right or CONFINED in selected[variant.name]
-        only = None if is_whole else tuple(not_passed(variant.name))
-        given = variant, golden_verdicts.SEED, None, "in process", only
-        futures[variant.name] = executor.submit(golden_verdicts.endings, *given)
-    return futures
+        one = {item.callspec.params["name"]} if item.originalname in OF_VARIANTS else set()
+        selected |= one | of_many.get(item.originalname, set())
+    chosen = golden_verdicts.longest_first(v for v in VARIANTS if v.name in selected)
+    return {v.name: executor.submit(golden_verdicts.endings, v, **asked(v)) for v in chosen}
+
+
+def asked(variant: Variant) -> dict[str, Any]:
+    """Return the seed, and which tests are run."""
+    meant = {full_name(variant.name, test) for test in variant.caught_by}
+    meant |= PINNED.get(variant.name, set())
+    wrong = tuple(t for t in not_passed(variant.name) if full_name(variant.name, t) in meant)
+    return {"seed": golden_verdicts.SEED, "only": None if variant.is_right else wrong}
 
 
 @pytest.fixture(scope="module")
 def everything(executor):
     """All tests of all variants, by a student's workers."""
-    return golden_verdicts.submit(executor, VARIANTS, golden_verdicts.SEED, None, "local")
+    return golden_verdicts.submit(executor, VARIANTS, golden_verdicts.SEED, pool="local")
 
 
 def not_passed(name: str) -> set[str]:
@@ -107,27 +113,32 @@ def not_passed(name: str) -> set[str]:
     return {test for tests in TABLE.get(name, {}).values() for test in tests}
 
 
-def place_of(name: str) -> tuple[str, bool]:
+def place_of(name: str, pool: str) -> tuple[str, bool, str]:
     """Return what a variant has in common with those of which some are run for all."""
-    return BY_NAME[name].topic, BY_NAME[name].is_right
+    return BY_NAME[name].topic, BY_NAME[name].is_right, pool
 
 
 @pytest.mark.parametrize("name", BY_NAME)
 def test_verdicts_are_those_of_the_table(name: str, found):
     """Every difference is printed: read it, then update the table."""
     outcomes = golden_verdicts.outcomes(found[name].result())
-    difference = golden_verdicts.difference(name, TABLE.get(name), outcomes)
+    expected = {o: [t for t in tests if t in outcomes] for o, tests in TABLE.get(name, {}).items()}
+    difference = golden_verdicts.difference(name, expected, outcomes)
     command = "if this is meant: python -m tests.golden_verdicts --write"
     assert not difference, f"{difference}\n{command}"
 
 
-@pytest.mark.parametrize("name", BY_NAME)
-@pytest.mark.sampled(40, group_of=place_of)
-def test_confined_workers_say_the_same(name: str, found, executor):
-    """Those of this test share nothing; a student's do one test after another."""
-    given = BY_NAME[name], golden_verdicts.SEED, None, "confined"
-    confined = executor.submit(golden_verdicts.endings, *given)
-    assert said(confined.result()) == said(found[name].result())
+ONE_OF_EACH = {(v.topic, v.is_right): v.name for v in VARIANTS}.values()
+IN_WORKERS = [*((n, "local") for n in ONE_OF_EACH), *((n, "confined") for n in BY_NAME)]
+
+
+@pytest.mark.parametrize("name, pool", IN_WORKERS)
+@pytest.mark.sampled(80, group_of=place_of)
+def test_workers_say_the_same(name: str, pool: str, found, executor):
+    """A student's workers do one test after another; those of staff share nothing."""
+    variant = BY_NAME[name]
+    other = executor.submit(golden_verdicts.endings, variant, pool=pool, **asked(variant))
+    assert said(other.result()) == said(found[name].result())
 
 
 def said(endings: dict[str, Ending]) -> dict[str, tuple[str, str, str]]:
@@ -142,9 +153,9 @@ def test_messages(found):
     the processor.
     """
     texts = {}
-    for name in filter(ASKED.__contains__, BY_NAME):
+    for name in filter(PINNED.__contains__, BY_NAME):
         for key, ending in found[name].result().items():
-            if (test := full_name(name, key)) in ASKED[name]:
+            if (test := full_name(name, key)) in PINNED[name]:
                 texts[f"{test}: {name}"] = shown(ending)
     check("assertions", texts)
 
@@ -201,7 +212,9 @@ def test_all_tests_of_all_variants_say_what_the_table_says(everything):
 @pytest.mark.parametrize("order", range(3))
 def test_the_order_of_tests_changes_nothing(order: int, everything, executor):
     """A student's workers run the tests of all variants, each time in another order."""
-    found = golden_verdicts.submit(executor, VARIANTS, golden_verdicts.SEED, order, "local")
+    found = golden_verdicts.submit(
+        executor, VARIANTS, golden_verdicts.SEED, order=order, pool="local"
+    )
     differ = [v.name for v in VARIANTS if said(found[v].result()) != said(everything[v].result())]
     assert not differ
 
@@ -235,7 +248,8 @@ def test_the_grader_itself_never_fails():
 @pytest.mark.parametrize("seed", [1, 2, 3])
 def test_reference_passes_with_other_seeds(seed: int, executor):
     """Every bound of the grader fails correct code with probability below 1e-6."""
-    assert executor.submit(failures, None, seed).result() == {}
+    ended = executor.submit(golden_verdicts.endings, None, seed).result()
+    assert {e.outcome for e in ended.values()} == {"passed"}, ended
 
 
 def test_a_bound_follows_from_how_many_codes_were_judged():

@@ -1,33 +1,15 @@
 """What the judges of span corruption read from items, and how they explain mistakes."""
 
-from types import SimpleNamespace
-
 import numpy as np
 import pytest
 
 from grading import wire
 from grading.errors import WireError
-from grading.verdicts import TestEnd
 from questions.span_corruption import items
-from questions.span_corruption.tests import SpanCorruption
 
 DOCUMENT = "Ada Byron was born in London."
 FOREIGN = "Zoë née Ångström, born in 東京."
 BLOCK_SIZE = 32
-
-
-class Case(SpanCorruption):
-    """A test whose probes give a made-up answer."""
-
-    def __init__(self, answer=None, is_hidden=True):
-        self.spec = SimpleNamespace(is_hidden=is_hidden)
-        self.seed, self._answer = 0, answer
-
-    def probe(self, name, answer, /, **_):
-        return self._answer
-
-    def measure(self, name, value):
-        """Record nothing, since nobody compares these."""
 
 
 def item(kept: str, start: int, span: int) -> str:
@@ -53,14 +35,8 @@ def answer(texts: list[str], documents: list[str]) -> dict:
     }
 
 
-def run(texts: list[str], documents: list[str]) -> dict:
-    """What a judge gets."""
-    drawn = answer(texts, documents)
-    return {"drawn": drawn, "documents": documents, "block_size": BLOCK_SIZE}
-
-
 def read(texts: list[str], document: str = DOCUMENT) -> items.Reading:
-    return items.read(**run(texts, [document]))
+    return items.read(answer(texts, [document]), [document], BLOCK_SIZE)
 
 
 RIGHT = item(DOCUMENT[:20], 4, 5)
@@ -99,18 +75,6 @@ def test_malformed_items_may_not_all_be_long_ones():
         items.well_formed([reading], shortest=20)
 
 
-def test_a_lost_document_is_counted():
-    for kept, changed in ((3, "__init__"), (4, "__len__"), (-1, "__init__")):
-        lost = {"runs": [{**answer([], [DOCUMENT]), "length": 3, "kept": kept}]}
-        with pytest.raises(TestEnd) as end:
-            Case(lost, is_hidden=False).reading([DOCUMENT] * 4, BLOCK_SIZE, repeat=1)
-        expected = f"3 documents, expected 4: was `{changed}` changed?"
-        assert end.value.verdict.message.splitlines()[0] == expected
-        with pytest.raises(TestEnd) as end:
-            Case(lost).reading([DOCUMENT] * 4, BLOCK_SIZE, repeat=1)
-        assert changed in end.value.verdict.message and "3" not in end.value.verdict.message
-
-
 SIZES = (
     {"x_sizes": np.zeros(2, np.int64)},
     {"y_sizes": np.array([-1])},
@@ -135,8 +99,3 @@ def test_several_draws_come_from_one_worker_and_are_checked_one_by_one():
     for runs in ([right], [right] * 3, [right, {**right, **SIZES[0]}]):
         with pytest.raises(WireError, match="2 draws with sizes that add up"):
             wire.check({"runs": runs}, spec)
-    asked = ([DOCUMENT], BLOCK_SIZE, 1)
-    first, second = Case({"runs": [right, right]}).drawings(asked, asked)
-    assert first == second == {**run([RIGHT], [DOCUMENT]), "drawn": right}
-    with pytest.raises(TestEnd, match="__init__"):
-        Case({"runs": [right, {**right, "length": 3, "kept": 3}]}).drawings(asked, asked)

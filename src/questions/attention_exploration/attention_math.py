@@ -31,8 +31,8 @@ def attention_weights(query: np.ndarray, keys: np.ndarray) -> np.ndarray:
         return exponentials / exponentials.sum(axis=-1, keepdims=True)
 
 
-def weights_are_right(alpha: np.ndarray, places: list[int], tolerance: float = TOLERANCE) -> bool:
-    """Return whether `places` have equal weights and all others none, within a tolerance.
+def weights_are_right(alpha: np.ndarray, places: list[int]) -> bool:
+    """Return whether `places` have equal weights and all others none, within the tolerance.
 
     alpha has shape (..., n).
 
@@ -41,7 +41,7 @@ def weights_are_right(alpha: np.ndarray, places: list[int], tolerance: float = T
     """
     wanted = np.zeros(alpha.shape[-1])
     wanted[places] = 1 / len(places)
-    return bool(np.abs(alpha - wanted).max() <= tolerance)  # False for nan
+    return bool(np.abs(alpha - wanted).max() <= TOLERANCE)  # False for nan
 
 
 def orthonormal_keys(rng: np.random.Generator, n: int, d: int) -> np.ndarray:

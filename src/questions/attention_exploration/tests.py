@@ -222,31 +222,6 @@ class HeadsCase(AttentionCase):
                     expected=f"0.5 for each of the keys {places}, 0 for the others",
                 )
 
-    def stretched(
-        self, trials: int, limits: list[float]
-    ) -> list[tuple[Answer, np.ndarray, np.ndarray]]:
-        """Return answers of single_head_weights about sampled keys, with the means and the keys.
-
-        Each k_a has covariance alpha I + (1/2) mu_a mu_a^T. The function gets its part along mu_a
-        as the length; the noise, alpha = 1e-14, is unknown to it.
-
-        Args:
-            limits: further lengths to try, at a scale of 5,000.
-        """
-        arguments, drawn = [], []
-        for _ in range(trials):
-            n = int(self.rng.integers(2, 13))
-            means = attention_math.orthonormal_keys(self.rng, n, n + int(self.rng.integers(3)))
-            scale = float(10 ** self.rng.uniform(-1, np.log10(5000)))
-            (keys,) = attention_math.draw_keys(self.rng, means, 1, stretched=0)
-            arguments.append([scale, float(keys[0] @ means[0]), n])
-            drawn.append((means, keys))
-        for length in limits:
-            arguments.append([5000.0, length, 4])
-            drawn.append((np.eye(4), attention_math.lengthened(np.eye(4), 0, length)))
-        answers = self.ask("single_head_weights", arguments)
-        return [(a, means, keys) for a, (means, keys) in zip(answers, drawn, strict=True)]
-
     def expect_average_of_heads(self, tried: list[tuple[Answer, np.ndarray]]) -> None:
         """Fail unless the heads' average gives a and b equal weights in each sample."""
         for answer, keys in tried:
@@ -309,7 +284,21 @@ class AttentionSingleHead(HeadsCase):
     @graded(is_hidden=True)
     def test_sampled_lengths(self) -> None:
         """single_head_weights is right for sampled keys and for extreme lengths."""
-        self.judge(tried=self.stretched(30, limits=[-0.5, 0.5, 1.0, 1.5]))
+        # Each k_a has covariance alpha I + (1/2) mu_a mu_a^T. The function gets its part along mu_a
+        # as the length; the noise, alpha = 1e-14, is unknown to it.
+        arguments, drawn = [], []
+        for _ in range(30):
+            n = int(self.rng.integers(2, 13))
+            means = attention_math.orthonormal_keys(self.rng, n, n + int(self.rng.integers(3)))
+            scale = float(10 ** self.rng.uniform(-1, np.log10(5000)))
+            (keys,) = attention_math.draw_keys(self.rng, means, 1, stretched=0)
+            arguments.append([scale, float(keys[0] @ means[0]), n])
+            drawn.append((means, keys))
+        for length in (-0.5, 0.5, 1.0, 1.5):
+            arguments.append([5000.0, length, 4])
+            drawn.append((np.eye(4), attention_math.lengthened(np.eye(4), 0, length)))
+        answers = self.ask("single_head_weights", arguments)
+        self.judge(tried=[(a, *keys) for a, keys in zip(answers, drawn, strict=True)])
 
     @graded()
     def test_steady(self) -> None:
