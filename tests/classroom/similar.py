@@ -37,9 +37,11 @@ def parameters(seed: int) -> State:
     """Return made-up parameters of a GPT with 40 characters, 32 channels and two blocks."""
     torch.manual_seed(seed)
     state = GPT(CONFIG).state_dict()
-    # Biases and norms are not what everybody begins with; the mask stays.
-    noisy = {n: t + 0.05 * torch.randn_like(t) for n, t in state.items() if "mask" not in n}
-    return state | noisy
+    for name, tensor in state.items():
+        noise, is_scale = torch.randn_like(tensor), "ln" in name and name.endswith("weight")
+        if "mask" not in name:
+            state[name] = noise.exp() if is_scale else tensor + 0.05 * noise
+    return state
 
 
 def saved(state: object) -> bytes:
@@ -86,7 +88,7 @@ def make(source: Path) -> None:
     # As pages and the staff's model store parameters: in float16.
     same = {f"module.{name}": t.half().double() for name, t in parameters(3).items()}
     write(source / "06", {"vanilla.finetune.params": saved({"state_dict": same})})
-    write(source / "07", {"vanilla.finetune.params": saved(hidden(parameters(4), "everything", 7))})
+    write(source / "07", {"vanilla.finetune.params": saved(hidden(parameters(4), 7))})
     write(source / "08", {"vanilla.finetune.params": b"no zip"})
     write(source / "01", results())  # the reference's own
     rounded = {name: tensor.half() for name, tensor in parameters(99).items()}

@@ -12,8 +12,9 @@ import pytest
 
 from autograder.description import load_course
 from classroom.__main__ import main
+from classroom.exports import read_export
 from classroom.report import numbers
-from classroom.report.causes import causes_of
+from classroom.report.causes import MOST_BYTES, MOST_LINES, causes_of, quote
 from classroom.store import Store
 from classroom.submissions import Student, Submission
 from tests.accessible import WINDOWS, check_files
@@ -173,6 +174,64 @@ def test_without_results_there_is_no_report(tmp_path, capsys):
     Store.create(tmp_path / "class").close()
     assert main(["report", str(tmp_path / "class")]) == 2
     assert "has no results that count" in capsys.readouterr().err
+
+
+# The code of an example ---------------------------------------------------------------------------
+CODE = '''import x
+
+class Data:
+    def get(self):
+        return 0
+
+    def get(self, index):
+        """Return
+
+        something long.
+        """
+        a = 1
+        return a
+
+def last(): return {}
+'''
+
+
+def quoted(folder, text: str, where: str, look_at: str) -> list[str]:
+    path = folder / "class" / "one" / "submission" / "dataset.py"
+    path.parent.mkdir(parents=True)
+    path.write_text(text, encoding="utf-8")
+    (submission,) = read_export(folder / "class").submissions
+    return quote(submission, where, look_at).splitlines()
+
+
+@pytest.mark.parametrize(
+    "where, look_at, numbers",
+    [
+        ("submission/dataset.py:5", "", "1 2 3 4 > 6 7 8 9"),  # the lines around
+        # A function is shown without its docstring, as it was defined last.
+        ("", "Data.get in submission/dataset.py", "7 12 13"),
+        ("submission/other.py:3", "", ""),
+        ("../../etc/passwd:1", "", ""),
+        ("", "Data.missing in submission/dataset.py", ""),
+        ("", "submission/dataset.py", ""),
+        ("", "", ""),
+    ],
+)
+def test_what_is_quoted_is_what_tests_point_to(tmp_path, where, look_at, numbers):
+    lines = quoted(tmp_path, CODE, where, look_at)
+    assert [line.split()[0] for line in lines] == numbers.split()
+    assert not where.endswith("set.py:5") or lines[4] == ">    5          return 0"
+
+
+@pytest.mark.parametrize(
+    "text, count",
+    [
+        ("def f():\n" + "    x = 1\n" * 500, MOST_LINES),
+        *(("def f(:\n", 0), ("x" * 10 + "\0", 0), ("(" * 5_000, 0)),
+        ("def f(): 1\n#" + "x" * MOST_BYTES, 0),
+    ],
+)
+def test_what_is_long_is_cut_and_what_is_no_python_has_no_functions(tmp_path, text, count):
+    assert len(quoted(tmp_path, text, "", "f in submission/dataset.py")) == count
 
 
 # Pages that say what students wrote ---------------------------------------------------------------

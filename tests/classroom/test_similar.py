@@ -21,7 +21,6 @@ from grading import paths
 from submission.model import GPT
 from tests.accessible import WINDOWS, check_files
 from tests.classroom import similar
-from tests.classroom.disguises import DISGUISES
 from tests.classroom.disguises import disguised as hidden
 
 # The headings in index.html, and what is below each.
@@ -172,17 +171,16 @@ def test_bad_input_is_one_line(tmp_path, monkeypatch, capsys, words, says):
 def test_disguises_keep_what_a_model_computes_and_no_parameters_escape():
     """Independent models rank below; see similar.py's class, too, which is read from files."""
     state = similar.parameters(0)
-    copies = [hidden(state, kind, 1) for kind in DISGUISES]
-    ids, model = torch.randint(0, 40, (4, 16)), GPT(similar.CONFIG).eval()
-    outputs = []
-    for each in (state, *copies):
+    copy, *others = [hidden(state, 1), *(similar.parameters(seed) for seed in (1, 2, 3))]
+    ids, outputs = torch.randint(0, 40, (4, 16)), []
+    for each in (state, copy):
+        model = GPT(similar.CONFIG).eval()
         model.load_state_dict({n: t.float() for n, t in each.items()}, strict=False)
         outputs.append(model(ids)[0])
-        assert (outputs[-1] - outputs[0]).abs().max() < 0.1 * outputs[0].std()
-    others = [similar.parameters(seed) for seed in (1, 2, 3)]
-    states = [{n: t.float().numpy() for n, t in s.items()} for s in (state, *copies, *others)]
+    assert (outputs[1] - outputs[0]).abs().max() < 0.1 * outputs[0].std()
+    states = [{n: t.float().numpy() for n, t in s.items()} for s in (state, copy, *others)]
     scores = similarities([[signature_of(each)] for each in states])
-    assert scores[:-3, :-3].min() > 0.98 and scores[:-3, -3:].max() < 0.4
+    assert scores[0, 1] > 0.98 and scores[:2, 2:].max() < 0.4
 
 
 # Tokens, weights and groups -----------------------------------------------------------------------
@@ -216,7 +214,7 @@ def test_what_somebody_wrote_is_between_the_markers_or_not_the_starters():
 
 
 def test_no_file_takes_long_or_much_memory():
-    """Files of 256 KB are read within seconds and 200 MB; lines `\\\"""` once took minutes."""
+    """Files of 128 KB are read within seconds and 200 MB; lines `\\\"""` once took minutes."""
     lines = ['\\"""\n', '"\\', "'''\\\"", "r'", "1e", "# a\n", "x = (\n"]
     lines.append("### START CODE HERE ###\n")
     program = (
@@ -226,7 +224,7 @@ def test_no_file_takes_long_or_much_memory():
         "known = Known()\n"
         "before = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss\n"
         f"for line in {lines!r}:\n"
-        "    Entry('a').add(Text('a.py', line * ((1 << 18) // len(line)), known), known)\n"
+        "    Entry('a').add(Text('a.py', line * ((1 << 17) // len(line)), known), known)\n"
         "print(resource.getrusage(resource.RUSAGE_SELF).ru_maxrss - before)\n"
     )
     done = subprocess.run(
@@ -234,7 +232,7 @@ def test_no_file_takes_long_or_much_memory():
         env={"PYTHONPATH": f"{paths.SRC}:{paths.ROOT}"},
         capture_output=True,
         encoding="utf-8",
-        preexec_fn=lambda: resource.setrlimit(resource.RLIMIT_CPU, (60, 60)),
+        preexec_fn=lambda: resource.setrlimit(resource.RLIMIT_CPU, (30, 30)),
     )
     assert done.returncode == 0, done.stderr
     assert int(done.stdout) < 200_000  # KiB
