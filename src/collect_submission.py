@@ -27,7 +27,7 @@ from collections.abc import Collection
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from grading import findings, importing, markers, paths, staging
+from grading import importing, markers, paths, release, staging
 from grading.edition import Assignment, Edition, load_assignment
 from grading.errors import UsageError
 from pretraining.files import write_atomically
@@ -85,7 +85,7 @@ def gather(scratch: Path) -> Work:
     )
     if edition.release:
         _add_release(work, edition, scratch)
-    work.warnings += findings.of_files(staged, edition)
+    work.warnings += release.findings(staged, edition)
     check_code(work, edition)
     for name in edition.required_files:
         work.warnings += check_output(name, staged, assignment)
@@ -110,7 +110,7 @@ def _is_code(name: str) -> bool:
 
 def check_code(work: Work, edition: Edition) -> None:
     """Add a warning for each module that is missing, can't run or isn't written yet."""
-    given = findings.given_lines() or {}
+    given = release.given_lines() or {}
     for name in sorted(given.keys() - work.files.keys()):
         if not os.path.lexists(paths.SRC / name):  # check_omissions() reports what was left out
             work.warnings.append(f"src/{name} is missing; take it from the course's zip")
@@ -124,7 +124,7 @@ def check_code(work: Work, edition: Edition) -> None:
             work.warnings.append(f"{where} is {importing.UTF16}")
             continue
         text = data.decode("utf-8-sig", errors="replace")
-        work.warnings += findings.check_syntax(where, data)
+        work.warnings += release.check_syntax(where, data)
         free = 0
         for number, said in markers.unwritten_parts(text):
             if _counts(text, number, edition):

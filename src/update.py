@@ -39,8 +39,7 @@ from pathlib import Path
 
 from grading import markers, paths, upload
 from grading.errors import GradingError, UsageError
-from grading.findings import check_syntax
-from grading.release import GIVEN, Release, describe, digest, given_files
+from grading.release import GIVEN, Release, check_syntax, describe, digest, given_files
 
 ANSWERS = "written/submission.tex"
 OWN = (ANSWERS, "overleaf.zip")  # given, and then the student's

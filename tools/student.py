@@ -19,9 +19,8 @@ from pathlib import Path
 
 from autograder.description import ASSIGNMENT, REPO, editions, load_assignment
 from grading.edition import EDITION, Edition
-from grading.findings import LINES
 from grading.markers import fingerprints
-from grading.release import GIVEN, manifest
+from grading.release import GIVEN, LINES, manifest
 from pretraining.files import write_atomically
 
 from . import archive, leaks, notebooks, requirements, staff_model, starter

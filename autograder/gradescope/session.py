@@ -15,7 +15,7 @@ from datetime import timedelta
 from pathlib import Path
 from typing import Any
 
-from grading import findings, paths, printable, report
+from grading import paths, printable, release, report
 from grading.cases import Cases
 from grading.edition import VISIBILITIES, Edition, Gradescope
 from grading.errors import SubmissionError
@@ -126,7 +126,7 @@ class Session(Observer):
 
     def staged(self, staged: Staged) -> None:
         console.show_staged(staged)
-        if sentence := findings.of_copy(staged, self._edition):
+        if sentence := release.of_copy(staged, self._edition):
             self._notes.append(f"{sentence[0].upper()}{sentence[1:]}.")
         if staged.place:
             self._notes.append(f"Your code was taken from {shortened(staged.place, 200)}.")

@@ -12,8 +12,7 @@ through all of it. Each line here uses only what is below it:
     report.py             what results mean to their readers, in a terminal and on a page
     runner.py             a submission is staged, its tests are judged
     cases.py              what a test is and observes by its probes; an assignment's tests
-    release.py            what a course gives its students, from its zip
-    findings.py           what is wrong with a student's files before they run
+    release.py            what a course gives its students, and what is wrong with a copy
     results.py            a run's results, and how they are written
     verdicts.py           how a test ended, as a value and in words
     pool.py               who runs a probe in which process

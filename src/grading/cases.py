@@ -34,7 +34,6 @@ from collections.abc import Callable, Iterable
 from concurrent.futures import Future
 from dataclasses import dataclass, field, replace
 from fractions import Fraction
-from functools import cache
 from pathlib import Path
 from types import ModuleType
 from typing import Any, NoReturn, Protocol, Self, TypeVar
@@ -84,8 +83,8 @@ def graded(
     }
 
     def mark(method: Method) -> Method:
-        given = {key: value for key, value in claims.items() if value is not None}
-        method.claims = given  # type: ignore[attr-defined]
+        claimed = {key: value for key, value in claims.items() if value is not None}
+        method.claims = claimed  # type: ignore[attr-defined]
         return method
 
     return mark
@@ -170,12 +169,9 @@ class GradedTestCase:
     def __init__(
         self, run: Run, spec: TestSpec, stands_in: bool = False, fresh: bool = False
     ) -> None:
-        """
-        Args:
-            stands_in: whether the reference, which has no trained files, replaces the submission.
-            fresh: whether each probe gets a worker that has run nothing else.
-        """
         self.run, self.spec = run, spec
+        # Whether the reference, which has no trained files, replaces the submission; and whether
+        # each probe gets a worker that has run nothing else.
         self._stands_in, self._fresh = stands_in, fresh
         self.staged = Staged(run.staged.root) if stands_in else run.staged
         self.seed = derive_seed(run.seed, f"{spec.topic}.{spec.name}")
@@ -193,7 +189,7 @@ class GradedTestCase:
         Raises:
             TestEnd: the submission crashed, ran out of a limit, or answered nonsense.
         """
-        value = self.observe(name, "submission", args, self._worker_seed("submission", name))
+        value = self._observe(name, "submission", args)
         try:
             wire.check(value, answer)
         except WireError as error:
@@ -202,7 +198,7 @@ class GradedTestCase:
 
     def reference(self, name: str, answer: Any, /, **args: Any) -> Any:
         """Run the same probe on the reference; only `solutions/hidden/` uses this."""
-        value = self.observe(name, "reference", args, self._worker_seed("reference", name))
+        value = self._observe(name, "reference", args)
         wire.check(value, answer)
         return value
 
@@ -282,14 +278,13 @@ class GradedTestCase:
             credit: the share of points that is still earned.
             private: whether the details are for staff only, as for hidden tests.
         """
-        is_private = self.spec.is_hidden or private
+        is_private, staff = self.spec.is_hidden or private, ""
         look_at = detail.pop("look_at", "")
-        question = "" if is_private else self.hints(id).get("question")
-        detail |= {
-            key: text for key, text in (("question", question), ("look_at", look_at)) if text
-        }
+        if not is_private and (question := self.hints(id).get("question")):
+            detail["question"] = question
+        if look_at:
+            detail["look_at"] = look_at
         lines = [f"{key.replace('_', ' ')}: {value}" for key, value in detail.items()]
-        staff = ""
         if is_private:
             staff = "\n".join([*lines, f"seed: {self.seed}"])
         else:
@@ -299,14 +294,12 @@ class GradedTestCase:
     @classmethod
     def hints(cls, id: str) -> dict[str, str]:
         """Return the hints on a failure, by their kind: those of its topic, and those of its id."""
-        known = _hints(Path(inspect.getfile(cls)).with_name("hints.toml"))
+        file = Path(inspect.getfile(cls)).with_name("hints.toml")
+        known = tomllib.loads(file.read_text(encoding="utf-8")) if file.is_file() else {}
         return known.get(cls.topic, {}) | known.get(id, {})
 
-    def observe(self, name: str, role: str, args: dict[str, Any], seed: int) -> Any:
-        """Run a probe in a worker and return what it saw, unchecked.
-
-        Args:
-            role: whose code runs, "submission" or "reference".
+    def _observe(self, name: str, role: str, args: dict[str, Any]) -> Any:
+        """Run a probe in a worker of a role, and return what it saw, unchecked.
 
         Raises:
             TestEnd: the submission's process ended badly or raised, or the reference's raised,
@@ -321,8 +314,12 @@ class GradedTestCase:
         cpu_s = max(self._left_s, 0.1) if is_submission else REFERENCE_CPU_S
         limits = Limits.for_test(cpu_s, run.deadline - time.monotonic())
         root = run.staged.root if is_submission else run.staged.reference
-        request = {"probe": run.find_probe(name), "args": args, "seed": seed}
-        request["submission"] = str(root)
+        request = {
+            "probe": run.find_probe(name),
+            "args": args,
+            "seed": self._worker_seed(role, name),
+            "submission": str(root),
+        }
         if is_submission:
             request["stuck"] = list(run.stuck)
             if run.code is not None:
@@ -347,11 +344,7 @@ class GradedTestCase:
         return derive_seed(self.seed, f"worker {earlier}" if earlier else "worker")
 
     def _value(self, finished: Finished, limits: Limits) -> Any:
-        """Return the submission's answer.
-
-        Raises:
-            TestEnd: there is none.
-        """
+        """Return the submission's answer; without one, raise TestEnd."""
         run, spec, ending = self.run, self.spec, finished.ending
         self._left_s -= ending.cpu_s - ending.import_s
         self.cpu_s += ending.cpu_s
@@ -383,12 +376,7 @@ class GradedTestCase:
 
 
 def _reference_value(finished: Finished) -> Any:
-    """Return the reference's answer.
-
-    Raises:
-        TestEnd: an exception instead, which a student's data may have caused.
-        GradingError: no answer, which is the grader's own fault.
-    """
+    """Return the reference's answer; an exception is doubtful, and no answer is our fault."""
     if finished.frame is None:
         raise GradingError(f"the reference's worker did not answer: {finished.output[-2000:]}")
     envelope = wire.decode(finished.frame)
@@ -398,11 +386,6 @@ def _reference_value(finished: Finished) -> Any:
     if verdicts.outcome_of(envelope["error"]) is Outcome.OUT_OF_MEMORY:
         raise GradingError(problem)  # ours, because its inputs' sizes are known
     raise TestEnd(malformed(problem, is_doubtful=True))
-
-
-@cache
-def _hints(file: Path) -> dict[str, dict[str, str]]:
-    return tomllib.loads(file.read_text(encoding="utf-8")) if file.is_file() else {}
 
 
 Cases = Callable[[str, str], GradedTestCase]  # a test's case, by topic and name
@@ -428,7 +411,7 @@ class QuestionSet:
         Raises:
             UsageError: one of their modules can't be imported.
         """
-        found: list[type[GradedTestCase]] = []
+        cases: list[type[GradedTestCase]] = []
         folder = Path(importlib.import_module(self.package).__file__ or "").parent
         for path in sorted(folder.glob("*/tests*.py")):
             try:
@@ -438,8 +421,8 @@ class QuestionSet:
                 raise UsageError(f"{place} can't be imported: {place_of(error)}") from error
             kinds = [kind for kind in vars(module).values() if inspect.isclass(kind)]
             own = [kind for kind in kinds if kind.__module__ == module.__name__]
-            found += [kind for kind in own if issubclass(kind, GradedTestCase) and kind.topic]
-        return found
+            cases += [kind for kind in own if issubclass(kind, GradedTestCase) and kind.topic]
+        return cases
 
     def probe(self, name: str) -> str:
         """Return "module:function" for the name of a probe, "TOPIC.FUNCTION"."""
@@ -511,24 +494,23 @@ def bind(
         other = by_topic.setdefault(case.topic, case)
         if other is not case:
             raise UsageError(f"{_of(case)} and {_of(other)} both have the topic {case.topic!r}")
-    bound = [BoundTest(spec, *_method(spec, by_topic)) for spec in specs]
+    bound = [_bound(spec, by_topic) for spec in specs]
     described = {(spec.topic, spec.name) for spec in specs}
     topics = {spec.topic for spec in specs} | {*untested}
     for topic in sorted(topics & by_topic.keys()):
-        for name in set(by_topic[topic].of_files) - {n for t, n in described if t == topic}:
-            raise UsageError(f"{_of(by_topic[topic])}.of_files names {name}, which is not a test")
-        for name, method in vars(by_topic[topic]).items():
+        case = by_topic[topic]
+        for name in case.of_files:
+            if (topic, name) not in described:
+                raise UsageError(f"{_of(case)}.of_files names {name}, which is not a test")
+        for name, method in vars(case).items():
             if hasattr(method, "claims") and (topic, name.removeprefix("test_")) not in described:
                 raise UsageError(
-                    f"{_of(by_topic[topic])}.{name} is not in assignment.toml, "
-                    f"[topics.{topic}.tests]"
+                    f"{_of(case)}.{name} is not in assignment.toml, [topics.{topic}.tests]"
                 )
     return bound
 
 
-def _method(
-    spec: TestSpec, by_topic: dict[str, type[GradedTestCase]]
-) -> tuple[type[GradedTestCase], Callable[[GradedTestCase], None]]:
+def _bound(spec: TestSpec, by_topic: dict[str, type[GradedTestCase]]) -> BoundTest:
     case = by_topic.get(spec.topic)
     if case is None:
         raise UsageError(
@@ -548,7 +530,7 @@ def _method(
                 f"{_of(case)}.test_{spec.name} says {key} = {claimed}, "
                 f"assignment.toml says {getattr(spec, key)}"
             )
-    return case, method
+    return BoundTest(spec, case, method)
 
 
 def _of(case: type[GradedTestCase]) -> str:
@@ -582,19 +564,15 @@ def select(bound: list[BoundTest], words: tuple[str, ...]) -> list[BoundTest]:
 
 def in_scope(word: str, test_id: str) -> bool:
     """Return whether a word names a test: by its id, its question's number or its part's."""
-    number = test_id.rsplit("-", 2)[0]
-    return word in (test_id, number) or _is_part(word, number)
+    number = test_id.rsplit("-", 2)[0]  # "3a", whose part is "3"
+    part = number.rstrip("abcdefghijklmnopqrstuvwxyz-")
+    return word in (test_id, number) or (word.isdigit() and word == part)
 
 
 def _is_meant(word: str, test_id: str) -> bool:
     """Return whether a word means a test in another spelling: 1E, 1(e), 1e-0."""
     word = re.sub(r"[()]", "", word).lower()
     return in_scope(word, test_id) or test_id.rpartition("-")[0] == word
-
-
-def _is_part(word: str, number: str) -> bool:
-    """Return whether `word` is the number of the part ("3") of question `number` ("3a")."""
-    return word.isdigit() and number.rstrip("abcdefghijklmnopqrstuvwxyz-") == word
 
 
 def derive_seed(seed: int, name: str) -> int:

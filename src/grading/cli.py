@@ -61,15 +61,33 @@ LIBRARIES = (
 
 def main(questions: QuestionSet, arguments: list[str] | None = None) -> int:
     """Run staff's command where `autograder` stands beside src/, elsewhere the student's."""
+    return _reported(lambda: _command(questions).main(arguments))
+
+
+def _reported(run: Callable[[], int]) -> int:
+    """Run a command; turn what it raises into a message and an ExitCode."""
     try:
-        command = _command(questions)
+        code = run()
+        if sys.stdout is not None:
+            sys.stdout.flush()  # here, where a closed pipe causes no traceback
+        return code
     except UsageError as error:
         print(f"grader.py: {error}", file=sys.stderr)
         return ExitCode.USAGE
     except GradingError as error:
-        print(f"grader.py: the grader failed: {error}", file=sys.stderr)
+        text = printable.lines(str(error), MAX_TRACEBACK)  # it may quote a worker
+        print(f"grader.py: the grader failed: {text}", file=sys.stderr)
         return ExitCode.GRADER_ERROR
-    return command.main(arguments)
+    except BrokenPipeError:  # the reader of the output has left, as in `| head`
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        return ExitCode.INTERRUPTED
+    except Exception:
+        print(printable.lines(traceback.format_exc(), MAX_TRACEBACK), file=sys.stderr)
+        print("grader.py: the grader failed, see above", file=sys.stderr)
+        return ExitCode.GRADER_ERROR
+    except KeyboardInterrupt:
+        print("\ngrader.py: interrupted; unfinished tests have no result")
+        return ExitCode.INTERRUPTED
 
 
 def _command(questions: QuestionSet) -> Command:
@@ -118,28 +136,7 @@ class Command:
         if threading.current_thread() is threading.main_thread():
             # so that `timeout` and CI also clean up
             signal.signal(signal.SIGTERM, signal.default_int_handler)
-        try:
-            code = self.run(asked)
-            if sys.stdout is not None:
-                sys.stdout.flush()  # here, where a closed pipe causes no traceback
-            return code
-        except UsageError as error:
-            print(f"grader.py: {error}", file=sys.stderr)
-            return ExitCode.USAGE
-        except GradingError as error:
-            text = printable.lines(str(error), MAX_TRACEBACK)  # it may quote a worker
-            print(f"grader.py: the grader failed: {text}", file=sys.stderr)
-            return ExitCode.GRADER_ERROR
-        except BrokenPipeError:  # the reader of the output has left, as in `| head`
-            os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
-            return ExitCode.INTERRUPTED
-        except Exception:
-            print(printable.lines(traceback.format_exc(), MAX_TRACEBACK), file=sys.stderr)
-            print("grader.py: the grader failed, see above", file=sys.stderr)
-            return ExitCode.GRADER_ERROR
-        except KeyboardInterrupt:
-            print("\ngrader.py: interrupted; unfinished tests have no result")
-            return ExitCode.INTERRUPTED
+        return _reported(lambda: self.run(asked))
 
     def run(self, asked: argparse.Namespace) -> int:
         """Run the command that the arguments describe."""
@@ -160,6 +157,7 @@ class Command:
         return self.grade(runner, asked)
 
     def runner(self) -> Runner:
+        """Return what binds and runs the tests; staff's also judges."""
         return Runner(load_assignment(paths.ROOT), self.questions)
 
     def examine(self) -> None:
@@ -177,7 +175,36 @@ class Command:
 
     def parser(self) -> argparse.ArgumentParser:
         """Return the parser of the command's arguments."""
-        return _parser()
+        parser = argparse.ArgumentParser(
+            prog="grader.py",
+            description="Grade a submission.",
+            epilog="exit codes: 0 all selected tests passed, 1 some did not pass or were not run "
+            "(no data set, no time left), 2 usage or bad input, 3 the grader failed, "
+            "130 interrupted",
+        )
+        add = parser.add_argument
+        add("tests", nargs="*", help="tests (1e-0-basic) or questions (1e) to run (default: all)")
+        add("--watch", action="store_true", help="run the tests again whenever a file is saved")
+        where = "print which lines decide the tests, without running them"
+        add("--where", action="store_true", help=where)
+        add("--list", action="store_true", help="print all tests and their points")
+        what = "the folder or zip to grade (default: this assignment)"
+        add("--submission", type=Path, default=paths.ROOT, metavar="DIR", help=what)
+        add("--json", type=Path, metavar="FILE", help="also write the results as JSON")
+        add("--html", type=Path, metavar="FILE", help="also write a report as a web page")
+        hint = (
+            "where a test of the practice part fails: print a question that leads to the cause "
+            "(1), where to look (2), or the formula (3)"
+        )
+        add("--hint", type=int, choices=(1, 2, 3), help=hint)
+        add("--doctor", action="store_true", help="print what works on this computer")
+        add("--edition", help="use a different edition of assignment.toml")
+        add("--seed", type=int, help="seed of the random inputs, to repeat an earlier run")
+        fresh = "run each test in a process that has run no other, which takes longer"
+        add("--fresh", action="store_true", help=fresh)
+        in_process = "for a debugger: run without isolation or limits"
+        add("--in-process", action="store_true", help=in_process)
+        return parser
 
     def grade(self, runner: Runner, asked: argparse.Namespace) -> int:
         """Grade once, or after each save; return an ExitCode."""
@@ -279,19 +306,7 @@ class Command:
 
 
 def _watch(submission: Path, run: Callable[[], Iterable[Path]]) -> None:
-    """Run now, and after each save until Ctrl-C; polling works everywhere, also on a network.
-
-    What is saved during a run is graded after it. The run is not abandoned: with an editor that
-    saves at every pause, none would reach its end, and a question takes only seconds.
-
-    Args:
-        run: returns further folders with the submission's files.
-
-    Raises:
-        UsageError: the first run couldn't begin. Later ones may have met a folder that is being
-            renamed, so the watch goes on.
-        KeyboardInterrupt: Ctrl-C during a run.
-    """
+    """Run now, and after each save until Ctrl-C; `run` returns further folders to watch."""
     places = {submission, *(submission / folder for folder in USUAL)}
     saved = _saved(places)
     further = {*run()}
@@ -336,59 +351,6 @@ def _saved(places: set[Path]) -> dict[Path, tuple[int, int]]:
             stat = file.stat()
             saved[file] = (stat.st_mtime_ns, stat.st_size)
     return saved
-
-
-def _parser() -> argparse.ArgumentParser:
-    parser = argparse.ArgumentParser(
-        prog="grader.py",
-        description="Grade a submission.",
-        epilog="exit codes: 0 all selected tests passed, 1 some did not pass or were not run (no "
-        "data set, no time left), 2 usage or bad input, 3 the grader failed, 130 interrupted",
-    )
-    parser.add_argument(
-        "tests", nargs="*", help="tests (1e-0-basic) or questions (1e) to run (default: all)"
-    )
-    parser.add_argument(
-        "--watch", action="store_true", help="run the tests again whenever a file is saved"
-    )
-    parser.add_argument(
-        "--where",
-        action="store_true",
-        help="print which lines decide the tests, without running them",
-    )
-    parser.add_argument("--list", action="store_true", help="print all tests and their points")
-    parser.add_argument(
-        "--submission",
-        type=Path,
-        default=paths.ROOT,
-        metavar="DIR",
-        help="the folder or zip to grade (default: this assignment)",
-    )
-    parser.add_argument("--json", type=Path, metavar="FILE", help="also write the results as JSON")
-    parser.add_argument(
-        "--html", type=Path, metavar="FILE", help="also write a report as a web page"
-    )
-    parser.add_argument(
-        "--hint",
-        type=int,
-        choices=(1, 2, 3),
-        help="where a test of the practice part fails: print a question that leads to the cause "
-        "(1), where to look (2), or the formula (3)",
-    )
-    parser.add_argument("--doctor", action="store_true", help="print what works on this computer")
-    parser.add_argument("--edition", help="use a different edition of assignment.toml")
-    parser.add_argument(
-        "--seed", type=int, help="seed of the random inputs, to repeat an earlier run"
-    )
-    parser.add_argument(
-        "--fresh",
-        action="store_true",
-        help="run each test in a process that has run no other, which takes longer",
-    )
-    parser.add_argument(
-        "--in-process", action="store_true", help="for a debugger: run without isolation or limits"
-    )
-    return parser
 
 
 def print_machine() -> None:
@@ -513,10 +475,7 @@ def _shown(path: Path) -> str:
 
 
 def _fill_standard_descriptors() -> None:
-    """Open descriptors 0, 1 and 2 if a shell has closed them.
-
-    Otherwise one of our pipes would get such a number.
-    """
+    """Open descriptors 0 to 2 if a shell has closed them; a pipe of ours would get the number."""
     while (fd := os.open(os.devnull, os.O_RDWR)) <= 2:
         os.set_inheritable(fd, True)
     os.close(fd)

@@ -1,6 +1,4 @@
-"""What a submission imports, and how it is imported: by bare names, too, and not if that hangs.
-
-    lacking("import pandas", installed(Path("requirements.txt")))  ->  [(1, "pandas")]
+"""How a submission is imported: by bare names, too, and not if that hangs.
 
 Public code imports the modules of `submission` by their bare names (`from utils import read_text`
 in submission/dataset.py). Such a name is looked for there last: no file of a student's hides the
@@ -23,14 +21,11 @@ A student who writes such notes only stops their own tests.
 
 from __future__ import annotations
 
-import ast
-import functools
 import importlib
 import os
-import re
 import sys
 import time
-from collections.abc import Callable, Collection, Iterable, Iterator
+from collections.abc import Callable, Collection, Iterable
 from contextlib import suppress
 from dataclasses import dataclass
 from importlib.machinery import ModuleSpec, PathFinder
@@ -45,11 +40,6 @@ UTF16 = (
     "saved as UTF-16, expected UTF-8: in VS Code, click on UTF-16 in the bar at the bottom, then "
     "`Save with Encoding`; in Notepad, `Save as` with the encoding UTF-8"
 )
-REQUIREMENT = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]*")
-CAUGHT = {"ImportError", "ModuleNotFoundError", "Exception", "BaseException"}
-
-
-# Before a submission runs -------------------------------------------------------------------------
 
 
 def saved_as_utf16(package: Path) -> list[Path]:
@@ -71,94 +61,6 @@ def is_utf16(data: bytes) -> bool:
     return data.startswith((b"\xff\xfe", b"\xfe\xff")) or zeros > len(data) // 4
 
 
-def complaints(where: str, text: str, requirements: Path, own: Collection[str] = ()) -> list[str]:
-    """Return a sentence for each module that a file imports and the autograder doesn't have.
-
-    Args:
-        where: the file's name in messages.
-        requirements: the list of the autograder's packages; without it, nothing is reported.
-        own: modules of the submission, which it may import by their bare names.
-    """
-    if not requirements.is_file():
-        return []
-    listed = re.findall(r"^[\w.-]+", requirements.read_text(encoding="utf-8"), re.MULTILINE)
-    if not lacking(text, {*own, *listed}):  # which other modules there are takes longer to find out
-        return []
-    return [
-        f"{where}:{line}: imports {name}, which the autograder doesn't have; it has the standard "
-        f"library and the packages in {requirements.name}"
-        for line, name in lacking(text, installed(requirements) | set(own))
-    ]
-
-
-@functools.cache
-def installed(requirements: Path) -> frozenset[str]:
-    """Return the modules of a list of requirements, and of the packages that these require.
-
-    Requirements are known for packages that are installed for this Python. For others, the
-    package's name is taken as the name of its module.
-    """
-    from importlib import metadata  # which a worker doesn't need
-
-    def named(lines: Iterable[str]) -> list[str]:
-        names = (match[0] for line in lines if (match := REQUIREMENT.match(line)))
-        return [re.sub(r"[-_.]+", "-", name).lower() for name in names]
-
-    waiting, packages = named(requirements.read_text(encoding="utf-8").splitlines()), set[str]()
-    while waiting:
-        name = waiting.pop()
-        if name not in packages:
-            packages.add(name)
-            with suppress(metadata.PackageNotFoundError):
-                listed = metadata.requires(name) or []
-                waiting += named(line for line in listed if "extra ==" not in line)
-    of_modules = metadata.packages_distributions().items()
-    modules = {module for module, names in of_modules if packages & {*named(names)}}
-    return frozenset(modules | {name.replace("-", "_") for name in packages})
-
-
-def lacking(text: str, known: Collection[str]) -> list[tuple[int, str]]:
-    """Return line and name of each module that a submission's module imports but that is missing.
-
-    Args:
-        text: the module's source, which need not be valid Python.
-        known: available modules besides the standard library and the submission's.
-    """
-    try:
-        imports = list(_imports(ast.parse(text)))
-    except (SyntaxError, ValueError, RecursionError, MemoryError):
-        return []  # can't be parsed; a sum of a thousand terms is nested too deeply, too
-    there = {*known, *sys.stdlib_module_names, PACKAGE, "pretraining"}
-    found: dict[str, int] = {}
-    for line, module in imports:
-        name = module.partition(".")[0]
-        if name not in there:
-            found.setdefault(name, line)
-    return [(line, name) for name, line in found.items()]
-
-
-def _imports(node: ast.AST) -> Iterator[tuple[int, str]]:
-    """Yield line and module of the imports below a node whose failure is not caught."""
-    if isinstance(node, ast.Import):
-        yield from ((node.lineno, alias.name) for alias in node.names)
-    elif isinstance(node, ast.ImportFrom) and node.module and not node.level:
-        yield node.lineno, node.module
-    for child in ast.iter_child_nodes(node):
-        if not _is_guarded(node, child):
-            yield from _imports(child)
-
-
-def _is_guarded(node: ast.AST, child: ast.AST) -> bool:
-    """Return whether a failing import in `child` does no harm, or is for type checkers."""
-    if isinstance(node, ast.If) and child in node.body:
-        return ast.unparse(node.test) in ("TYPE_CHECKING", "typing.TYPE_CHECKING")
-    if not isinstance(node, ast.Try) or child not in node.body:
-        return False
-    kinds = [handler.type for handler in node.handlers]
-    names = [k for kind in kinds for k in (kind.elts if isinstance(kind, ast.Tuple) else [kind])]
-    return any(name is None or ast.unparse(name) in CAUGHT for name in names)
-
-
 # Where it runs ------------------------------------------------------------------------------------
 
 
@@ -166,12 +68,6 @@ class BareNames:
     """Finds bare names that are not found elsewhere, and loads the package's modules for them."""
 
     def __init__(self, package: Path, ours: Iterable[str] = ()) -> None:
-        """
-        Args:
-            package: a folder `submission`.
-            ours: names of modules next to the package that are not hidden by a module in it. Others
-                are: there, src/dataset.py is a command.
-        """
         self._beside = os.path.realpath(package.parent)
         packages = {path.parent.name for path in package.parent.glob("*/__init__.py")}
         names = {path.stem for path in package.glob("*.py")}
@@ -204,11 +100,6 @@ class Finder:
         stuck: Collection[str],
         switch: Callable[[bool], Any],
     ) -> None:
-        """
-        Args:
-            switch: called with True when an import begins that no other one has caused, and with
-                False when it ends.
-        """
         self._write, self._stuck, self._switch = write, stuck, switch
         self._depth = 0
         self._started, self._room = time.monotonic(), MAX_NOTES_BYTES

@@ -191,10 +191,7 @@ def _indent(line: str) -> str:
 
 
 def _interfaces(text: str) -> dict[str, str]:
-    """Return signature and docstring of each function and class; nothing if Python can't read it.
-
-    What is in the regions is of no importance.
-    """
+    """Return signature and docstring of each function and class; {} if Python can't read it."""
     lines, found = text.split("\n"), dict[str, str]()
     for start, end in reversed(find_regions(text)[0]):
         lines[start : end - 1] = [_indent(lines[start - 1]) + "pass"]

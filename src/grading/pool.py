@@ -248,10 +248,6 @@ class LocalPool:
     """Workers for the submission, one with torch and one without, and others for the reference."""
 
     def __init__(self, hash_seed: int, always_fresh: bool = False) -> None:
-        """
-        Args:
-            always_fresh: whether each job gets a worker of its own.
-        """
         self._environment, self._always_fresh = clean_environment(hash_seed), always_fresh
         self._crews: dict[tuple[str, bool], Crew] = {}
         self._lock, self._is_ended = threading.Lock(), False
@@ -378,11 +374,7 @@ class Worker:
         return self._receive(lambda: b"\n" in self._data, GRACE_S) and self._data == b"\n"
 
     def end(self, most_s: float = 0.0) -> int:
-        """End the process and what it started; return its exit status, negative for a signal.
-
-        Args:
-            most_s: how long it may take to end by itself.
-        """
+        """End it, after `most_s`, and what it started; return its status, negative for a signal."""
         with contextlib.suppress(subprocess.TimeoutExpired):
             self._process.wait(most_s)
         if sys.platform == "win32":

@@ -1,27 +1,44 @@
-"""What a course gives its students in a release: which files, and their content from its zip.
+"""What a course gives its students in a release, and what is wrong with a copy before it runs.
 
-`src/update.py` compares a student's copy with a later release's zip.
+`src/update.py` compares a student's copy with a later release's zip. grader.py and the collector
+name work on another release; code outside the markers, which should be as it was given; imports
+that the autograder lacks; calls that wait for somebody to type; outputs that are older than the
+parameters from which they come.
 """
 
 from __future__ import annotations
 
+import ast
+import functools
 import hashlib
 import json
 import re
+import sys
 import tempfile
-from collections.abc import Callable
-from contextlib import ExitStack, closing
+import warnings
+from collections.abc import Callable, Collection, Iterable, Iterator
+from contextlib import ExitStack, closing, suppress
 from dataclasses import dataclass
 from pathlib import Path
 
-from . import findings, staging, upload
-from .edition import EDITION
+from . import importing, markers, paths, staging, upload
+from .edition import EDITION, Edition
 from .errors import UsageError
+from .staging import Staged, listed
 
 GIVEN = "src/given_files.json"  # digests of the zip's other files, by name
+LINES = "submission_lines.json"  # in src/ of a student's copy: see markers.fingerprints()
 NAME = re.compile(r"(.+\.\d+)?")  # of a release
 # What Windows doesn't accept as the name of a file or folder.
 REFUSED = re.compile(r'(con|prn|aux|nul|(com|lpt)\d)(\..*)?|.*([<>:"|?*\\\0-\x1f].*|[. ])', re.I)
+REQUIREMENT = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]*")
+CAUGHT = {"ImportError", "ModuleNotFoundError", "Exception", "BaseException"}
+WAITS = re.compile(r"\b(breakpoint|input|set_trace)\s*\(")
+UNPARSABLE = (SyntaxError, ValueError, RecursionError, MemoryError)  # also of too deep a nesting
+UNPACKING_S = 60  # files from a zip are dated when it was unpacked; trainings take longer
+
+
+# The zip ------------------------------------------------------------------------------------------
 
 
 def digest(content: bytes) -> str:
@@ -31,8 +48,8 @@ def digest(content: bytes) -> str:
 
 def manifest(files: dict[str, bytes]) -> bytes:
     """Return the content of given_files.json for a release's other files, by name."""
-    listed = {name: digest(content) for name, content in sorted(files.items())}
-    return (json.dumps(listed, indent=1) + "\n").encode()
+    digests = {name: digest(content) for name, content in sorted(files.items())}
+    return (json.dumps(digests, indent=1) + "\n").encode()
 
 
 @dataclass(frozen=True)
@@ -69,15 +86,14 @@ def describe(read: Callable[[str], bytes], where: str) -> Release:
         is_name = False
     if not is_name:
         raise UsageError(f"{where} has no {EDITION.as_posix()} that can be read")
-    return Release(edition, name, _table(read, GIVEN), _table(read, f"src/{findings.LINES}"))
+    return Release(edition, name, _table(read, GIVEN), _table(read, f"src/{LINES}"))
 
 
 def _table(read: Callable[[str], bytes], name: str) -> dict:
-    try:
+    with suppress(OSError, ValueError, LookupError, RecursionError):
         table = json.loads(read(name))
-    except (OSError, ValueError, LookupError, RecursionError):
-        table = {}
-    return table if isinstance(table, dict) else {}
+        return table if isinstance(table, dict) else {}
+    return {}
 
 
 def given_files(source: Path) -> dict[str, bytes]:
@@ -99,13 +115,13 @@ def given_files(source: Path) -> dict[str, bytes]:
         base = next((base for base in (top, *inner) if base and _folder(base, GIVEN)), None)
         if base is None:
             raise UsageError(f"{source} has no {GIVEN}: expected the course's zip for students")
-        listed = _table(lambda name: _content(base, name, staging.MAX_CODE_BYTES), GIVEN)
+        digests = _table(lambda name: _content(base, name, staging.MAX_CODE_BYTES), GIVEN)
         files, remaining = dict[str, bytes](), staging.MAX_TOTAL_BYTES
-        for name in listed:
+        for name in digests:
             files[name] = _content(base, name, remaining)
             remaining -= len(files[name])
-    faults = [] if listed else [GIVEN]
-    faults += [name for name, content in files.items() if digest(content) != listed[name]]
+    faults = [] if digests else [GIVEN]
+    faults += [name for name, content in files.items() if digest(content) != digests[name]]
     faults += [name for name in files if any(map(REFUSED.fullmatch, name.split("/")))]
     if faults or len({name.lower() for name in files}) < len(files):
         what = faults[0] if faults else "two names differ only in case"
@@ -126,3 +142,228 @@ def _content(base: upload.Folder, name: str, limit_bytes: int) -> bytes:
     if len(content) > limit_bytes:
         raise UsageError(f"{base.shown(name)} is too large: is this the course's zip?")
     return content
+
+
+# From which release the work is -------------------------------------------------------------------
+
+
+def of_copy(staged: Staged, edition: Edition) -> str:
+    """Return a sentence on work from a copy of another release, edition or term; "" for this one.
+
+    It changes no points: the present tests grade whatever was handed in.
+    """
+    if elsewhere := foreign(staged, edition):
+        advice = "copy your work to this term's zip, train again, and collect it there"
+        if staged.edition != edition.name:
+            advice = (
+                f"hand it in where {staged.edition} is graded, or copy your work to the zip of "
+                f"{edition.name} and collect it there"
+            )
+        here = " of ".join(filter(None, (edition.name, edition.release)))
+        return f"{elsewhere}, and it is graded as {here}: {advice}"
+    number, ours = _parts(staged.release)[1], _parts(edition.release)[1]
+    if not (number and ours) or number == ours:
+        return ""
+    if number > ours:
+        return f"your copy is release {number}, and this grader is still release {ours}: tell staff"
+    corrections = [each for each in edition.errata if each.release > number]
+    ids = [name for each in corrections for name in each.tests or [each.question] if name]
+    words = f"corrects {listed(list(dict.fromkeys(ids)))}" if ids else "is the present one"
+    return (
+        f"your copy is release {number}; release {ours}, which grades it, {words} "
+        "(python src/update.py NEW.zip updates your copy)"
+    )
+
+
+def foreign(staged: Staged, edition: Edition) -> str:
+    """Return of which other edition or term a submission is; "" if it is of this one."""
+    terms = {_parts(staged.release)[0], _parts(edition.release or staged.release)[0]}
+    if not staged.release or (staged.edition == edition.name and len(terms) == 1):
+        return ""
+    return f"this is work on {staged.edition} of {staged.release}"
+
+
+def _parts(release: str) -> tuple[str, int]:
+    term, _, number = release.rpartition(".")
+    return term, int(number or 0)
+
+
+# What looks wrong in it ---------------------------------------------------------------------------
+
+
+def findings(staged: Staged, edition: Edition) -> list[str]:
+    """Return a sentence for each thing that looks wrong in a student's own folder."""
+    given, lines = given_lines(), list[str]()
+    if given is None:
+        given = {}
+        lines.append(f"src/{LINES} is damaged: lines outside the markers are not checked")
+    for name in sorted(given):
+        path = paths.SRC / name
+        if not _is_code(name) and path.is_file():
+            text = path.read_text(encoding="utf-8", errors="replace")
+            if markers.changed_outside(name, text, given[name]):
+                lines.append(f"src/{name} was changed; the grader uses the course's version")
+    own = [Path(name).stem for name in filter(_is_code, {*given, *staged.taken})]
+    for name in sorted(filter(_is_code, staged.taken)):
+        data = (staged.root / name).read_bytes()
+        if data.strip() and not importing.is_utf16(data):
+            text = data.decode("utf-8-sig", errors="replace")
+            lines += _of_module(f"src/{name}", text, own, given.get(name))
+    return lines + _of_ages(staged, edition)
+
+
+def given_lines() -> dict[str, list[str]] | None:
+    """Return the starter's markers.fingerprints(), which staff's checkout lacks; None: damaged."""
+    try:
+        lines = json.loads((paths.SRC / LINES).read_text(encoding="utf-8"))
+    except FileNotFoundError:
+        return {}
+    except (OSError, ValueError):
+        return None
+    return lines if isinstance(lines, dict) else None
+
+
+def check_syntax(where: str, data: bytes) -> list[str]:
+    """Return a warning if this is not valid Python, otherwise an empty list."""
+    try:
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")
+            compile(data, where, "exec", dont_inherit=True)
+    except UNPARSABLE as error:
+        number = getattr(error, "lineno", None) or 1
+        why = getattr(error, "msg", None) or error
+        return [f"{where}:{number}: not valid Python, so nothing in it can run: {why}"]
+    return []
+
+
+def _is_code(name: str) -> bool:
+    return name.startswith("submission/")
+
+
+def _of_module(where: str, text: str, own: list[str], given: list[str] | None) -> list[str]:
+    lines: list[str] = []
+    with warnings.catch_warnings(), suppress(*UNPARSABLE):
+        warnings.simplefilter("ignore")  # Python's own, of what it parses
+        tree = ast.parse(text)
+        lines += _of_imports(where, tree, paths.ROOT / "requirements.txt", own)
+        lines += [
+            f"{where}:{number}: calls {name}(), but nobody can type on Gradescope; remove it"
+            for number, name in _waits(text, tree)
+        ]
+    faults = markers.find_regions(text)[1]
+    lines += [f"{where}:{number}: {fault}" for number, fault in faults]
+    if not faults and given is not None:
+        lines += markers.changed_outside(where, text, given)
+    return lines
+
+
+def _of_imports(where: str, tree: ast.AST, requirements: Path, own: list[str]) -> list[str]:
+    """Return a sentence for each module that a file imports and the autograder doesn't have."""
+    if not requirements.is_file():
+        return []
+    packages = re.findall(r"^[\w.-]+", requirements.read_text(encoding="utf-8"), re.MULTILINE)
+    lacking = _lacking(tree, {*own, *packages})
+    if lacking:  # only then: it takes longer to find out which other modules there are
+        lacking = _lacking(tree, _installed(requirements) | {*own})
+    return [
+        f"{where}:{line}: imports {name}, which the autograder doesn't have; it has the standard "
+        f"library and the packages in {requirements.name}"
+        for name, line in lacking.items()
+    ]
+
+
+def _lacking(tree: ast.AST, known: Collection[str]) -> dict[str, int]:
+    """Return the modules that code imports, are not there, and are needed, with their lines."""
+    there = {*known, *sys.stdlib_module_names, importing.PACKAGE, "pretraining"}
+    lines: dict[str, int] = {}
+    for line, module in _imports(tree):
+        lines.setdefault(module.partition(".")[0], line)
+    return {name: line for name, line in lines.items() if name not in there}
+
+
+@functools.cache
+def _installed(requirements: Path) -> frozenset[str]:
+    """Return the modules of a list of requirements, and of the packages that these require.
+
+    Requirements are known for packages that are installed for this Python. For others, the
+    package's name is taken as the name of its module.
+    """
+    from importlib import metadata  # only here: it takes a while
+
+    def named(lines: Iterable[str]) -> list[str]:
+        names = (match[0] for line in lines if (match := REQUIREMENT.match(line)))
+        return [re.sub(r"[-_.]+", "-", name).lower() for name in names]
+
+    waiting, packages = named(requirements.read_text(encoding="utf-8").splitlines()), set[str]()
+    while waiting:
+        name = waiting.pop()
+        if name not in packages:
+            packages.add(name)
+            with suppress(metadata.PackageNotFoundError):
+                required = metadata.requires(name) or []
+                waiting += named(line for line in required if "extra ==" not in line)
+    of_modules = metadata.packages_distributions().items()
+    modules = {module for module, names in of_modules if packages & {*named(names)}}
+    return frozenset(modules | {name.replace("-", "_") for name in packages})
+
+
+def _imports(node: ast.AST) -> Iterator[tuple[int, str]]:
+    """Yield line and module of the imports below a node whose failure is not caught."""
+    if isinstance(node, ast.Import):
+        yield from ((node.lineno, alias.name) for alias in node.names)
+    elif isinstance(node, ast.ImportFrom) and node.module and not node.level:
+        yield node.lineno, node.module
+    for child in ast.iter_child_nodes(node):
+        if not _is_guarded(node, child):
+            yield from _imports(child)
+
+
+def _is_guarded(node: ast.AST, child: ast.AST) -> bool:
+    """Return whether a failing import in `child` does no harm, or is for type checkers."""
+    if isinstance(node, ast.If) and child in node.body:
+        return ast.unparse(node.test) in ("TYPE_CHECKING", "typing.TYPE_CHECKING")
+    if not isinstance(node, ast.Try) or child not in node.body:
+        return False
+    kinds = [handler.type for handler in node.handlers]
+    names = [k for kind in kinds for k in (kind.elts if isinstance(kind, ast.Tuple) else [kind])]
+    return any(name is None or ast.unparse(name) in CAUGHT for name in names)
+
+
+def _waits(text: str, tree: ast.Module) -> Iterator[tuple[int, str]]:
+    """Yield line and name of each call that waits for somebody to type."""
+    if not WAITS.search(text):
+        return
+    # What a module does only as a command does no harm.
+    parts = [p for p in tree.body if not (isinstance(p, ast.If) and "__main__" in ast.dump(p.test))]
+    nodes = [node for part in parts for node in ast.walk(part)]
+    own = {node.arg for node in nodes if isinstance(node, ast.arg)}
+    own |= {n.id for n in nodes if isinstance(n, ast.Name) and isinstance(n.ctx, ast.Store)}
+    for node in nodes:
+        match node:
+            case ast.Call(func=ast.Name(id="breakpoint" | "input" as name)) if name not in own:
+                yield node.lineno, name
+            case ast.Call(func=ast.Attribute(value=ast.Name(id="pdb"), attr="set_trace")):
+                yield node.lineno, "pdb.set_trace"
+
+
+def _of_ages(staged: Staged, edition: Edition) -> list[str]:
+    """Return a sentence for each output that is older than the parameters it should come from."""
+    lines = []
+    for question in edition.questions:
+        files = {n: Path(staged.taken[n]) for n in question.required_files if n in staged.taken}
+        ages = {name: file.stat().st_mtime for name, file in files.items() if file.exists()}
+        for name, written in ages.items():
+            newer = [n for n in ages if _step(n) < _step(name) and ages[n] > written + UNPACKING_S]
+            if newer:
+                lines.append(
+                    f"{name} is older than {newer[0]}: did you train again? run the command of "
+                    f"question {question.number} that writes it once more"
+                )
+    return lines
+
+
+def _step(name: str) -> int:
+    """Return a file's place in the order in which a question's commands write their files."""
+    if name.endswith(".params"):
+        return 0 if ".pretrain." in name else 1
+    return 2

@@ -23,7 +23,7 @@ from functools import cache, cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TextIO
 
-from . import findings, paths, printable
+from . import paths, printable, release
 from .results import FINE, Results, State, TestResult, write_atomically
 from .runner import ResultsFile
 from .staging import Staged, listed
@@ -675,7 +675,7 @@ class StudentConsole(ResultsFile):
         self._done, self._tests = 0, len(results.selected_tests)
         self._notes = [files_line(self._staged)]
         if self._counts:
-            lines = findings.of_files(self._staged, results.edition)
+            lines = release.findings(self._staged, results.edition)
             self._notes += [f"Warning: {line}" for line in lines[:MOST_FINDINGS]]
             if len(lines) > MOST_FINDINGS:
                 self._notes.append(MORE_FINDINGS.format(len(lines) - MOST_FINDINGS))

@@ -13,7 +13,7 @@ import os
 import platform
 import tempfile
 from collections.abc import Iterator, Mapping
-from contextlib import contextmanager, suppress
+from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
 from decimal import Decimal
 from enum import Enum
@@ -95,7 +95,6 @@ class TestResult(Verdict):
 
     @property
     def state(self) -> State:
-        """What the test's end means."""
         if self.outcome is Outcome.NOT_RUN:
             return State.NOT_RUN if self.id else State.NOT_REACHED
         return State.NOT_BEGUN if self.is_unwritten else STATES.get(self.outcome, State.FAILED)
@@ -212,12 +211,13 @@ def share_of(points: Decimal, credit: Fraction) -> Decimal:
 
 def versions() -> dict[str, str]:
     """Return the versions of the interpreter, the system and the libraries that compute."""
-    found = {"python": platform.python_version(), "system": platform.platform()}
-    found |= dict.fromkeys(PACKAGES, "not installed")
+    numbers = {"python": platform.python_version(), "system": platform.platform()}
     for name in PACKAGES:
-        with suppress(metadata.PackageNotFoundError):
-            found[name] = metadata.version(name)
-    return found
+        try:
+            numbers[name] = metadata.version(name)
+        except metadata.PackageNotFoundError:
+            numbers[name] = "not installed"
+    return numbers
 
 
 def has_torch() -> bool:

@@ -3,7 +3,7 @@
     results = Runner(assignment, questions).run(options, seed, observer, pool)
 
 `Runner.stage` copies the submission, `judge` runs one of the tests on it, and for each probe of a
-test, `GradedTestCase.observe` (`cases.py`) asks a worker.
+test, `GradedTestCase` (`cases.py`) asks a worker.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ from fractions import Fraction
 from pathlib import Path
 from typing import Any
 
-from . import findings, paths, printable, worker
+from . import paths, printable, release, worker
 from .cases import (
     OUT_OF_TIME,
     BoundTest,
@@ -188,9 +188,9 @@ class Runner:
                 seed=seed,
                 deadline=deadline,
                 counts=options.counts,
-                code=own_package(options.submission, staged) if options.in_process else None,
+                code=own_package(staged) if options.in_process else None,
                 patience=None if options.counts else options.patience,
-                warnings=[*filter(None, [findings.of_copy(staged, edition)])],
+                warnings=[*filter(None, [release.of_copy(staged, edition)])],
             )
             yield run, results
             if run.float_ranges:
@@ -204,15 +204,11 @@ class Runner:
     def stage(
         self, options: Options, edition: Edition, work: Path, observer: Observer
     ) -> tuple[Staged, list[Path]]:
-        """Copy the submission, and the reference where there is one, each with what is given.
-
-        Returns:
-            the copy, and the files that student code must not read.
-        """
+        """Copy submission and reference; return the former, and what its code must not read."""
         given, private = self.questions.provided, list(options.private)
         required = self.questions.required_files(edition)
         staged = stage(options.submission, work / "staged", given, required, options.alias)
-        staged.foreign = findings.foreign(staged, edition)
+        staged.foreign = release.foreign(staged, edition)
         self.questions.prepare(self.assignment, staged.root)
         observer.staged(staged)
         if self.judging is not None:
@@ -225,18 +221,22 @@ class Runner:
     def blank(
         self, edition: Edition, seed: int, name: str, selection: tuple[str, ...] = ()
     ) -> Results:
-        """Return results in which no test has run; those that were dropped have ended.
+        """Return results of a submission of that name in which no test has run.
 
-        Args:
-            name: the submission's name.
-            selection: see `Options`.
+        Those that were dropped have ended, with all their points.
 
         Raises:
             UsageError: a word of the selection names no test.
         """
         tests = self.tests(edition)
         selected = select(tests, selection)
-        blank = [_blank(test, test in selected) for test in tests]
+        blank = []
+        for test in tests:
+            spec, is_selected = test.spec, test in selected
+            result = TestResult(spec=spec, description=test.description, is_selected=is_selected)
+            if spec.dropped and is_selected:
+                result = replace(result, **vars(of_dropped(spec)), score=spec.max_score)
+            blank.append(result)
         facts = {
             "submission": printable.line(name, MAX_NAME),
             "release": edition.release,
@@ -246,15 +246,6 @@ class Runner:
         if self.judging is not None:
             facts["judged_by"] = self.judging.judged_by(self.assignment, self.questions.provided)
         return Results(edition, seed, blank, facts, selection)
-
-
-def _blank(test: BoundTest, is_selected: bool) -> TestResult:
-    """Return the result of a test before it has run; one that was dropped never runs."""
-    spec = test.spec
-    blank = TestResult(spec=spec, description=test.description, is_selected=is_selected)
-    if not (spec.dropped and is_selected):
-        return blank
-    return replace(blank, **vars(of_dropped(spec)), score=spec.max_score)
 
 
 def _facts_of(staged: Staged) -> dict[str, Any]:
@@ -275,11 +266,7 @@ def _facts_of(staged: Staged) -> dict[str, Any]:
 
 
 def require_judging(judging: Judging | None) -> None:
-    """Refuse a run that counts if hidden tests can't be judged: students would lose points.
-
-    Raises:
-        GradingError: staff's judges are missing.
-    """
+    """Raise a GradingError where hidden tests can't be judged: students would lose points."""
     if judging is None:
         raise GradingError(
             "this run can't count without solutions/hidden/, which judges hidden tests"
@@ -287,11 +274,7 @@ def require_judging(judging: Judging | None) -> None:
 
 
 def require_data(data: Any) -> None:
-    """Refuse a run that counts without torch or data, which would cost students points.
-
-    Raises:
-        GradingError: something is missing or can't be read, which is not the student's fault.
-    """
+    """Raise a GradingError if torch or data are missing, which is not the student's fault."""
     if not has_torch():
         raise GradingError("this run can't count without torch, which this Python doesn't have")
     try:
@@ -301,16 +284,15 @@ def require_data(data: Any) -> None:
         raise GradingError(f"this run can't count without its data set: {error}") from None
 
 
-def own_package(submission: Path, staged: Staged) -> Path | None:
-    """Return the folder of a checkout's own package `submission`, where breakpoints work.
+def own_package(staged: Staged) -> Path | None:
+    """Return the folder of a submission's own package, where breakpoints work.
 
     None means that its copy has to be imported, because it is not a complete package: a zip, loose
     files, or a submission without the given modules.
     """
     package = staged.package
-    if package is None or package.name != "submission" or staged.added or not submission.is_dir():
-        return None
-    return package.parent
+    is_whole = package is not None and package.name == "submission" and not staged.added
+    return package.parent if package is not None and is_whole else None
 
 
 def _judge_all(
@@ -388,10 +370,7 @@ def judge(run: Run, test: BoundTest, result: TestResult) -> TestResult:
 
 
 def _without_our_folders(run: Run, text: str) -> str:
-    """Name files as students know them, without the temporary folder to which they are copied.
-
-    Warnings, a debugger and some exceptions name whole paths.
-    """
+    """Name files as students know them: warnings name whole paths, in our temporary folders."""
     text = text.replace(f"{run.staged.root}{os.sep}", "")
     scratch = re.escape(f"{run.work}{os.sep}scratch-")
     return re.sub(rf"{scratch}\w+(?:{re.escape(os.sep)})?", "", text)

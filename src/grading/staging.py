@@ -200,11 +200,7 @@ def stage(
 
 
 def _open(source: Path, alias: str, work: Path, stack: ExitStack) -> Folder:
-    """Open a submission, of which there may be a copy in `work` until `stack` is closed.
-
-    Returns:
-        the folder where the search starts.
-    """
+    """Open a submission where the search starts; a copy in `work` lasts until `stack` is closed."""
     try:
         mode = source.stat().st_mode
     except OSError as error:
@@ -230,11 +226,7 @@ def _open(source: Path, alias: str, work: Path, stack: ExitStack) -> Folder:
 def _package(
     start: Folder, staged: Staged, provided: Provided, stack: ExitStack
 ) -> tuple[Folder, bool]:
-    """Find the folder of the student's modules, also in the only archive; record where.
-
-    Returns:
-        the folder, and whether it is in a usual place.
-    """
+    """Find the student's modules, also in the only archive; return whether the place is usual."""
     found, origin = find_package(start, provided.modules, provided.given), ""
     if found is None and (packed := _only_archive(start)):
         folder, origin = packed

@@ -272,11 +272,7 @@ def _opened(top: Path, parts: tuple[str, ...]) -> IO[bytes]:
 
 
 def _open_below(top: Path, parts: tuple[str, ...], flags: int) -> int:
-    """Open a file or folder without following links on the way to it from `top`.
-
-    Raises:
-        OSError: it can't be opened, or a link is on the way.
-    """
+    """Open a file or folder without following links on the way to it from `top`."""
     if not BY_DESCRIPTOR:
         for depth in range(len(parts)):
             if _is_link(os.lstat(top.joinpath(*parts[: depth + 1]))):

@@ -201,12 +201,8 @@ def find_stuck(
     """Return the module in whose import a worker got stuck, or None.
 
     The whole limit of imports must have been used (a run's deadline shortens some), at least half
-    of the time in this import, and the module must be one of the submission's files: if code hits a
-    limit elsewhere, every test tries again.
-
-    Args:
-        limits: the worker's limits.
-        files: the staged files.
+    of the time in this import, and the module must be one of the staged files: if code hits a limit
+    elsewhere, every test tries again.
     """
     notes, reason = finished.notes, finished.ending.reason
     whole = reason == "import" or (
@@ -230,11 +226,7 @@ def of_ending(
     """Return the verdict of a worker that did not answer, or None if there is a frame to read.
 
     A frame counts only if its process ended by itself: one that hit a limit after answering has
-    still broken a limit.
-
-    Args:
-        limits: of the test, for messages.
-        stuck: the module in whose import the worker hung, if it did.
+    still broken a limit. Messages name the test's `limits`, and the module that is `stuck`.
     """
     ending = finished.ending
     # It contains no times, so that a repeated run says the same.
@@ -272,11 +264,7 @@ def of_stuck(stuck: Stuck, is_hidden: bool) -> Verdict:
 
 
 def _at_place(verdict: Verdict, stack: str, spec: TestSpec, submission: Staged) -> Verdict:
-    """Return a time-out's verdict with the student's innermost line, if the stack has one.
-
-    Args:
-        stack: what faulthandler wrote, innermost first. The student's code may have written it.
-    """
+    """Return a time-out's verdict with the student's innermost line, if a stack claims one."""
     if verdict.outcome is not Outcome.TIMED_OUT:
         return verdict
     lines = [f"{file.replace(chr(92), '/')}:{number}" for file, number in FRAME.findall(stack)]
@@ -304,7 +292,8 @@ OUTCOMES: tuple[tuple[type[BaseException], Outcome], ...] = (
     (SystemExit, Outcome.EXITED),
     (NotImplementedError, Outcome.FAILED),
 )
-OF_IMPORTS = (Outcome.SYNTAX_ERROR, Outcome.IMPORT_ERROR, Outcome.MISSING_FILE)
+IN_WORDS = {Outcome.SYNTAX_ERROR: "not valid Python", Outcome.IMPORT_ERROR: "import failed"}
+OF_IMPORTS = (*IN_WORDS, Outcome.MISSING_FILE)
 NO_MEMORY = "can't allocate memory"  # in torch's RuntimeError, which has nothing else to tell it
 # For a hint alone: what random.randint, range and the like say about 28.5 and, from Python 3.12 on,
 # about 28.0.
@@ -332,12 +321,9 @@ DEFINED = re.compile(r"(?:async )?def ([A-Za-z_][A-Za-z0-9_]*)")
 
 
 def of_report(report: Any, spec: TestSpec, submission: Staged, edition: str) -> Verdict:
-    """Return the verdict of an exception that a worker reported.
+    """Return the verdict of an exception that a worker reported, in an edition of this name.
 
     Each field is checked before it is repeated, the place against the files that are staged.
-
-    Args:
-        edition: the name of the edition, for messages.
 
     Returns:
         The verdict; it is doubtful if no line of the student's is involved, or a module could not
@@ -423,9 +409,9 @@ def _missing_function(report: dict[str, str], submission: Staged, edition: str) 
     own = _own_functions(file, submission)
     if own is None or (submission.reference is not None and name not in own):
         return ""
-    with open(path, encoding="utf-8", errors="replace") as lines:
-        if any(_may_bind(line, name) for line in lines):
-            return ""
+    text = path.read_text(encoding="utf-8", errors="replace")
+    if any(_may_bind(line, name) for line in text.splitlines()):
+        return ""
     why = submission.foreign or "was it deleted, or is this the code of another edition or year?"
     return f"{file} has no {name}, which the edition {edition} asks for: {why}"
 
@@ -448,10 +434,7 @@ def float_ranges(envelope: dict[str, Any], staged: Path) -> str:
 
 
 def _existing_line(claimed: str, staged: Path) -> str:
-    """Return a place as "submission/dataset.py:57" if a staged file has such a line, otherwise "".
-
-    Made-up names and numbers could reveal hidden inputs.
-    """
+    """Return a place if a staged file has such a line: made-up ones could reveal hidden inputs."""
     match = PLACE.fullmatch(claimed)
     package = staged / "submission"
     try:
@@ -517,13 +500,11 @@ def _basic_message(outcome: Outcome, kind: str, report: dict[str, str], spec: Te
         return LEFT_DEBUGGER
     text = _one_line(REFUSED.get(report["refused"], "") + report["message"])
     if kind == "NotImplementedError":
-        return f"not written yet: {text}" if text else "not written yet"
-    if outcome is Outcome.SYNTAX_ERROR:
-        return f"not valid Python: {text}"
-    if outcome is Outcome.IMPORT_ERROR:
-        return f"import failed: {text}"
+        return f"not written yet: {text}".removesuffix(": ")
     if outcome is Outcome.EXITED:
         return f"your code ended the process ({kind}: {text})"
+    if outcome in IN_WORDS:
+        return f"{IN_WORDS[outcome]}: {text}"
     return f"{kind}: {text}{_hint(kind, report)}"
 
 

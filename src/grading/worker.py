@@ -34,7 +34,7 @@ from contextlib import contextmanager, suppress
 from dataclasses import asdict, dataclass
 from pathlib import Path
 from types import BuiltinFunctionType, FrameType, FunctionType, ModuleType
-from typing import Any
+from typing import Any, NamedTuple
 
 from . import importing, paths, wire
 from .errors import WireError
@@ -59,6 +59,7 @@ MUTABLE = 1 << 9  # Py_TPFLAGS_HEAPTYPE: Python's own classes can't be changed
 # Modules of which every attribute counts. Of others, only functions and classes do.
 STRICT = ("builtins", "sys", "random", "numpy", "torch", "torch.nn", "torch.nn.functional")
 FIXED = (FunctionType, BuiltinFunctionType, ModuleType, type)
+ALL = slice(None)
 CACHED = ("__slotnames__", "__annotations__", "__abstractmethods__")  # in classes, by Python itself
 
 
@@ -203,11 +204,12 @@ def describe(error: BaseException, root: Path, in_process: bool = False) -> dict
     """
     error = _with_its_file(error, root)
     stopped = isinstance(error, NoDebugger) or type(error).__name__ == "BdbQuit"
+    lines = _read(error, traceback.format_exception, "(its traceback can't be read)")
     return {
         "type": _builtin_name(error),
         "where": _where(error, root),
         "message": _read(error, _text, "(its text can't be read)")[:MAX_MESSAGE],
-        "traceback": _read(error, _traceback, "(its traceback can't be read)")[-MAX_TRACEBACK:],
+        "traceback": lines[-MAX_TRACEBACK:],
         "module": _read(error, _lost_module)[:MAX_MESSAGE],
         "name": _read(error, _lost_name)[:MAX_MESSAGE],
         "file": _read(error, _path)[:MAX_MESSAGE],
@@ -220,10 +222,10 @@ class NoDebugger(RuntimeError):
     """A debugger can't stop in a worker, because nobody can type."""
 
 
-def _read(error: BaseException, read: Callable[[Any], str], unreadable: str = "") -> str:
+def _read(error: BaseException, read: Callable[[Any], Any], unreadable: str = "") -> str:
     """Return what `read` finds in an exception, whose attributes may be hostile."""
     try:
-        text = str(read(error))
+        text = "".join(read(error))
     except BaseException:
         return unreadable
     # Halves of surrogate pairs can't be written to a file.
@@ -275,10 +277,6 @@ def _text(error: BaseException) -> str:
     return f"{error.msg}: {line}" if line else error.msg
 
 
-def _traceback(error: BaseException) -> str:
-    return "".join(traceback.format_exception(error))
-
-
 def _path(error: BaseException) -> str:
     return os.fsdecode(error.filename) if isinstance(error, OSError) else ""
 
@@ -325,12 +323,8 @@ def refuse_breakpoints() -> None:
 def noticing_float_ranges(place_of: Callable[[FrameType], str]) -> Iterator[list[str]]:
     """Record the first place that draws from a range with a float: random.randint(4, n * 7 / 8).
 
-    Up to Python 3.11, randint and randrange accept a float with an integer value, 112.0, with a
-    warning that nobody sees; from 3.12 on they raise a TypeError. A submission that was written
-    with the older Python would fail where it is graded, so the grader repeats the warning.
-
-    Python raises the warning only once for each line of its module random, so this costs nothing;
-    with a newer Python there is nothing to watch.
+    Up to Python 3.11, randint and randrange accept 112.0, with a warning that nobody sees. From
+    3.12 on, they raise a TypeError, so that the submission would fail where it is graded.
 
     Args:
         place_of: describes a frame: "submission/dataset.py:57", or "" if it isn't the student's.
@@ -355,11 +349,7 @@ def noticing_float_ranges(place_of: Callable[[FrameType], str]) -> Iterator[list
 
 
 def float_range_advice(place: str, graded_with: str) -> str:
-    """Return a sentence or two on what a student should change.
-
-    Args:
-        graded_with: the Python version used for grading: "3.12".
-    """
+    """Return what a student should change; Gradescope runs the Python `graded_with`."""
     here = f"{sys.version_info[0]}.{sys.version_info[1]}"
     return (
         f"{place}: randint or randrange gets a float here. Your Python, {here}, accepts it; "
@@ -380,10 +370,6 @@ class Watchdog:
     """
 
     def __init__(self, fd: int) -> None:
-        """
-        Args:
-            fd: where it writes, before it ends the process, which limit was hit and the stack.
-        """
         self._fd = fd
         self._lock, self._is_watching = threading.Lock(), False
         threading.Thread(target=self._watch, daemon=True).start()
@@ -467,8 +453,8 @@ class Traces:
         self._modules: dict[str, ModuleType] = {}
         self._attributes: list[tuple[Any, dict[str, Any]]] = []  # of modules and classes
         self._functions: list[tuple[FunctionType, Any, Any]] = []  # with code and defaults
-        self._restored = [(*setting, setting[0]()) for setting in _restored()]
-        self._state, self._memory = _state(), resident_bytes()
+        self._settings = [(setting, setting.get()) for setting in _settings()]
+        self._memory = resident_bytes()
         self._learn()
 
     def erase(self, root: Path) -> str:
@@ -482,9 +468,9 @@ class Traces:
         sys.meta_path[:] = [finder for finder in sys.meta_path if not isinstance(finder, ours)]
         tempfile.tempdir = None
         gc.collect()
-        for get, restore, before in self._restored:
-            if get() != before:
-                restore(before)
+        for setting, before in self._settings:
+            if setting.restore and setting.get() != before:
+                setting.restore(before)
         changed = "; ".join(self._changes())
         if not changed:
             self._learn()
@@ -504,8 +490,7 @@ class Traces:
                 self._functions += [(f, f.__code__, f.__defaults__) for f in functions]
 
     def _changes(self) -> Iterator[str]:
-        now = _state()
-        yield from (name for name, before in self._state.items() if now[name] != before)
+        yield from (each.name for each, before in self._settings if each.get() != before)
         if resident_bytes() - self._memory > MORE_MEMORY_BYTES:
             yield "memory"
         for name, module in self._modules.items():
@@ -534,50 +519,56 @@ def _changed_attributes(owner: Any, before: dict[str, Any]) -> Iterator[str]:
             yield f"{owner.__name__}.{name}"
 
 
-def _restored() -> list[tuple[Callable[[], Any], Callable[[Any], Any]]]:
-    """List what is restored after each job: how it is read, and how it is set."""
-    settings: list[tuple[Callable[[], Any], Callable[[Any], Any]]] = [
-        (lambda: dict(os.environ), _restore_environment),
-        (lambda: list(sys.path), lambda before: sys.path.__setitem__(slice(None), before)),
-        (lambda: list(warnings.filters), _restore_warnings),
-        (sys.getrecursionlimit, sys.setrecursionlimit),
-        (_umask, os.umask),
+class Setting(NamedTuple):
+    """What a job may change besides modules, and how it is put back, if it can be."""
+
+    name: str
+    get: Callable[[], Any]
+    restore: Callable[[Any], Any] | None = None
+
+
+def _settings() -> list[Setting]:
+    settings = [
+        Setting("the environment", lambda: dict(os.environ), _restore_environment),
+        Setting("sys.path", lambda: [*sys.path], lambda before: sys.path.__setitem__(ALL, before)),
+        Setting("warnings", lambda: [*warnings.filters], _restore_warnings),
+        Setting("the recursion limit", sys.getrecursionlimit, sys.setrecursionlimit),
+        Setting("the umask", _umask, os.umask),
+        Setting("an import hook", lambda: [*map(id, (*sys.meta_path, *sys.path_hooks))]),
+        Setting("a trace", lambda: (sys.gettrace(), sys.getprofile(), threading.gettrace())),
+        Setting("a stream", lambda: [s.closed for s in (sys.stdin, sys.stdout, sys.stderr)]),
+        Setting("garbage collection", lambda: (gc.isenabled(), len(gc.callbacks))),
+        Setting("a thread", _thread._count),
+        Setting("a child process", _has_children),
+        Setting("a signal's handler", lambda: [*map(signal.getsignal, signal.valid_signals())]),
+        Setting("a function at exit", atexit._ncallbacks),
+        Setting("an open file", _open_files),
     ]
+    if hasattr(signal, "getitimer"):
+        settings.append(Setting("an alarm", lambda: signal.getitimer(signal.ITIMER_REAL)))
     if torch := sys.modules.get("torch"):
         tiny = torch.tensor(5e-324, dtype=torch.float64)
+        hooks = vars(torch.nn.modules.module)
         settings += [
-            (torch.get_default_dtype, torch.set_default_dtype),
-            (torch.is_grad_enabled, torch.set_grad_enabled),
-            (torch.get_num_threads, torch.set_num_threads),
-            (torch.is_anomaly_enabled, torch.autograd.set_detect_anomaly),
-            (lambda: (tiny * 1).item() > 0, lambda kept: torch.set_flush_denormal(not kept)),
+            Setting("a data type", torch.get_default_dtype, torch.set_default_dtype),
+            Setting("gradients", torch.is_grad_enabled, torch.set_grad_enabled),
+            Setting("threads", torch.get_num_threads, torch.set_num_threads),
+            Setting("anomalies", torch.is_anomaly_enabled, torch.autograd.set_detect_anomaly),
+            Setting(
+                "denormals",
+                lambda: (tiny * 1).item() > 0,
+                lambda kept: torch.set_flush_denormal(not kept),
+            ),
+            Setting("a mode of torch", torch.overrides._get_current_function_mode_stack),
+            Setting("inference", torch.is_inference_mode_enabled),
+            Setting("autocasting", lambda: torch.is_autocast_enabled("cpu")),
+            Setting("algorithms", torch.are_deterministic_algorithms_enabled),
+            Setting(
+                "hooks",
+                lambda: [repr(hooks[name]) for name in sorted(hooks) if name.startswith("_global")],
+            ),
         ]
     return settings
-
-
-def _state() -> dict[str, Any]:
-    """Return what can't be restored, and may not differ after a job, by its name."""
-    state: dict[str, Any] = {
-        "an import hook": [*map(id, (*sys.meta_path, *sys.path_hooks))],
-        "a trace": (sys.gettrace(), sys.getprofile(), threading.gettrace()),
-        "a stream": [stream.closed for stream in (sys.stdin, sys.stdout, sys.stderr)],
-        "garbage collection": (gc.isenabled(), len(gc.callbacks)),
-        "a thread": _thread._count(),
-        "a child process": _has_children(),
-        "a signal's handler": [*map(signal.getsignal, sorted(signal.valid_signals()))],
-        "an alarm": hasattr(signal, "setitimer") and signal.getitimer(signal.ITIMER_REAL),
-        "a function at exit": atexit._ncallbacks(),
-        "an open file": _open_files(),
-    }
-    if torch := sys.modules.get("torch"):
-        names = vars(torch.nn.modules.module).items()
-        state |= {
-            "a mode of torch": torch.overrides._get_current_function_mode_stack(),
-            "inference": (torch.is_inference_mode_enabled(), torch.is_autocast_enabled("cpu")),
-            "algorithms": torch.are_deterministic_algorithms_enabled(),
-            "hooks": [(name, repr(value)) for name, value in names if name.startswith("_global")],
-        }
-    return state
 
 
 def _restore_environment(before: dict[str, str]) -> None:
@@ -698,6 +689,6 @@ def _redirect(fd: int) -> None:
 
 def write_all(fd: int, data: bytes) -> None:
     """Write all data to a descriptor."""
-    left = memoryview(data)
-    while left:
-        left = left[os.write(fd, left) :]
+    remaining = memoryview(data)
+    while remaining:
+        remaining = remaining[os.write(fd, remaining) :]

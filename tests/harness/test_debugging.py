@@ -82,7 +82,7 @@ def test_a_package_that_is_not_whole_is_copied(submission, tmp_path, missing):
     if missing:
         (submission / "submission" / "model.py").unlink()
     staged = stage(submission, tmp_path / "staged", PROVIDED)
-    own = own_package(submission, staged)
+    own = own_package(staged)
     assert own == (None if missing else submission)
 
 

@@ -19,9 +19,8 @@ import pytest
 import environment
 import update
 from grading.edition import EDITION, Erratum
-from grading.findings import LINES
 from grading.markers import END, START, fingerprints
-from grading.release import GIVEN, manifest
+from grading.release import GIVEN, LINES, manifest
 from tests import pinned
 from tests.project import ROOT
 from tests.snapshots import check, printed
