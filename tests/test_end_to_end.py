@@ -55,13 +55,13 @@ def test_a_students_copy_grades_basic_tests_and_runs_hidden_ones(tree, demo, tmp
     package = tmp_path / "installed" / "autograder" / "__init__.py"
     package.write_text("raise SystemExit('another package')\n", encoding="utf-8")
     environment = os.environ | {"PYTHONPATH": str(tmp_path / "installed")}
-    options = ("1d", "1f", "1g", "3a", "--json", "../mine.json")  # a release runs all
+    options = ("1f", "1g-4-basic", "3a", "--json", "../mine.json")  # a release runs all
     graded = python(student / "src", "grader.py", *options, env=environment)
     assert graded.returncode == 0, graded.stdout + graded.stderr
     result = json.loads((student / "mine.json").read_text(encoding="utf-8"))
     counted_later = [t for t in result["tests"] if "counts once you submit" in t["message"]]
     assert [t["test_id"] for t in counted_later] == ["1f-2-basic", "1g-4-basic"]
-    ran = [t for t in result["tests"] if t["test_id"][:2] in options]
+    ran = [t for t in result["tests"] if {t["test_id"], t["test_id"][:2]} & {*options}]
     outcomes = {(t["kind"], t["outcome"]) for t in ran if t not in counted_later}
     assert outcomes == {("basic", "passed"), ("hidden", "ran, not graded")}
     assert "for staff" not in graded.stdout
@@ -80,18 +80,6 @@ def test_a_zip_of_what_is_handed_in_earns_full_marks(tree, demo, tmp_path):
     graded = python(tree, "src/grader.py", *options)
     assert graded.returncode == 0, graded.stdout
     assert json.loads((tree / "zip.json").read_text(encoding="utf-8"))["score"] == 53
-
-
-def test_predictions_of_another_checkpoint_are_found_out(tree, demo, tmp_path):
-    upload = tmp_path / "upload"
-    shutil.copytree(tree / "build" / "reference", upload)
-    answers = (tree / "src" / "data" / "birth_dev.tsv").read_text(encoding="utf-8")
-    places = [row.split("\t")[1] for row in answers.splitlines()]
-    name = "vanilla.nopretrain.dev.predictions"
-    (upload / name).write_text("".join(f"{p}\n" for p in places), encoding="utf-8")
-    graded = python(tree, "src/grader.py", "--submission", str(upload), "1d-5-hidden")
-    assert graded.returncode == 1
-    assert "differ from the answers that the parameters give" in graded.stdout
 
 
 @pytest.fixture(scope="module")
@@ -139,7 +127,7 @@ def test_what_was_searched_for_earns_no_accuracy(tree, searched):
     assert graded.returncode == 0, "cs224n doesn't ask for them"
 
 
-def test_three_lines_that_the_parameters_do_not_answer_cost_the_accuracy(tree, demo, tmp_path):
+def test_lines_or_parameters_of_another_model_cost_the_accuracy_and_are_named(tree, demo, tmp_path):
     upload = tmp_path / "upload"
     shutil.copytree(tree / "build" / "reference", upload)
     path = upload / "vanilla.pretrain.dev.predictions"
@@ -155,17 +143,10 @@ def test_three_lines_that_the_parameters_do_not_answer_cost_the_accuracy(tree, d
     outcomes = dict(re.findall(r"^(1f-\d)\S+ +(\w+)", graded.stdout, re.MULTILINE))
     assert (outcomes["1f-2"], outcomes["1f-4"], outcomes["1f-5"]) == ("failed", "passed", "failed")
     assert "differ from the answers that the parameters give" in graded.stdout
-
-
-def test_parameters_of_the_other_variant_are_named(tree, demo, tmp_path):
-    upload = tmp_path / "upload"
-    shutil.copytree(tree / "build" / "reference", upload)
     shutil.copy2(upload / "synthesizer.finetune.params", upload / "vanilla.finetune.params")
     graded = python(tree, "src/grader.py", "--submission", str(upload), "1f-5-hidden")
-    assert graded.returncode == 1
-    assert re.search(
-        r"does not fit the vanilla model: blocks\.0\.attn\.\S+ is missing", graded.stdout
-    )
+    misfit = r"does not fit the vanilla model: blocks\.0\.attn\.\S+ is missing"
+    assert graded.returncode == 1 and re.search(misfit, graded.stdout)
 
 
 def table_of(recipe: dict, name: str) -> str:
@@ -204,11 +185,8 @@ def test_course_files_install_and_the_public_commands_run_on_them(tree, tmp_path
     ("arguments", "code", "words"),
     [
         (["--submission", "solutions", "3(A)", "1E-0"], 0, "3a-1-hidden"),
-        (["--html", "src", "3a"], 2, "--html src: can't be written"),
         (["--json", "/proc/r.json", "--submission", "solutions", "3a"], 2, "r.json: can't be "),
         (["--gradescope", "nowhere"], 2, "no folder results/"),
-        (["--list", "--edition", "cs224n"], 0, "2e-0-basic"),
-        (["--submission", "solutions", "3a-0-basic", "1e-0-basic"], 0, "passed"),
     ],
 )
 def test_the_commands_arguments(tree, arguments, code, words):

@@ -1,23 +1,30 @@
 """The HTML report is complete, self-contained, and safe whatever a student's code prints."""
 
+import base64
+import hashlib
 import html.parser
 import itertools
 import re
-import shutil
+from html import unescape
 
+import jinja2
 import pytest
 
 from autograder import pages
 from grading import report
 from grading.results import Results, TestResult
 from grading.verdicts import Outcome
-from tests import pinned
 from tests.accessible import check_files
 from tests.interpreter import python
-from tools import starter
+from tests.snapshots.made import EDITION
+from tests.student.folder import students_copy
 
-EDITION = pinned.load().edition(None)
 VOID = {"meta", "rect", "path", "link", "br", "img", "input"}
+TEXTS = {
+    "message": "<b>wrong</b> & so on\n  got: </pre><script>alert(1)</script>",
+    "output": "PRINTED <i>",
+    "detail": "DETAIL",
+}
 
 
 class Checker(html.parser.HTMLParser):
@@ -28,8 +35,7 @@ class Checker(html.parser.HTMLParser):
         self.open, self.tags, self.text, self.attributes = [], [], "", []
 
     def handle_starttag(self, tag, attrs):
-        self.tags.append(tag)
-        self.attributes += attrs
+        self.handle_startendtag(tag, attrs)
         if tag not in VOID:
             self.open.append(tag)
 
@@ -55,18 +61,9 @@ def parsed(page):
 
 @pytest.fixture
 def results():
-    texts = {
-        "message": "<b>wrong</b> & so on\n  got: </pre><script>alert(1)</script>",
-        "output": "PRINTED <i>",
-        "detail": "DETAIL",
-    }
     tests = [
         TestResult(
-            spec=spec,
-            description=f"does {spec.name}",
-            outcome=outcome,
-            score=spec.max_score / 2,
-            **texts,
+            spec=spec, description="does it", outcome=outcome, score=spec.max_score / 2, **TEXTS
         )
         for spec, outcome in zip(EDITION.tests, itertools.cycle(Outcome), strict=False)
     ]
@@ -75,40 +72,25 @@ def results():
     return made
 
 
-def shown(results, is_judged=True):
-    """Return a student's page."""
+def students(results, is_judged=True):
     return report.page(results, report.Report.of(results, staff=False, is_judged=is_judged))
 
 
-@pytest.mark.parametrize("staff", [False, True])
-def test_every_test_stands_in_it_with_points_and_outcome(results, staff):
-    page = parsed(pages.page(results) if staff else shown(results))
-    assert "script" not in page.tags and "i" not in page.tags
-    for test in results.tests:
-        line = re.search(
-            rf"{test.spec.test_id} ([a-z, ]+), (?:[\d.]+ of|worth [\d.]+|no points)", page.text
-        )
-        assert line and line[1] == test.outcome.value
-    assert f"{results.score.normalize():f} of 53 points" in page.text
-
-
-@pytest.mark.requires_tool("chromium")
-def test_the_pages_are_for_everybody(results, tmp_path):
-    texts = [shown(results), pages.page(results), shown(results, is_judged=False)]
-    files = [tmp_path / f"{number}.html" for number in range(len(texts))]
-    for file, text in zip(files, texts, strict=True):
-        file.write_text(text, encoding="utf-8")
-    check_files(files)
-
-
-def test_a_students_report_holds_nothing_for_staff(results):
-    page = parsed(shown(results))
-    hidden = sum(t.spec.is_hidden for t in results.tests)
-    assert "DETAIL" not in page.text
-    assert page.text.count("PRINTED") == len(results.tests) - hidden
-    staff = parsed(pages.page(results))
-    assert staff.text.count("DETAIL") == staff.text.count("PRINTED") == len(results.tests)
-    assert "not for students" in staff.text
+def test_every_test_stands_in_it_with_points_and_outcome_and_what_its_reader_may_know(results):
+    for page, is_staff in ((students(results), False), (pages.page(results), True)):
+        read = parsed(page)
+        assert "script" not in read.tags and "i" not in read.tags
+        for test in results.tests:
+            worth = r"(?:[\d.]+ of|worth [\d.]+|no points)"
+            line = re.search(rf"{test.spec.test_id} ([a-z, ]+), {worth}", read.text)
+            assert line and line[1] == test.outcome.value
+        points = results.score.normalize(), results.max_score.normalize()
+        assert "{:f} of {:f} points".format(*points) in read.text
+        hidden = sum(test.spec.is_hidden for test in results.tests)
+        count = len(results.tests) if is_staff else len(results.tests) - hidden
+        assert read.text.count("PRINTED") == count
+        assert read.text.count("DETAIL") == (count if is_staff else 0)
+        assert ("not for students" in read.text) == is_staff
 
 
 def test_it_needs_nothing_else_and_tells_readers_what_pictures_show(results):
@@ -123,8 +105,18 @@ def test_it_needs_nothing_else_and_tells_readers_what_pictures_show(results):
     assert {address[1:] for address in addresses} <= ids
 
 
-def test_the_command_writes_both_reports(tree, tmp_path):
-    # README.md's command, on one question to be quick.
+@pytest.mark.requires_tool("chromium")
+def test_the_pages_are_for_everybody(results, tmp_path):
+    """A student's page is like one of these, with other words."""
+    for name, text in (("staff", pages.page(results)), ("home", students(results, False))):
+        (tmp_path / f"{name}.html").write_text(text, encoding="utf-8")
+    check_files(sorted(tmp_path.glob("*.html")))
+
+
+# The command --------------------------------------------------------------------------------------
+
+
+def test_staffs_command_writes_both_reports(tree, tmp_path):
     mine, staffs = tmp_path / "report.html", tmp_path / "staff.html"
     options = ("--html", str(mine), "--staff-html", str(staffs), "--seed", "7")
     ran = python(tree, "src/grader.py", "1b", *options, "--edition", "cs224n")
@@ -133,23 +125,18 @@ def test_the_command_writes_both_reports(tree, tmp_path):
     assert "not for students" in parsed(staffs.read_text(encoding="utf-8")).text
 
 
-def test_without_the_judges_the_command_writes_a_report_without_points(tree, tmp_path):
-    """As in a student's folder."""
-    shutil.copytree(tree / "src", tmp_path / "src")
-    (tmp_path / "src" / "edition.json").write_bytes(starter.edition_file(tree, "xcs224n"))
-    ran = python(tmp_path, "src/grader.py", "3a", "--html", "report.html")
+def test_in_a_students_copy_the_report_has_no_points(tree, tmp_path):
+    copy = students_copy(tree, tmp_path / "copy")
+    ran = python(copy, "src/grader.py", "3a", "--html", "report.html")
     assert ran.returncode == 1, ran.stdout + ran.stderr  # the starter
-    page = parsed((tmp_path / "report.html").read_text(encoding="utf-8"))
+    page = parsed((copy / "report.html").read_text(encoding="utf-8"))
     assert "Problem Set 5: basic 0 of 2; 2 hidden tests are graded when you submit" in page.text
     assert "points in all" not in page.text and "of 53" not in page.text
 
 
-def test_a_report_that_cannot_be_written_is_refused_before_grading(tree):
+def test_a_report_that_cannot_be_made_is_refused_before_grading(tree):
     ran = python(tree, "src/grader.py", "1b", "--html", "no/such/report.html")
     assert ran.returncode == 2 and "--html no/such/report.html: there is no folder" in ran.stderr
-
-
-def test_without_jinja2_a_page_is_refused_before_grading(tree):
     code = (
         "import sys; sys.modules['jinja2'] = None; sys.path.insert(0, 'src')\n"
         "from grading import cli; from questions.course import Course\n"
@@ -157,3 +144,39 @@ def test_without_jinja2_a_page_is_refused_before_grading(tree):
     )
     ran = python(tree, "-c", code)
     assert ran.returncode == 2 and "need jinja2" in ran.stderr and "Traceback" not in ran.stderr
+
+
+# Any page -----------------------------------------------------------------------------------------
+
+
+@pytest.fixture
+def template(tmp_path):
+    """Return the template of a page that shows a text."""
+    text = '{% extends "page.html.j2" %}{% block content %}<p id="{{ text }}">{{ text }}'
+    (tmp_path / "shown.html.j2").write_text(text + "{% endblock %}", encoding="utf-8")
+    (tmp_path / "shown.css").write_text("p { color: red }\n", encoding="utf-8")
+    return tmp_path / "shown.html.j2"
+
+
+def test_what_is_shown_is_escaped_and_what_is_hidden_is_shown(template):
+    nasty = "</p></title><script>\"'&\u202e\u2066\u200b\ufeff\u2028\x00\x1b\ud800\r\nساعت\u200cها"
+    page = report.render(template, title=nasty, text=nasty)
+    shown = "</p></title><script>\"'&" + "".join(
+        f"[U+{code}]" for code in "202E 2066 200B FEFF 2028 0000 001B D800".split()
+    )
+    assert unescape(page).count(shown + "\nساعت\u200cها") == 3
+    assert page.count("</title") == 1 and "<script" not in page
+    assert page.encode("utf-8")  # everything in it can be written
+    with pytest.raises(jinja2.UndefinedError):  # a value that was forgotten
+        report.render(template, title="a")
+
+
+def test_the_policy_allows_the_inlined_styles_alone(template):
+    page = report.render(template, title="a", text="b")
+    (policy,) = re.findall(r'http-equiv="Content-Security-Policy" content="([^"]*)"', page)
+    styles = re.findall("<style>(.*?)</style>", page, re.DOTALL)
+    assert len(styles) == 2
+    digests = [hashlib.sha256(text.encode("utf-8")).digest() for text in styles]
+    one, two = (f"'sha256-{base64.b64encode(digest).decode()}'" for digest in digests)
+    fixed = "default-src 'none'; base-uri 'none'; form-action 'none'; style-src"
+    assert unescape(policy) == f"{fixed} {one} {two}"

@@ -9,6 +9,7 @@ from autograder.judging import course_runner
 from grading import report
 from grading.edition import Erratum
 from grading.runner import Observer, Options
+from grading.staging import stage
 from questions.course import Course
 from tests import pinned
 
@@ -31,11 +32,10 @@ def runner():
 
 @pytest.fixture
 def grade(runner, submission, pools):
-    """Grade the reference's files with this release.json, or with these bytes in its place."""
+    """Grade the reference's files with this release.json."""
 
-    def run(content, *words: str, edition: str = "xcs224n", place: str = "release.json"):
-        data = content if isinstance(content, bytes) else json.dumps(content).encode()
-        (submission / place).write_bytes(data)
+    def run(content: dict, *words: str, edition: str = "xcs224n"):
+        (submission / "release.json").write_text(json.dumps(content), encoding="utf-8")
         options = Options(submission=submission, edition=edition, selection=words)
         return runner.run(options, 7, Observer(), pools["zygote"])
 
@@ -44,10 +44,6 @@ def grade(runner, submission, pools):
 
 def copy(release: str, edition: str = "xcs224n") -> dict[str, str]:
     return {"release": release, "edition": edition}
-
-
-def said(results) -> list[str]:
-    return results.facts.get("warnings", [])
 
 
 @pytest.mark.parametrize(
@@ -74,41 +70,35 @@ def said(results) -> list[str]:
 )
 def test_another_copy_is_named_in_one_line_and_costs_nothing(grade, content, words):
     results = grade(content, "3a")
-    assert [line.startswith(words) for line in said(results)] == [True] * bool(words)
+    warnings = results.facts.get("warnings", [])
+    assert [line.startswith(words) for line in warnings] == [True] * bool(words)
     assert {test.outcome.value for test in results.selected_tests} == {"passed"}
     assert results.facts["release"] == HERE and results.facts["copy"] == content
     assert "release.json" not in results.facts["files"] and not results.facts["left"]
 
 
-@pytest.mark.parametrize(
-    "content",
-    [
-        b"",
-        b"\xff\xfe{",
-        b"[" * 900,
-        b"[]",
-        b"{}",
-        {"release": 3, "edition": "xcs224n"},
-        copy("2027-spring"),
-        copy("2027-spring.0"),
-        copy("2027 spring.1\nseed 7"),
-        copy("2027-spring.1", "x" * 41),
-        copy("2027-spring.1", "<b>"),
-        copy("2027-spring.1" * 100),
-    ],
-)
-def test_a_broken_file_says_nothing_and_costs_nothing(grade, content):
-    results = grade(content, "3a-0-basic")
-    assert said(results) == [] and results.facts["copy"] == {}
-    assert results.selected_tests[0].outcome.value == "passed"
+BROKEN = [b"", b"\xff\xfe{", b"[" * 900, b"[]", b"{}", {"release": 3, "edition": "xcs224n"}]
+BROKEN += [copy(n) for n in ("2027-spring", "2027-spring.0", "2027 spring.1\nseed 7", "a.1" * 99)]
+BROKEN += [copy("2027-spring.1", edition) for edition in ("x" * 41, "<b>")]
 
 
-def test_a_link_says_nothing(grade, submission, tmp_path):
+def test_a_broken_file_or_a_link_says_nothing_and_costs_nothing(submission, tmp_path):
+    """Staging decides this; `test_another_copy...` shows that a run takes it from there."""
+
+    def stated(number: int) -> tuple[str, str]:
+        staged = stage(submission, tmp_path / f"staged{number}")
+        assert "submission/dataset.py" in staged.taken
+        return staged.release, staged.edition
+
+    path = submission / "release.json"
+    for number, content in enumerate(BROKEN):
+        data = content if isinstance(content, bytes) else json.dumps(content).encode()
+        path.write_bytes(data)
+        assert stated(number) == ("", ""), content
     (tmp_path / "other").write_text(json.dumps(copy("2027-spring.1")), encoding="utf-8")
-    (submission / "elsewhere.json").symlink_to(tmp_path / "other")
-    (submission / "release.json").symlink_to("elsewhere.json")
-    results = grade(b"{}", "3a-0-basic", place="unread.json")
-    assert results.facts["copy"] == {} and results.selected_tests[0].outcome.value == "passed"
+    path.unlink()
+    path.symlink_to(tmp_path / "other")
+    assert stated(len(BROKEN)) == ("", "")
 
 
 def test_the_code_may_lie_beside_it(grade, submission):

@@ -85,6 +85,7 @@ def test_as_root_it_says_yes(project):
     ],
     ids=["solutions open", "solutions closed"],
 )
+@pytest.mark.sampled(2)
 @pytest.mark.skipif(os.getuid() != 0, reason="becomes another user: root")
 def test_an_ordinary_user_has_no_authority_and_is_told_why(project, mode, words):
     (project / "solutions").chmod(mode)
@@ -100,6 +101,7 @@ def test_an_ordinary_user_has_no_authority_and_is_told_why(project, mode, words)
     assert (words in ran.stderr) == (ran.returncode == 2) == (mode == 0o700)
 
 
+@pytest.mark.long  # tests/gradescope/ grades in the emulator
 def test_in_the_emulator_it_says_what_a_grading_there_can():
     with container.fresh(Path(sys.prefix)) as place:
         lay_out(place.autograder / "source")

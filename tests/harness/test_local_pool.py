@@ -39,16 +39,11 @@ def average_query(keys, a, b):
 """
 ATTACKS = {
     "a function of numpy": "np.exp = lambda x: np.zeros(2)",
-    "a built-in function": "import builtins; builtins.sum = lambda *_: 0",
-    "a function of the standard library": "import json; json.dumps = lambda *_: 'PWNED'",
     "a function's code": "import json; json.dumps.__code__ = (lambda *_, **k: '').__code__",
     "the seeds": "import random; random.seed(0); np.random.seed(0)",
     "the method of a class": "import random; random.Random.random = lambda self: 0.5",
-    "a bound method": "import random; random.random = lambda: 0.5",
     "the recursion limit": "sys.setrecursionlimit(5000)",
     "a thread": "import threading, time; threading.Thread(target=time.sleep, args=(60,)).start()",
-    "a daemon": "import threading, time\n"
-    "threading.Thread(target=time.sleep, args=(60,), daemon=True).start()",
     "a thread that spoils": """
         import threading, time
         def spoil():
@@ -61,7 +56,6 @@ ATTACKS = {
     "sys.path": "sys.path.insert(0, os.getcwd())",
     "the environment": "os.environ['PWNED'] = '1'; os.environ.pop('PATH', None)",
     "the folder": "os.chdir('/')",
-    "a folder that is gone": "os.mkdir('a'); os.chdir('a'); os.rmdir('../a')",
     "the umask": "os.umask(0o777)",
     "the submission's package": "import submission; submission.PWNED = 1",
     "an alias": "import submission; sys.modules['mine'] = submission",
@@ -80,33 +74,24 @@ ATTACKS = {
     "the worker": "from grading import worker; worker.prepare = None",
     "a finalizer": "global kept\nclass Late:\n"
     "    def __del__(self): np.exp = lambda x: 0.0\nkept = Late(); kept.me = kept",
-    "a file that stays open": "sys.modules['json'].kept = open('left', 'w')",
     "the files": "[open(str(n), 'w').close() for n in range(50)]",
-    "the streams": "sys.stdout = sys.stderr = None",
     "closed streams": "sys.stdout.close()",
     "the end": "os._exit(0)",
-    "its own death": "os.kill(os.getpid(), 9)",
     "all descriptors": "os.closerange(0, 256)",
     "its standard input": "os.read(0, 1 << 20)",
     "a deadlock": "import threading; lock = threading.Lock(); lock.acquire(); lock.acquire()",
-    "a loop": "while True: pass",
     "a loop in C": "import itertools; sum(itertools.repeat(0))",
-    "a flood of prints": "while True: print('PWNED' * 100)",
     "a flood of answers": "while True: os.write(4, b'PWNED' * 1000)",
     "a fork": "os.fork()",
-    "a fork that waits": "import time\nif os.fork() == 0: time.sleep(60)",
     "a session of its own": "import time\nif os.fork() == 0: os.setsid(); time.sleep(2)",
 }
 ATTACKS_ON_TORCH = {
     "a function": "torch.nn.functional.softmax = lambda *_: torch.zeros(3)",
     "a method": "torch.Tensor.softmax = lambda *_: torch.zeros(3)",
     "an operator": "torch.Tensor.__abs__ = lambda self: self",
-    "a method of a layer": "torch.nn.Linear.forward = lambda self, x: x",
-    "a method of all layers": "torch.nn.Module.__call__ = lambda self, x: x",
     "the default dtype": "torch.set_default_dtype(torch.float64)",
     "the default device": "torch.set_default_device('meta')",
     "gradients": "torch.set_grad_enabled(False)",
-    "no gradients": "torch.no_grad().__enter__()",
     "inference": "global kept; kept = torch.inference_mode(); kept.__enter__()",
     "threads": "torch.set_num_threads(3)",
     "the seed": "torch.manual_seed(0)",
@@ -115,7 +100,6 @@ ATTACKS_ON_TORCH = {
     "a mode": "from torch.overrides import TorchFunctionMode; TorchFunctionMode().__enter__()",
     "deterministic algorithms": "torch.use_deterministic_algorithms(True)",
     "tiny numbers": "torch.set_flush_denormal(True)",
-    "a thread of torch": "torch.set_num_threads(2); torch.ones(10**6).sum()",
 }
 
 ALONE: dict[bool, list] = {}
@@ -171,12 +155,12 @@ def answer(finished: Finished) -> list:
 WRONG = ("NameError", "SyntaxError", "ImportError", "AttributeError")  # the attack tried nothing
 UNDONE = """the seeds, the recursion limit, warnings, sys.path, the environment, the folder,
 the umask, the submission's package, an alias, a context, the files, the default dtype, gradients,
-no gradients, threads, a thread of torch, the seed, tiny numbers, its standard input,
-a folder that is gone, the probe under another name, an open file,
+threads, the seed, tiny numbers, its standard input, the probe under another name, an open file,
 inference""".replace("\n", " ").split(", ")
 
 
 @pytest.mark.parametrize("name", ATTACKS)
+@pytest.mark.sampled(2)
 def test_a_job_meets_nothing_of_an_earlier_one(name, run, undisturbed):
     later = run_after(run, attacking(ATTACKS[name]), torch=False)
     assert answer(later) == undisturbed[False]
