@@ -314,10 +314,14 @@ class GradedTestCase:
         cpu_s = max(self._left_s, 0.1) if is_submission else REFERENCE_CPU_S
         limits = Limits.for_test(cpu_s, run.deadline - time.monotonic())
         root = run.staged.root if is_submission else run.staged.reference
+        # The worker has its own seed: student code must not be able to predict what is drawn here.
+        # So does each of a test's probes: otherwise a second one would repeat the first's draws.
+        earlier = self._probes[role, name]
+        self._probes[role, name] += 1
         request = {
             "probe": run.find_probe(name),
             "args": args,
-            "seed": self._worker_seed(role, name),
+            "seed": derive_seed(self.seed, f"worker {earlier}" if earlier else "worker"),
             "submission": str(root),
         }
         if is_submission:
@@ -335,13 +339,6 @@ class GradedTestCase:
         if not finished.ready:
             raise GradingError(f"a worker failed before it was ready: {finished.output[-2000:]}")
         return _reference_value(finished) if role == "reference" else self._value(finished, limits)
-
-    def _worker_seed(self, role: str, name: str) -> int:
-        # The worker has its own seed: student code must not be able to predict what is drawn here.
-        # So does each of a test's probes: otherwise a second one would repeat the first's draws.
-        earlier = self._probes[role, name]
-        self._probes[role, name] += 1
-        return derive_seed(self.seed, f"worker {earlier}" if earlier else "worker")
 
     def _value(self, finished: Finished, limits: Limits) -> Any:
         """Return the submission's answer; without one, raise TestEnd."""

@@ -15,6 +15,7 @@ import os
 import sys
 import textwrap
 import unicodedata
+from collections import Counter
 from collections.abc import Callable, Container, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass, replace
@@ -35,6 +36,8 @@ if TYPE_CHECKING:
 
 TEMPLATES = Path(__file__).with_name("templates")
 TEMPLATE = TEMPLATES / "result.html.j2"
+# W3C, level 3; the hashes of a page's own style sheets follow.
+POLICY = "default-src 'none'; base-uri 'none'; form-action 'none'; style-src"
 BAR_WIDTH = 240
 EARNED, LOST, LATER = "currentColor", "url(#lost)", "url(#later)"  # the template's patterns
 # Control and format characters, halves of surrogate pairs, and line ends that editors don't show.
@@ -283,7 +286,6 @@ class Report(Group):
 
     @property
     def folded(self) -> Group:
-        """The tests of the questions that are shown as one line."""
         return self.part(lambda question: question.is_folded)
 
     @cached_property
@@ -318,7 +320,9 @@ class Report(Group):
             words = [*others.progress("basic"), "no points"]
         if self.count(State.GRADER_FAILED):
             words = ["THE GRADER FAILED in at least one test, which is not your fault: tell staff"]
-        return "; ".join([*words, *([f"release {self.release}"] if self.release else [])])
+        if self.release:
+            words.append(f"release {self.release}")
+        return "; ".join(words)
 
     @property
     def summary(self) -> str:
@@ -407,7 +411,10 @@ def render(template: Path, *sheets: Path, **values: Any) -> str:
     own = template.with_suffix("").with_suffix(".css")
     files = [TEMPLATES / "page.css", *sheets, *([own] if own.is_file() else [])]
     styles = [file.read_text(encoding="utf-8") for file in files]
-    return _visible(_template(template).render(values, styles=styles, policy=_policy(styles)))
+    digests = [hashlib.sha256(text.encode("utf-8")).digest() for text in styles]
+    allowed = [f"'sha256-{base64.b64encode(digest).decode('ascii')}'" for digest in digests]
+    policy = " ".join([POLICY, *allowed])
+    return _visible(_template(template).render(values, styles=styles, policy=policy))
 
 
 @cache
@@ -429,14 +436,6 @@ def _visible(text: str) -> str:
     plain = text.replace("\r\n", "\n")
     odd = {c for c in set(plain) if unicodedata.category(c) in ODD and c not in HARMLESS}
     return plain.translate({ord(c): f"[U+{ord(c):04X}]" for c in odd}) if odd else plain
-
-
-def _policy(styles: list[str]) -> str:
-    """Return a Content-Security-Policy (W3C, level 3) that allows only these."""
-    hashes = [hashlib.sha256(text.encode("utf-8")).digest() for text in styles]
-    sources = [f"'sha256-{base64.b64encode(digest).decode('ascii')}'" for digest in hashes]
-    allowed = " ".join(["style-src", *sources])
-    return f"default-src 'none'; base-uri 'none'; form-action 'none'; {allowed}"
 
 
 # In a terminal ------------------------------------------------------------------------------------
@@ -514,10 +513,8 @@ def bar(unit: str, is_shown: bool = True) -> Iterator[Callable[[int, int], None]
 
 def files_line(staged: Staged) -> str:
     """Return one line on which files are graded, and which were left out."""
-    folders: dict[str, int] = {}
-    for name, origin in staged.taken.items():
-        folder = _near(origin.removesuffix(name.rpartition("/")[2]))
-        folders[folder] = folders.get(folder, 0) + 1
+    origins = staged.taken.items()
+    folders = Counter(_near(where.removesuffix(name.rpartition("/")[2])) for name, where in origins)
     taken = " and ".join(f"{count} of {printable.line(f)}" for f, count in folders.items())
     ours = f"; added by the grader: {', '.join(staged.added)}" if staged.added else ""
     omitted = ", ".join(map(str, staged.omissions[:OMISSIONS_SHOWN]))

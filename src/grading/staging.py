@@ -4,8 +4,8 @@ A submission is a folder, a zip or a tar: `submission/*.py`, and `*.params` and 
 to it or inside it. The public course has had its files in `src/*.py`, in `src/submission/` and
 flat; people pack the folder above, the folder below, or all of a drive, and an archive in an
 archive. Wherever the code is, it is graded alike. Only regular files are copied, links on the path
-to any of them are refused (`upload.py`), and what was copied and what was left out is reported, by
-the paths in the upload. No file is ever completely in memory.
+to any of them are refused (`upload.py`), and what was copied or left out is reported, by the paths
+in the upload. No file is ever completely in memory.
 
 The copy also gets what the assignment provides: given modules that the submission lacks, and
 packages that are always the grader's own. What can't be found, or is there twice, is said in one

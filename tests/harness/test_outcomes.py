@@ -85,22 +85,6 @@ def test_resident_memory_is_watched(way, write_query, grade, monkeypatch):
     assert result.outcome is Outcome.OUT_OF_MEMORY
 
 
-def test_a_forest_of_processes_is_stopped(write_query, grade):
-    body = (
-        "import os, time\n"
-        "for _ in range(100):\n"
-        "    if os.fork() == 0: time.sleep(600)\n"
-        "time.sleep(600)\n"
-    )
-    result = grade(write_query(body), ID, layers=UNCONFINED)[ID]
-    if os.getuid() == 0:  # no process limit applies to root
-        assert result.cause == "killed.processes"
-    else:
-        assert result.outcome in (Outcome.KILLED, Outcome.ERROR)
-    confined = grade(write_query(body), ID)[ID]  # as root, the uid's own limit is first
-    assert confined.outcome in (Outcome.KILLED, Outcome.ERROR)
-
-
 FILTERED = sandbox.Layers(root=False, landlock_abi=0, seccomp=True)
 STARTS = {
     "fork": "import os; os.fork()",
@@ -136,29 +120,36 @@ def test_what_starts_threads_or_asks_the_system_is_no_process(layers, write_quer
     assert result.outcome is Outcome.PASSED, result
 
 
-def test_threads_are_counted(write_query, grade):
-    body = """
+BOMBS = {
+    "processes": """
+        import os, time
+        for _ in range(100):
+            if os.fork() == 0: time.sleep(600)
+        time.sleep(600)
+    """,
+    "threads": """
         import threading, time
         threading.stack_size(32768)
         for _ in range(400):
             threading.Thread(target=time.sleep, args=(600,), daemon=True).start()
         time.sleep(600)
-    """
-    result = grade(write_query(body), ID, layers=UNCONFINED)[ID]
-    if os.getuid() == 0:
-        assert result.cause == "killed.threads"
+    """,
+}
+
+
+@pytest.mark.parametrize("kind", BOMBS)
+def test_processes_and_threads_are_counted(kind, write_query, grade):
+    result = grade(write_query(BOMBS[kind]), ID, layers=UNCONFINED)[ID]
+    if os.getuid() == 0:  # the system's own limits don't apply to root
+        assert result.cause == f"killed.{kind}"
     else:
         assert result.outcome in (Outcome.KILLED, Outcome.ERROR)
 
 
 REFUSED = {
     "open(__file__ + '.log', 'w')": verdicts.NO_FILES,
-    "import logging; logging.FileHandler(__file__ + '.log')": verdicts.NO_FILES,
     "import os; os.makedirs(os.path.join(os.path.dirname(__file__), 'cache'))": verdicts.NO_FILES,
-    "import shelve; shelve.open(__file__ + '.shelf')": verdicts.NO_FILES,
-    "open('/usr/x', 'w')": verdicts.NO_FILES,
     "import multiprocessing; multiprocessing.Lock()": verdicts.NO_PROCESSES,
-    "import multiprocessing; multiprocessing.Value('i', 0)": verdicts.NO_PROCESSES,
 }
 
 
@@ -166,11 +157,10 @@ REFUSED = {
 def test_what_is_refused_at_import_is_explained(code, write_query, grade):
     """Such code works where nothing is confined, so that its error alone explains nothing."""
     results = grade(write_query(RIGHT, before=f"{code}\n"), ID, HIDDEN)
-    assert results[ID].outcome is Outcome.ERROR
     assert results[ID].where == "submission/attention_exploration.py:1"
-    assert REFUSED[code] in results[ID].message
-    if "shelve" not in code:  # its error is no PermissionError
-        assert REFUSED[code] in results[HIDDEN].message
+    for test_id in (ID, HIDDEN):
+        assert results[test_id].outcome is Outcome.ERROR
+        assert REFUSED[code] in results[test_id].message
 
 
 def test_orphans_are_reaped_while_a_test_runs_and_still_count(write_query, grade):
@@ -235,28 +225,6 @@ def test_removing_stops_in_time(tmp_path):
     assert not (tmp_path / "flood").exists()
 
 
-def test_nothing_outlives_a_test(write_query, grade, tmp_path):
-    mark = tmp_path / "alive"
-    body = f"""
-        import os, time
-        if os.fork() == 0:
-            os.setsid()
-            if os.fork() == 0:
-                while True:
-                    open({str(mark)!r}, "w").close()
-                    time.sleep(0.02)
-            os._exit(0)
-        time.sleep(0.3)
-        return 100.0 * keys[j]
-    """
-    result = grade(write_query(body), ID, layers=UNCONFINED)[ID]
-    assert result.outcome is Outcome.PASSED
-    assert mark.exists()  # it did run
-    mark.unlink()
-    time.sleep(0.3)
-    assert not mark.exists()
-
-
 def test_bytes_that_are_no_utf8_are_a_syntax_error(submission, grade):
     path = submission / "submission" / "attention_exploration.py"
     path.write_bytes(b"name = 'caf\xe9'\n")
@@ -265,25 +233,20 @@ def test_bytes_that_are_no_utf8_are_a_syntax_error(submission, grade):
     assert "attention_exploration.py" in result.message
 
 
-@pytest.mark.parametrize("imported", ["from . import helper", "import submission.helper"])
-def test_a_file_under_another_name_is_named_where_it_is_missing(
-    imported, submission, write_query, grade
-):
+def test_a_file_under_another_name_is_named_where_it_is_missing(submission, write_query, grade):
     helper = submission / "submission" / "helper.py"
     helper.rename(helper.with_name("helper (1).py"))
-    for test_id in (ID, HIDDEN):
-        result = grade(write_query(RIGHT, before=f"{imported}\n"), test_id)[test_id]
+    upload = write_query(RIGHT, before="import submission.helper\n")
+    for result in (grade(upload, ID, HIDDEN)[test_id] for test_id in (ID, HIDDEN)):
         assert result.outcome is Outcome.MISSING_FILE
-        assert "`helper (1).py`" in result.message
         assert result.missing_file == "submission/helper.py"
-        assert result.hint and result.message.endswith(f"; {result.hint}")
+        assert "`helper (1).py`" in result.hint and result.message.endswith(f"; {result.hint}")
 
 
-@pytest.mark.parametrize("named", ["secret", "submission.secret"])
-def test_a_hidden_test_names_only_the_assignments_own_files(named, write_query, grade):
-    before = f"raise ModuleNotFoundError(\"No module named '{named}'\", name='{named}')\n"
-    result = grade(write_query(RIGHT, before=before), HIDDEN)[HIDDEN]
-    assert "secret" not in result.message
+def test_a_hidden_test_names_only_the_assignments_own_files(write_query, grade):
+    for name in ("secret", "submission.secret"):
+        before = f"raise ModuleNotFoundError(\"No module named '{name}'\", name='{name}')\n"
+        assert "secret" not in grade(write_query(RIGHT, before=before), HIDDEN)[HIDDEN].message
 
 
 def test_a_function_that_is_there_but_not_found_is_not_said_to_be_missing(submission, grade):
@@ -306,10 +269,8 @@ def test_a_deadline_in_the_middle_of_a_test_is_nobodys_fault(submission, grade, 
 def test_a_seed_repeats_what_is_drawn(write_query, grade):
     body = "import random; raise ValueError(f'{keys[0]} {random.random()} {np.random.rand()}')\n"
     submission = write_query(body)
-    details = [
-        "\n".join(grade(submission, HIDDEN, seed=seed)[HIDDEN].detail.splitlines()[-1:])
-        for seed in (3, 3, 4)
-    ]
+    results = [grade(submission, HIDDEN, seed=seed)[HIDDEN] for seed in (3, 3, 4)]
+    details = [result.detail.splitlines()[-1] for result in results]
     assert details[0] == details[1] != details[2]
 
 

@@ -80,15 +80,6 @@ def test_what_editors_leave_beside_a_file_is_nothing(tmp_path, packed):
     assert len(staged.taken) == 3 and staged.omissions == []
 
 
-def test_a_wide_total_is_refused_in_folders_too(tmp_path, monkeypatch):
-    monkeypatch.setattr(staging, "MAX_TOTAL_BYTES", 1000)
-    package = make_package(tmp_path / "upload" / "submission")
-    for number in range(12):
-        (package / f"x{number}.params").write_bytes(bytes(99))
-    with pytest.raises(SubmissionError, match="too large: its files up to .*params have 10"):
-        stage(tmp_path / "upload", tmp_path / "staged")
-
-
 def test_too_large_an_output_stays_behind_and_leaves_nothing(tmp_path, monkeypatch):
     monkeypatch.setattr(staging, "MAX_OUTPUT_BYTES", 100)
     make_package(tmp_path / "upload" / "submission")
@@ -107,18 +98,15 @@ def test_a_bomb_is_refused_before_it_is_unpacked(tmp_path, monkeypatch):
         stage(archive, tmp_path / "staged")
 
 
-@pytest.mark.parametrize("kind", ["folder", "zip", "names with backslashes"])
-def test_messages_call_the_source_by_its_alias(tmp_path, kind):
+def test_messages_call_the_source_by_its_alias(tmp_path):
     source = tmp_path / "upload"
     for name in ("1", "2"):
         make_package(source / name / "submission")
-    if kind == "zip":
-        source = pack(source, tmp_path / "up.zip")
-    elif kind != "folder":
-        (source / "more\\notes.txt").write_bytes(b"")
-    with pytest.raises(SubmissionError) as caught:
-        stage(source, tmp_path / "staged", alias="the upload")
-    assert str(caught.value).startswith("the upload: there are 2 folders")
+    packed = pack(source, tmp_path / "up.zip")
+    for number, each in enumerate((source, packed, source)):
+        with pytest.raises(SubmissionError, match="^the upload: there are 2 folders"):
+            stage(each, tmp_path / f"staged{number}", alias="the upload")
+        (source / "more\\notes.txt").write_bytes(b"")  # names with backslashes are read otherwise
 
 
 # Tars ---------------------------------------------------------------------------------------------
@@ -178,21 +166,19 @@ def test_a_hostile_entry_of_a_tar_is_refused(tmp_path, info, words):
     assert {path.name for path in tmp_path.iterdir()} == {"p", "up.tar.gz", "staged"}
 
 
-@pytest.mark.parametrize(
-    "info",
-    [
+def test_other_entries_of_a_tar_stay_behind(tmp_path):
+    package = make_package(tmp_path / "p" / "submission")
+    archive = tar_with(
+        package.parent,
+        tmp_path / "up.tar.gz",
         entry("/etc/passwd.py"),  # an absolute name is nothing but a name
         entry("elsewhere", tarfile.SYMTYPE, "/etc"),
         entry("submission/device.py", tarfile.CHRTYPE),
         entry("submission/pipe.py", tarfile.FIFOTYPE),
-    ],
-    ids=named,
-)
-def test_other_entries_of_a_tar_stay_behind(tmp_path, info):
-    package = make_package(tmp_path / "p" / "submission")
-    staged = stage(tar_with(package.parent, tmp_path / "up.tar.gz", info), tmp_path / "staged")
+    )
+    staged = stage(archive, tmp_path / "staged")
     assert {*staged.taken} == CODE
-    assert {one.reason for one in staged.omissions} <= {"not a regular file"}
+    assert {one.reason for one in staged.omissions} == {"not a regular file"}
 
 
 def test_a_tar_that_is_a_bomb_is_refused(tmp_path, monkeypatch):
@@ -232,9 +218,8 @@ def test_a_damaged_tar_is_one_sentence(tmp_path):
     data = archive.read_bytes()
     for number, changed in enumerate((data[: len(data) // 2], data[:40] + b"x" * 40 + data[80:])):
         archive.write_bytes(changed)
-        with pytest.raises(SubmissionError, match=r"up.tar.gz is not a readable tar: ") as caught:
+        with pytest.raises(SubmissionError, match=r"^up.tar.gz is not a readable tar: .+$"):
             stage(archive, tmp_path / f"staged{number}")
-        assert "\n" not in str(caught.value)
 
 
 # What is searched ---------------------------------------------------------------------------------
@@ -305,7 +290,7 @@ def test_of_what_lies_deep_in_a_zip_no_folders_are_made(tmp_path):
 
 
 @pytest.mark.parametrize("packed", [True, False], ids=["zip", "folder"])
-@pytest.mark.parametrize("number", [errno.ENOSPC, errno.EDQUOT, errno.EIO, errno.EMFILE])
+@pytest.mark.parametrize("number", [errno.ENOSPC, errno.EMFILE])
 def test_what_the_machine_lacks_is_no_fault_of_the_upload(tmp_path, monkeypatch, packed, number):
     """Otherwise, a full disk would cost a student points: a missing file, or nothing to grade."""
     source = make_package(tmp_path / "a5" / "submission").parent
@@ -354,15 +339,9 @@ def test_odd_names_in_a_zip_are_bad_input_at_worst(tmp_path, case, first):
     assert not (tmp_path / "evil.py").exists()
 
 
-@pytest.mark.parametrize(
-    ("kind", "words"), [("nowhere", "is a link"), ("folder", "there are two different files")]
-)
-def test_a_second_output_that_is_no_file_is_bad_input(tmp_path, kind, words):
+def test_a_second_output_that_is_no_file_is_bad_input(tmp_path):
     package = make_package(tmp_path / "a5" / "submission")
     (tmp_path / "a5" / OUTPUT).write_bytes(b"weights")
-    if kind == "folder":
-        (package / OUTPUT).mkdir()
-    else:
-        (package / OUTPUT).symlink_to("nowhere")
-    with pytest.raises(UsageError, match=words):
+    (package / OUTPUT).mkdir()
+    with pytest.raises(UsageError, match="there are two different files"):
         stage(tmp_path / "a5", tmp_path / "staged")
