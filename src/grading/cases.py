@@ -108,56 +108,33 @@ class Judging(Protocol):
 
 @dataclass
 class Run:
-    """A staged submission, and what all its tests share.
-
-    Attributes:
-        data: what tests read besides the submission (`QuestionSet.open_data`).
-        find_probe: returns "module:function" for a probe's name.
-        deadline: of `time.monotonic()`.
-        counts: whether the result counts, so that nothing may be missing.
-        code: from where the submission is imported, if not from its copy.
-        patience: time-outs in a question before its other tests are skipped.
-        to_confirm: failures in used workers that fresh ones have yet to repeat.
-        float_ranges: the first place that draws from a range with a float.
-        stuck: what hung while it was imported, by module.
-        timed_out: the number of tests that timed out, by question.
-        shared: results that several tests share, by name, each with the case that makes it.
-    """
+    """A staged submission, and what all its tests share."""
 
     assignment: Assignment
     edition: Edition
     judging: Judging | None
-    data: Any
-    find_probe: Callable[[str], str]
+    data: Any  # what tests read besides the submission (`QuestionSet.open_data`)
+    find_probe: Callable[[str], str]  # returns "module:function" for a probe's name
     staged: Staged
     work: Path
     pool: Pool
     seed: int
-    deadline: float
-    counts: bool = False
-    code: Path | None = None
-    patience: int | None = None
-    to_confirm: int = TO_CONFIRM
-    float_ranges: str = ""
+    deadline: float  # of `time.monotonic()`
+    counts: bool = False  # whether the result counts, so that nothing may be missing
+    code: Path | None = None  # from where the submission is imported, if not from its copy
+    patience: int | None = None  # time-outs in a question before its other tests are skipped
+    to_confirm: int = TO_CONFIRM  # failures in used workers that fresh ones have yet to repeat
+    float_ranges: str = ""  # the first place that draws from a range with a float
     warnings: list[str] = field(default_factory=list)
+    # What hung while it was imported, by module; how many tests timed out, by question.
     stuck: dict[str, verdicts.Stuck] = field(default_factory=dict)
     timed_out: Counter[str] = field(default_factory=Counter)
+    # Results that several tests share, by name, each with the case that makes it.
     shared: dict[str, tuple[GradedTestCase, Future[Any]]] = field(default_factory=dict)
 
 
 class GradedTestCase:
-    """Base of the classes in questions/: a class for each topic, an instance for each attempt.
-
-    Attributes:
-        run: what all tests share: the data set, the edition, judges.
-        staged: the submission's files.
-        used: whether a worker of the submission had run other probes before.
-        output: what the submission printed.
-        notes: what staff read if the test passes.
-        measured: numbers that the test measured, by name, for staff.
-        cpu_s: CPU seconds of the submission's own processes, except for shared work.
-        peak_bytes: the most memory that one of them used, including libraries.
-    """
+    """Base of the classes in questions/: a class for each topic, an instance for each attempt."""
 
     topic = ""
     # The model's, if the topic is about one; {variant} in a test's docstring stands for it.
@@ -176,9 +153,11 @@ class GradedTestCase:
         self.staged = Staged(run.staged.root) if stands_in else run.staged
         self.seed = derive_seed(run.seed, f"{spec.topic}.{spec.name}")
         self.rng = np.random.default_rng(self.seed)
-        self.used = False
-        self.output, self.notes = "", ""
-        self.measured: dict[str, float] = {}
+        self.used = False  # whether a worker of the submission had run other probes before
+        self.output, self.notes = "", ""  # what it printed; what staff read if the test passes
+        self.measured: dict[str, float] = {}  # numbers by name, for staff
+        # CPU seconds of the submission's own processes, except for shared work; the most memory
+        # that one of them used, including libraries.
         self.cpu_s, self.peak_bytes = 0.0, 0
         self._left_s = spec.timeout_s  # CPU seconds, over all of the test's probes
         self._probes: Counter[tuple[str, str]] = Counter()
@@ -204,7 +183,6 @@ class GradedTestCase:
 
     @property
     def graded_here(self) -> bool:
-        """Whether hidden tests can be judged here."""
         return self.run.judging is not None
 
     def judge(self, **observed: Any) -> None:
@@ -393,21 +371,13 @@ class QuestionSet:
 
     It finds the topics' folders in a package, each with `tests*.py` and `probe.py`. A subclass adds
     what an assignment needs besides its tests: files that every submission gets, a data set.
-
-    Attributes:
-        package: the name of the package with the folders, next to `grading`.
-        provided: what every submission gets from the grader.
     """
 
-    package = "questions"
-    provided = Provided()
+    package = "questions"  # with the topics' folders, next to `grading`
+    provided = Provided()  # what every submission gets from the grader
 
     def cases(self) -> list[type[GradedTestCase]]:
-        """Return the classes of tests of all topics: those that name one, in their modules' order.
-
-        Raises:
-            UsageError: one of their modules can't be imported.
-        """
+        """Return the topics' classes of tests, in order; UsageError: a module can't be imported."""
         cases: list[type[GradedTestCase]] = []
         folder = Path(importlib.import_module(self.package).__file__ or "").parent
         for path in sorted(folder.glob("*/tests*.py")):
@@ -455,8 +425,6 @@ def place_of(error: Exception) -> str:
 
 @dataclass(frozen=True)
 class BoundTest:
-    """A test of the edition with the method that runs it."""
-
     spec: TestSpec
     case: type[GradedTestCase]
     method: Callable[[GradedTestCase], None]
@@ -536,11 +504,7 @@ def _of(case: type[GradedTestCase]) -> str:
 
 
 def select(bound: list[BoundTest], words: tuple[str, ...]) -> list[BoundTest]:
-    """Return the tests that the words on the command line name: test ids or whole questions.
-
-    Raises:
-        UsageError: a word names no test or question.
-    """
+    """Return the tests that words name: ids or whole questions; UsageError: one names none."""
     if not words:
         return bound
     chosen = []

@@ -128,7 +128,6 @@ class Command:
         self.questions = questions
 
     def main(self, arguments: list[str] | None = None) -> int:
-        """Run the command; return an ExitCode."""
         _fill_standard_descriptors()
         for stream in filter(None, (sys.stdout, sys.stderr)):  # None: closed by the shell
             stream.reconfigure(encoding="utf-8", errors="replace")
@@ -139,7 +138,6 @@ class Command:
         return _reported(lambda: self.run(asked))
 
     def run(self, asked: argparse.Namespace) -> int:
-        """Run the command that the arguments describe."""
         if asked.watch and (asked.doctor or asked.list or asked.where or asked.in_process):
             raise UsageError("--watch runs tests in workers: leave out the other option")
         if asked.doctor:
@@ -174,7 +172,6 @@ class Command:
         return LocalPool(derive_seed(seed, "hash"), always_fresh=asked.fresh)
 
     def parser(self) -> argparse.ArgumentParser:
-        """Return the parser of the command's arguments."""
         parser = argparse.ArgumentParser(
             prog="grader.py",
             description="Grade a submission.",
@@ -251,11 +248,7 @@ class Command:
         pool: Pool,
         **more: Any,
     ) -> Results:
-        """Run the selected tests.
-
-        Args:
-            more: further options of the run.
-        """
+        """Run the selected tests, with `more` options of the run."""
         options = Options(
             submission=asked.submission,
             edition=asked.edition,

@@ -70,24 +70,18 @@ class Question:
 
     @property
     def written(self) -> Decimal:
-        """The points of all written parts."""
         return sum(self.written_parts, Decimal(0))
 
 
 @dataclass(frozen=True)
 class Gradescope:
-    """What an edition's students see on Gradescope, and when.
+    """What an edition's students see on Gradescope, and when."""
 
-    Attributes:
-        hidden_tests: when hidden tests' points become visible: one of VISIBILITIES.
-        hidden_feedback_a_day: submissions in 24 hours that show their hidden tests at once; 0
-            means no limit. Others are graded in full, too, but show them later.
-        leaderboard: whether there is a ranking of accuracies on dev and numbers of parameters.
-    """
-
-    hidden_tests: str
+    hidden_tests: str  # when hidden tests' points become visible: one of VISIBILITIES
+    # Submissions in 24 hours that show their hidden tests at once; 0 means no limit. Others are
+    # graded in full, too, but show them later.
     hidden_feedback_a_day: int
-    leaderboard: bool
+    leaderboard: bool  # whether accuracies on dev and numbers of parameters are ranked
 
 
 @dataclass(frozen=True)
@@ -103,21 +97,15 @@ class Erratum:
 
 @dataclass(frozen=True)
 class Edition:
-    """A numbering of the topics, and the files that a submission must contain.
-
-    Attributes:
-        release: the name of the release, such as "2027-spring.2"; "" in a checkout without a
-            course, such as a test's.
-        errata: what the term's releases up to this one corrected, from the oldest.
-    """
+    """A numbering of the topics, and the files that a submission must contain."""
 
     name: str
     title: str
     course: str  # its name, or ""
     questions: tuple[Question, ...]
     gradescope: Gradescope | None  # None in a student's copy
-    release: str = ""
-    errata: tuple[Erratum, ...] = ()
+    release: str = ""  # "2027-spring.2"; "" in a checkout without a course, such as a test's
+    errata: tuple[Erratum, ...] = ()  # of the term's releases up to this one, from the oldest
 
     @property
     def tests(self) -> tuple[TestSpec, ...]:
@@ -129,7 +117,6 @@ class Edition:
 
     @property
     def coding(self) -> Decimal:
-        """The points of all coding questions."""
         return sum((question.coding for question in self.questions), Decimal(0))
 
 
@@ -171,22 +158,18 @@ class Variant:
 
 @dataclass(frozen=True)
 class Assignment:
-    """Everything that the grader knows of the description.
-
-    Attributes:
-        gradescope_python: "3.12": the Python that grades on Gradescope.
-        recipes: title, expected_loss, usual and also_for of each, if it has them, and the tables of
-            its settings: "model" and the stages of training. In such a table, one named after a
-            variant replaces the others' settings for that variant.
-    """
+    """Everything that the grader knows of the description."""
 
     title: str
-    gradescope_python: str
+    gradescope_python: str  # "3.12": the Python that grades on Gradescope
     default_edition: str
     default_dataset: str
     editions: dict[str, Edition]
     datasets: dict[str, DataSet]
     variants: dict[str, Variant]
+    # Title, expected_loss, usual and also_for of each, if it has them, and the tables of its
+    # settings: "model" and the stages of training. In such a table, one named after a variant
+    # replaces the others' settings for that variant.
     recipes: dict[str, dict[str, Any]]
 
     def edition(self, name: str | None) -> Edition:
@@ -244,11 +227,7 @@ def to_json(assignment: Assignment) -> bytes:
 
 
 def read(path: Path) -> Assignment:
-    """Read edition.json.
-
-    Raises:
-        UsageError: it is missing or damaged.
-    """
+    """Read edition.json; UsageError: it is missing or damaged."""
     try:
         return _made(Assignment, json.loads(path.read_text(encoding="utf-8")))
     except FileNotFoundError:

@@ -145,24 +145,15 @@ class Finder:
 
 @dataclass(frozen=True)
 class Notes:
-    """A worker's notes.
+    """A worker's notes; the last three come from workers of the `LocalPool`."""
 
-    Attributes:
-        size: the size of all notes in bytes; the frame follows them.
-        importing: the module whose import began last and has not ended, or "".
-        began_s: when that was, in seconds from the worker's start.
-        stopped: the stuck module before whose import it ended, or "".
-        cpu_s, import_s: what the job used, from a worker of the `LocalPool` that has answered.
-        limit: the limit at which a worker of the `LocalPool` ended itself, or "".
-    """
-
-    size: int
-    importing: str
-    began_s: float
-    stopped: str
-    cpu_s: float = 0.0
+    size: int  # of all notes in bytes; the frame follows them
+    importing: str  # the module whose import began last and has not ended, or ""
+    began_s: float  # when that was, in seconds from the worker's start
+    stopped: str  # the stuck module before whose import it ended, or ""
+    cpu_s: float = 0.0  # what the job used, if it has answered
     import_s: float = 0.0
-    limit: str = ""
+    limit: str = ""  # at which it ended itself, or ""
 
 
 def read_notes(data: bytes) -> Notes:

@@ -84,14 +84,7 @@ def outside_regions(text: str) -> list[tuple[int, str]]:
 
 
 def fingerprints(files: dict[str, str]) -> dict[str, list[str]]:
-    """Return the content of src/submission_lines.json, which shows changes outside the regions.
-
-    Args:
-        files: texts of the starter, by name in the zip ("submission/dataset.py").
-
-    Returns:
-        for each, short hashes of the lines that outside_regions() returns.
-    """
+    """Return src/submission_lines.json: hashes of the lines outside regions, by the file's name."""
     return {
         name: [_short_hash(line) for _, line in outside_regions(text)]
         for name, text in sorted(files.items())

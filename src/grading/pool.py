@@ -44,58 +44,39 @@ FLAGS = ("-P", "-s", "-B", "-X", "utf8")
 
 @dataclass(frozen=True)
 class Job:
-    """One probe to run in one worker.
+    """One probe to run in one worker."""
 
-    Attributes:
-        role: whose code runs, "submission" or "reference".
-        torch: whether the probe needs torch.
-        request: for the worker: probe ("module:function"), args, seed, submission (the staged
-            folder), stuck (modules whose import hangs); code (for a debugger).
-        work: the run's folder, in which the pool makes the job's scratch folder and removes it.
-        fresh: whether it must have a worker that has run nothing else.
-    """
-
-    role: str
-    torch: bool
+    role: str  # whose code runs, "submission" or "reference"
+    torch: bool  # whether the probe needs torch
+    # For the worker: probe ("module:function"), args, seed, submission (the staged folder), stuck
+    # (modules whose import hangs); code (for a debugger).
     request: dict[str, Any]
     limits: Limits
-    work: Path
-    fresh: bool = False
+    work: Path  # the run's folder, in which the pool makes and removes the job's scratch folder
+    fresh: bool = False  # whether it must have a worker that has run nothing else
 
 
 @dataclass(frozen=True)
 class Ending:
-    """How a worker ended.
-
-    `reason` is "" if it ended by itself, otherwise the limit that it hit ("abandoned": the grader
-    ended). `import_s`: CPU seconds of imports, a part of `cpu_s` that has a limit of its own.
-    """
-
     code: int  # exit status, meaningless when signal is not 0
     signal: int
-    reason: str
+    reason: str  # the limit that it hit; "": it ended by itself; "abandoned": the grader ended
     cpu_s: float
     wall_s: float
     memory_bytes: int
-    import_s: float = 0.0
+    import_s: float = 0.0  # CPU seconds of imports, a part of `cpu_s` with a limit of its own
 
 
 @dataclass(frozen=True)
 class Finished:
-    """How a worker ended, its frame if there is a complete one, prints, notes.
-
-    `ready` tells whether it reached the student's code: any failure before that is the grader's.
-    The frame is a view of what was read, so that an answer is never in memory twice. `used` tells
-    whether the worker had done other jobs before.
-    """
-
     ending: Ending
-    ready: bool
+    ready: bool  # it reached the student's code: any failure before that is the grader's
+    # If there is a complete one: a view of what was read, so that it is never in memory twice.
     frame: bytes | memoryview | None
     output: str
     notes: importing.Notes = importing.read_notes(b"")
     stack: str = ""  # of a worker that timed out, as faulthandler writes it, if at all
-    used: bool = False
+    used: bool = False  # whether the worker had done other jobs before
 
 
 class Pool(Protocol):
@@ -107,12 +88,10 @@ class Pool(Protocol):
         """Start what a job will need, so that libraries are imported meanwhile."""
 
     def admit(self, work: Path, staged: Path, private: Sequence[Path]) -> dict[str, Any]:
-        """Get ready for a submission, and return facts for its results: what protects the run.
+        """Get ready for a submission, whose code must not read `private` files.
 
-        Args:
-            work: the run's folder.
-            staged: the staged submission.
-            private: files that its code must not read.
+        Returns:
+            facts for its results: what protects the run.
 
         Raises:
             UsageError, GradingError: it can't be run as it should.
@@ -215,8 +194,7 @@ class InProcessPool:
     """Runs probes in the grader's own process, only for debugging (`--in-process`).
 
     In a checkout, the files themselves are imported, so that a debugger's breakpoints work. There
-    is no isolation and there are no limits, so the result doesn't count, and can't be written to a
-    file. No process has to be started or ended.
+    is no isolation and there are no limits, so the result doesn't count.
     """
 
     def run(self, job: Job) -> Finished:
@@ -302,7 +280,6 @@ class Crew:
             self._worker = self._worker or self._start()
 
     def run(self, job: Job) -> Finished:
-        """Let a worker do a job."""
         with self._lock:
             if self._is_ended:
                 raise GradingError("the workers have been ended")
@@ -318,7 +295,6 @@ class Crew:
             return chosen.run(job)
 
     def end(self) -> None:
-        """End both, and begin no other job."""
         self._is_ended = True
         for each in filter(None, (self._worker, self._spare)):
             each.end()
@@ -328,8 +304,6 @@ class Crew:
 
 
 class Worker:
-    """The grader's end of one worker."""
-
     def __init__(self, with_torch: bool, environment: dict[str, str]) -> None:
         self._errors = tempfile.TemporaryFile()
         self._process = subprocess.Popen(

@@ -145,7 +145,6 @@ class Grading:
             self._stack.callback(pool.abandon)  # before its folder is removed
 
     def pytest_sessionfinish(self, session: pytest.Session) -> None:
-        """End the worker and remove the copy."""
         self._stack.close()
         if self._results is not None and Outcome.GRADER_ERROR in self._results.outcomes:
             session.exitstatus = ExitCode.GRADER_ERROR
@@ -169,7 +168,6 @@ class TopicFile(pytest.File):
         self.grading, self.tests = grading, tests
 
     def collect(self) -> Iterator[pytest.Item]:
-        """Return the tests in the file."""
         for test in self.tests:
             yield GradedItem.from_parent(self, name=test.spec.test_id, test=test)
 
@@ -190,7 +188,6 @@ class GradedItem(pytest.Item):
         self.test = test
 
     def runtest(self) -> None:
-        """Run the test, and end as it did."""
         result = self.parent.grading.judge(self.test)
         self.add_report_section("call", "output of your code", result.output)
         if result.state in (State.GRADED_LATER, State.DROPPED):

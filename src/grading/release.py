@@ -54,18 +54,12 @@ def manifest(files: dict[str, bytes]) -> bytes:
 
 @dataclass(frozen=True)
 class Release:
-    """What a copy or a zip says about itself.
-
-    Attributes:
-        name: "2027-spring.2"; empty before releases had names.
-        digests: of the given files, by name; empty in a copy that has none.
-        lines: short hashes of the lines outside the markers, by name in src/.
-    """
+    """What a copy or a zip says about itself."""
 
     edition: str
-    name: str
-    digests: dict[str, str]
-    lines: dict[str, list[str]]
+    name: str  # "2027-spring.2"; empty before releases had names
+    digests: dict[str, str]  # of the given files, by name; empty in a copy that has none
+    lines: dict[str, list[str]]  # short hashes of those outside the markers, by name in src/
 
     def __str__(self) -> str:
         return f"{self.edition} {self.name}".strip()

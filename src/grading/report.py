@@ -79,14 +79,10 @@ def share(score: Decimal, worth: Decimal) -> str:
 
 @dataclass(frozen=True)
 class Group:
-    """Tests that are counted together.
-
-    Attributes:
-        is_judged: whether hidden tests are judged here, which they are not on a student's computer.
-    """
+    """Tests that are counted together."""
 
     tests: tuple[TestResult, ...]
-    is_judged: bool
+    is_judged: bool  # whether hidden tests are judged here: not on a student's computer
 
     @property
     def score(self) -> Decimal:
@@ -105,7 +101,6 @@ class Group:
         return self.count(State.DROPPED)
 
     def count(self, which: State) -> int:
-        """Count the tests in a state."""
         return sum(test.state is which for test in self.tests)
 
     def is_later(self, test: TestResult) -> bool:
@@ -217,8 +212,6 @@ class Cause:
 
 @dataclass(frozen=True)
 class Question(Group):
-    """A question, and those of its tests that were selected."""
-
     number: str
     title: str
     has_points: bool
@@ -379,11 +372,7 @@ def facts_of(results: Mapping[str, Any]) -> list[tuple[str, str]]:
 
 
 def page(results: Results, report: Report, template: Path = TEMPLATE, **more: Any) -> str:
-    """Return a run's report as a self-contained HTML file.
-
-    Args:
-        more: what staff's template shows besides.
-    """
+    """Return a run's report as a self-contained HTML file; `more` is for staff's template."""
     went = report.headline
     if report.is_judged:
         went = f"{points(results.score)} of {points(results.max_score)} points"
@@ -443,16 +432,11 @@ def _visible(text: str) -> str:
 
 @dataclass(frozen=True)
 class Line:
-    """A line of text, which takes several in a terminal if it is too long.
-
-    Attributes:
-        head: what stands in the columns before the text: nothing, an indent, or names.
-        style: rich's style of the head, or of the text if the head is blank.
-    """
+    """A line of text, which takes several in a terminal if it is too long."""
 
     text: str
-    head: str = ""
-    style: str = ""
+    head: str = ""  # what stands in the columns before the text: nothing, an indent, or names
+    style: str = ""  # rich's style of the head, or of the text if the head is blank
 
     def parts(self, console: Console) -> Iterator[Text]:
         """Yield lines that fit; no word is cut in two."""
@@ -486,7 +470,6 @@ def console_on(stream: TextIO | None) -> Console | None:
 
 
 def show(lines: Iterable[Line]) -> None:
-    """Print lines."""
     console = console_on(sys.stdout)
     for line in lines:
         if console is None:
@@ -534,11 +517,7 @@ def _near(folder: str) -> str:
 
 
 def student_lines(results: Results, notes: Iterable[str]) -> list[Line]:
-    """Return the lines of a run's report.
-
-    Args:
-        notes: lines below the headline.
-    """
+    """Return the lines of a run's report, with `notes` below the headline."""
     report = Report.of(results, staff=False, is_judged=False)
     colour = "green" if all(test.is_fine for test in report.tests) else "bold"
     lines = [Line(report.headline, style=colour), *map(Line, notes), Line("")]
@@ -647,20 +626,14 @@ def _message(message: str, indent: str) -> list[Line]:
 
 
 class StudentConsole(ResultsFile):
-    """Prints a report at the end, which begins with a summary.
+    """Prints a report at the end, which begins with a summary."""
 
-    Args:
-        counts: whether a run of the student's own folder is compared with the last one, and what is
-            wrong with its files is shown.
-
-    Attributes:
-        move: moves a bar; see `bar`.
-    """
-
-    move: Callable[[int, int], None]
+    move: Callable[[int, int], None]  # moves a bar; see `bar`
 
     def __init__(self, path: Path | None, counts: bool) -> None:
         super().__init__(path)
+        # Whether a run of the student's own folder is compared with the last one, and what is wrong
+        # with its files is shown.
         self._counts = counts
 
     def staged(self, staged: Staged) -> None:

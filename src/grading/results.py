@@ -60,14 +60,8 @@ FINE = (State.PASSED, State.GRADED_LATER, State.DROPPED)
 class TestResult(Verdict):
     """A test's verdict with its points, or that it has not run.
 
-    `output` is what student code printed (shown only for basic tests). Like `message` and `detail`,
-    it may contain text from the student's code, so every result makes them safe to show when it is
-    created, also by `dataclasses.replace`.
-
-    Attributes:
-        is_selected: False if the command line named other tests.
-        measured: numbers that the test saw, for staff.
-        cpu_s, peak_bytes: of the submission's processes, for staff; 0 where they can't be measured.
+    `message`, `detail` and `output` may contain text from the student's code, so every result makes
+    them safe to show when it is created, also by `dataclasses.replace`.
     """
 
     __test__ = False
@@ -77,12 +71,12 @@ class TestResult(Verdict):
     outcome: Outcome = Outcome.NOT_RUN
     message: str = "not run"
     score: Decimal = Decimal("0.00")
-    output: str = ""
+    output: str = ""  # what student code printed; shown only for basic tests
     wall_s: float = 0.0
-    is_selected: bool = True
-    measured: Mapping[str, float] = field(default_factory=dict)
-    cpu_s: float = 0.0
-    peak_bytes: int = 0
+    is_selected: bool = True  # False if the command line named other tests
+    measured: Mapping[str, float] = field(default_factory=dict)  # numbers that the test saw
+    cpu_s: float = 0.0  # of the submission's processes; 0 where it can't be measured
+    peak_bytes: int = 0  # the same
 
     def __post_init__(self) -> None:
         for name, most in MAX_CHARACTERS.items():
@@ -152,7 +146,6 @@ class Results:
 
     @property
     def selected_tests(self) -> list[TestResult]:
-        """The tests that the command asked for."""
         return [t for t in self.tests if t.is_selected]
 
     @property
@@ -177,7 +170,6 @@ class Results:
 
     @property
     def outcomes(self) -> list[Outcome]:
-        """The outcomes of the tests that the command asked for."""
         return [t.outcome for t in self.selected_tests]
 
     def as_dict(self, staff: bool) -> dict[str, Any]:

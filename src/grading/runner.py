@@ -64,7 +64,7 @@ DIFFERS = (
 
 @dataclass(frozen=True)
 class Options:
-    """The options of a run; see `python grader.py --help`."""
+    """See `python grader.py --help`."""
 
     submission: Path
     alias: str = ""  # what messages call the submission; default: its path
@@ -331,11 +331,7 @@ def case_of(run: Run, tests: list[BoundTest], topic: str, name: str) -> GradedTe
 
 
 def judge(run: Run, test: BoundTest, result: TestResult) -> TestResult:
-    """Run one test and return its result; whatever happens affects only this test.
-
-    Args:
-        result: the result of the test before it has run.
-    """
+    """Run one test and return its result; whatever happens affects only this test."""
     if test.spec.dropped:
         return result
     started = time.monotonic()
@@ -408,11 +404,7 @@ def _judged(
 
 
 def _ended(test: BoundTest, case: GradedTestCase) -> Verdict:
-    """Run a test's method and return how it ended.
-
-    Raises:
-        GradingError, OSError: a broken installation, a full disk, no more processes.
-    """
+    """Run a test's method and return how it ended; GradingError, OSError: the fault is ours."""
     try:
         test.method(case)
     except TestEnd as end:

@@ -61,19 +61,12 @@ DIGEST = re.compile(r"[0-9a-f]{64}")
 
 @dataclass(frozen=True)
 class Provided:
-    """What the grader adds to every submission.
+    """What the grader adds to every submission."""
 
-    Attributes:
-        modules: the modules of `submission` that students write.
-        given: those that students don't edit: the grader's, if an upload lacks them.
-        packages: packages next to `submission`, which are always the grader's.
-        generated: files that the question set's `prepare` writes to `submission`; an upload's own
-            are left out silently.
-    """
-
-    modules: tuple[str, ...] = ()
-    given: tuple[str, ...] = ()
-    packages: tuple[str, ...] = ()
+    modules: tuple[str, ...] = ()  # of `submission`: those that students write
+    given: tuple[str, ...] = ()  # the others: the grader's, if an upload lacks them
+    packages: tuple[str, ...] = ()  # next to `submission`: always the grader's
+    # Files that the question set's `prepare` writes; an upload's own are left out silently.
     generated: tuple[str, ...] = ()
 
 
@@ -90,47 +83,29 @@ class Omission:
 
 @dataclass
 class Staged:
-    """A staged submission.
+    """A staged submission."""
 
-    Attributes:
-        root: contains the package `submission`, and parameters and predictions next to it.
-        taken: each staged name's origin.
-        omissions: what was left out.
-        added: the given modules that the grader added.
-        total_bytes: the size of what was copied.
-        package: the folder of the student's modules, unless it is in an archive.
-        place: where it was found, if that is an unusual place.
-        required: all files that count.
-        modules: those that students write.
-        is_checkout: whether this is the assignment's own folder, which nobody has uploaded.
-        renamed: for required files that are missing, the file that was probably meant.
-        reference: the folder of the staged reference, where there is one.
-        release, edition: of the student's copy of the assignment, if the submission names them.
-        experiments: what `experiments_in` returns.
-        foreign: what to say where something is missing that this copy never had; "" for a copy of
-            the edition and term at hand.
-    """
-
-    root: Path
-    taken: dict[str, str] = field(default_factory=dict)
+    root: Path  # contains the package `submission`, and parameters and predictions next to it
+    taken: dict[str, str] = field(default_factory=dict)  # each staged name's origin
     omissions: list[Omission] = field(default_factory=list)
-    added: list[str] = field(default_factory=list)
-    total_bytes: int = 0
-    package: Path | None = None
-    place: str = ""
-    required: tuple[str, ...] = ()
-    modules: tuple[str, ...] = ()
-    is_checkout: bool = False
+    added: list[str] = field(default_factory=list)  # the given modules that the grader added
+    total_bytes: int = 0  # of what was copied
+    package: Path | None = None  # the folder of the student's modules, unless it is in an archive
+    place: str = ""  # where it was found, if that is an unusual place
+    required: tuple[str, ...] = ()  # all files that count
+    modules: tuple[str, ...] = ()  # those that students write
+    is_checkout: bool = False  # it is the assignment's own folder, which nobody has uploaded
+    # For required files that are missing, the file that was probably meant.
     renamed: dict[str, str] = field(default_factory=dict)
-    reference: Path | None = None
-    release: str = ""
-    edition: str = ""
-    experiments: dict[str, dict[str, Any]] = field(default_factory=dict)
+    reference: Path | None = None  # the folder of the staged reference, where there is one
+    release: str = ""  # of the student's copy of the assignment, if the submission names it
+    edition: str = ""  # the same
+    experiments: dict[str, dict[str, Any]] = field(default_factory=dict)  # see `experiments_in`
+    # What to say where something is missing that this copy of another edition or term never had.
     foreign: str = ""
 
     @property
     def missing(self) -> list[str]:
-        """The required files that are missing."""
         return [name for name in self.required if name not in self.taken]
 
     def path(self, name: str) -> Path | None:
@@ -483,15 +458,10 @@ def complete(root: Path, provided: Provided) -> list[str]:
 def find_package(
     start: Folder, own: Collection[str], given: Collection[str]
 ) -> tuple[Folder, bool] | None:
-    """Find the folder of the student's modules.
-
-    Args:
-        own: the modules that students write.
-        given: the other modules of the package.
+    """Find the folder of the modules: `own`, which students write, and the others, `given`.
 
     Returns:
-        the folder, and whether it is where the assignment's own commands put it; None if there is
-        none.
+        the folder, if there is one, and whether it is where the assignment's commands put it.
 
     Raises:
         SubmissionError: there are two, and none is where it is expected.

@@ -84,51 +84,33 @@ def _no_file() -> IO[bytes]:
 
 @dataclass(frozen=True)
 class Entry:
-    """A file, folder, link or something else in an upload.
+    """A file, folder, link or something else in an upload."""
 
-    Attributes:
-        name: the last part of its path, a text that may contain any character.
-        kind: what it is; a link is a link, whatever it points to.
-        size: how many bytes a file has, as far as is known before it is read.
-        open: opens a file; raises HardLink, OSError if it can't be read or a link is on the way to
-            it, ValueError if it isn't regular, and SubmissionError if an archive is odd.
-        entries: lists a folder by name; raises SubmissionError if there is too much in it, OSError
-            if it can't be listed.
-        target: returns what a link points to.
-    """
-
-    name: str
-    kind: Kind
-    size: int = 0
+    name: str  # the last part of its path, a text that may contain any character
+    kind: Kind  # a link is a link, whatever it points to
+    size: int = 0  # how many bytes a file has, as far as is known before it is read
+    # Opens a file; raises HardLink, OSError if it can't be read or a link is on the way to it,
+    # ValueError if it isn't regular, and SubmissionError if an archive is odd.
     open: Callable[[], IO[bytes]] = _no_file
+    # Lists a folder by name; raises SubmissionError if there is too much in it, OSError if it can't
+    # be listed.
     entries: Callable[[], dict[str, Entry]] = dict
-    target: Callable[[], str] = str
+    target: Callable[[], str] = str  # returns what a link points to
 
 
 @dataclass(frozen=True)
 class Folder:
-    """A folder of an upload.
-
-    Attributes:
-        path: where the whole upload is, or would be if an archive were a folder.
-        alias: what messages call the whole upload.
-        parts: the names on the way to this folder.
-        parent: the folder that contains it; None for the whole upload.
-    """
-
     entry: Entry
-    path: Path
-    alias: str
-    parts: tuple[str, ...] = ()
-    parent: Folder | None = None
+    path: Path  # where the whole upload is, or would be if an archive were a folder
+    alias: str  # what messages call the whole upload
+    parts: tuple[str, ...] = ()  # the names on the way to this folder
+    parent: Folder | None = None  # the folder that contains it; None for the whole upload
 
     @property
     def top(self) -> Folder:
-        """The whole upload."""
         return self.parent.top if self.parent else self
 
     def place(self, name: str = "") -> Path:
-        """Return where this folder or an entry is."""
         return self.path.joinpath(*self.parts, name)
 
     def shown(self, name: str = "") -> str:
@@ -225,11 +207,7 @@ def refusal(error: OSError, what: str) -> GradingError:
 
 
 def on_disk(top: Path, *parts: str) -> Entry:
-    """Return an entry below a folder, or the folder itself, which may be a link; nothing else may.
-
-    Raises:
-        OSError: it doesn't exist, or can't be read.
-    """
+    """Return an entry below a folder, which itself may be a link; OSError: it can't be read."""
     path = top.joinpath(*parts)
     status = os.lstat(path) if parts else os.stat(path)
     if _is_link(status):

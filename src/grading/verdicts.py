@@ -68,37 +68,22 @@ def exit_code(outcomes: list[Outcome]) -> ExitCode:
 
 @dataclass(frozen=True)
 class Verdict:
-    """How a test ended.
-
-    Attributes:
-        message: what the student may read: one sentence or a few lines.
-        detail: what only staff may also read (got, expected, traceback); students never see it
-            for hidden tests.
-        credit: the share of the test's points that is earned, 0 to 1.
-        id: the name of this way of ending among those of the same outcome, for staff, who count
-            and compare a class's failures. Nothing in it may come from a student.
-        where: the student's line of a crash (`submission/dataset.py:57`), for staff.
-        look_at: where the test advises to look, for staff: `dim in submission/helper.py` or a file.
-        place: the kind and function of a crash, which identify tests with the same crash.
-        is_doubtful: whether the fault may be ours: it counts only if the reference, in the
-            submission's place, does better (`runner.judge`).
-        is_unwritten: whether the part that is tested is not written yet.
-        missing_file: the name of a file that is missing and can be produced or renamed.
-        hint: what was handed in instead of it, or "".
-    """
-
     outcome: Outcome
-    message: str
-    detail: str = ""
-    credit: Fraction = Fraction(0)
+    message: str  # what the student may read: one sentence or a few lines
+    detail: str = ""  # what only staff may also read: got, expected, traceback
+    credit: Fraction = Fraction(0)  # the share of the test's points that is earned, 0 to 1
+    # The name of this way of ending among those of the same outcome, for staff, who count and
+    # compare a class's failures. Nothing in it may come from a student.
     id: str = ""
-    where: str = ""
-    look_at: str = ""
-    place: str = ""
+    where: str = ""  # for staff: the student's line of a crash, submission/dataset.py:57
+    look_at: str = ""  # for staff: the test's advice, `dim in submission/helper.py` or a file
+    place: str = ""  # the kind and function of a crash, which identify tests with the same crash
+    # The fault may be ours: it counts only if the reference, in the submission's place, does better
+    # (`runner.judge`).
     is_doubtful: bool = False
-    is_unwritten: bool = False
-    missing_file: str = ""
-    hint: str = ""
+    is_unwritten: bool = False  # the part that is tested is not written yet
+    missing_file: str = ""  # the name of a file that is missing and can be produced or renamed
+    hint: str = ""  # what was handed in instead of it, or ""
 
     @property
     def cause(self) -> str:
@@ -117,7 +102,6 @@ class TestEnd(Exception):
 
 
 def failure(message: str, id: str) -> TestEnd:
-    """Return the end of a test that failed, to be raised."""
     return TestEnd(Verdict(Outcome.FAILED, message, id=id))
 
 
@@ -183,15 +167,11 @@ FRAME = re.compile(
 
 @dataclass(frozen=True)
 class Stuck:
-    """A module whose import took the whole limit of imports.
+    """A module whose import took the whole limit of imports."""
 
-    Attributes:
-        file: its name in the submission.
-        named: whether messages may name it: not if a hidden test found it, whose inputs the choice
-            of a file could reveal.
-    """
-
-    file: str
+    file: str  # its name in the submission
+    # Whether messages may name it: not if a hidden test found it, whose inputs the choice of a file
+    # could reveal.
     named: bool
 
 

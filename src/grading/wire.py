@@ -65,11 +65,7 @@ def encode(value: Any) -> bytes:
 
 
 def decode(frame: bytes | bytearray | memoryview) -> Any:
-    """Decode a frame into plain data; arrays are read-only views of it, so nothing is copied.
-
-    Raises:
-        WireError: anything that `encode` could not have written.
-    """
+    """Decode a frame; arrays are read-only views of it. WireError: `encode` didn't write it."""
     if len(frame) < PREFIX.size:
         raise WireError(f"a frame of {len(frame)} bytes, expected at least {PREFIX.size}")
     head_bytes, body_bytes = _lengths(frame, MAX_HEADER_BYTES, MAX_BODY_BYTES)

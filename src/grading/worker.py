@@ -110,8 +110,6 @@ class Limits:
 
 @dataclass(frozen=True)
 class Context:
-    """What a probe can use besides its arguments."""
-
     scratch: Path  # a folder of the test's own, empty but for FONTS: the current directory
     files: Path  # the staged submission, with the parameter files
 
@@ -375,7 +373,6 @@ class Watchdog:
         threading.Thread(target=self._watch, daemon=True).start()
 
     def begin(self, allowed: Limits) -> None:
-        """Begin to watch a job, whose imports of the submission `switch` reports."""
         with self._lock:
             self._left = {  # CPU and wall seconds, in and outside imports
                 "import": [allowed.import_s, allowed.import_wall_s],
@@ -458,11 +455,7 @@ class Traces:
         self._learn()
 
     def erase(self, root: Path) -> str:
-        """Undo what the last job changed; name what can't be undone, or return "".
-
-        Args:
-            root: the staged submission, whose modules are forgotten.
-        """
+        """Undo what the last job changed, and forget its modules; name what can't be undone."""
         forget(root)
         ours = (importing.Finder, importing.BareNames)
         sys.meta_path[:] = [finder for finder in sys.meta_path if not isinstance(finder, ours)]
