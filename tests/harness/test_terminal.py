@@ -2,9 +2,7 @@
 
 import io
 import itertools
-import os
 import re
-import subprocess
 import sys
 
 import pytest
@@ -14,11 +12,9 @@ from grading.report import Report
 from grading.results import Results, TestResult
 from grading.verdicts import Outcome
 from tests import pinned
-from tests.student.folder import students_copy
 
 EDITION = pinned.load().edition(None)
 CODE = re.compile(r"\033\[[\d;]*m")
-SCREEN = {"columns": 80, "rows": 24}
 
 
 def specs(number):
@@ -127,58 +123,21 @@ def test_who_gets_colours(is_terminal, environment, styles):
     assert ("\033[" in text) == styles
 
 
-@pytest.fixture
-def students(tree, tmp_path):
-    """The untouched starter, without the solutions."""
-    return students_copy(tree, tmp_path / "assignment5")
-
-
-def seen(folder, *words, environment=()):
-    """What `python src/grader.py WORD...` shows in a terminal of SCREEN's size, line by line."""
-    import fcntl
-    import pty
-    import struct
-    import termios
-
-    ours, theirs = pty.openpty()
-    size = struct.pack("HHHH", SCREEN["rows"], SCREEN["columns"], 0, 0)
-    fcntl.ioctl(theirs, termios.TIOCSWINSZ, size)
-    names = ("COLUMNS", "LINES", "NO_COLOR", "PYTHONPATH")
-    own = {k: v for k, v in os.environ.items() if k not in names}
-    command = [sys.executable, "src/grader.py", *words]
-    process = subprocess.Popen(
-        command,
-        cwd=folder,
-        env={**own, "TERM": "xterm", **dict(environment)},
-        stdin=subprocess.DEVNULL,
-        stdout=theirs,
-        stderr=subprocess.PIPE,
-    )
-    os.close(theirs)
-    shown = b""
-    try:
-        while chunk := os.read(ours, 1 << 16):
-            shown += chunk
-    except OSError:  # Linux raises this at the end; other systems return an empty string
-        pass
-    os.close(ours)
-    errors = process.communicate()[1].decode()
-    assert "Traceback" not in errors
-    return shown.decode("utf-8").replace("\r\n", "\n"), process.returncode
-
-
-@pytest.mark.long  # tests/snapshots/stored/terminal_student_60.txt shows the same report
-@pytest.mark.skipif(sys.platform == "win32", reason="needs a pseudo-terminal")
-def test_the_untouched_starters_whole_run_fits_on_two_screens(students):
-    shown, code = seen(students)
-    lines = CODE.sub("", shown).splitlines()
-    assert code == 1
-    assert len(lines) <= 2 * SCREEN["rows"], shown
-    assert max(map(len, lines)) <= SCREEN["columns"]
-    assert "\033[" in shown
-    places = [line for line in lines if "not written yet: " in line]
-    named = [re.search(r"submission/\w+\.py:\d+", line)[0] for line in places]
-    counted = [n for n, line in zip(named, places, strict=True) if "no points" not in line]
+def test_an_untouched_starters_report_fits_on_two_screens():
+    ends = {
+        f"t{spec.test_id.replace('-', '_')}": {
+            "outcome": Outcome.FAILED,
+            "message": f"submission/{spec.topic}.py:9: not written yet: f is yours to write",
+            "is_unwritten": True,
+            "where": f"submission/{spec.topic}.py:9",
+        }
+        for spec in EDITION.tests
+    }
+    numbers = dict.fromkeys(spec.number for spec in EDITION.tests)
+    lines = CODE.sub("", shown(results(*numbers, **ends), Screen(), COLUMNS="80")).splitlines()
+    assert len(lines) <= 2 * 24 and max(map(len, lines)) <= 80, "\n".join(lines)
+    places = [line for line in lines if "not written yet: " in line and "no points" not in line]
+    counted = [re.search(r"submission/\w+\.py:\d+", line)[0] for line in places]
     assert len(counted) == len(set(counted)) > 3
 
 
