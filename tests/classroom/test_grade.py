@@ -1,6 +1,7 @@
 """`grade`: what counts, with which inputs, and what is kept however it ends."""
 
 import json
+import zipfile
 
 import pytest
 
@@ -65,6 +66,14 @@ def test_the_first_edition_and_release_count_whatever_is_graded_later(
     kinds = rows_of(into, "SELECT kind, count(*) FROM records GROUP BY kind ORDER BY kind")
     assert kinds == [("grade", 2), ("preview", 2)]
     assert rows_of(into, "SELECT * FROM class ORDER BY key") == rows
+
+
+def test_an_archived_release_is_that_of_its_autograder(release, tmp_path):
+    archive = tmp_path / "2027-winter.2-tiny.zip"
+    with zipfile.ZipFile(archive, "w") as writer:
+        writer.write(release, "autograder.zip")
+        writer.writestr("manifest.json", "{}")
+    assert Release.read(archive) == Release.read(release)
 
 
 @needs_root

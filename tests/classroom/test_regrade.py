@@ -4,11 +4,9 @@ import os
 import re
 import subprocess
 import sys
-import zipfile
 
 import pytest
 
-from classroom.grade import Release
 from classroom.store import Store
 from classroom.submissions import Record
 from tests.accessible import check_files
@@ -237,18 +235,10 @@ def test_the_page_and_its_links_are_there_and_private(made):
 
 
 @pytest.mark.requires_tool("chromium")
-def test_the_pages_are_for_everybody(made):
+def test_the_page_is_for_everybody(made):
     made("regrade")
     folder = made.path / "regrades" / "regrade-1"
-    check_files([folder / "index.html", *sorted(folder.glob("*/before.html"))[:1]])
-
-
-def test_an_archived_release_is_that_of_its_autograder(release, tmp_path):
-    archive = tmp_path / "2027-winter.2-tiny.zip"
-    with zipfile.ZipFile(archive, "w") as writer:
-        writer.write(release, "autograder.zip")
-        writer.writestr("manifest.json", "{}")
-    assert Release.read(archive) == Release.read(release)
+    check_files([folder / "index.html"])
 
 
 STRICT = b"return bool(np.abs(alpha - wanted).max() <= tolerance)"
