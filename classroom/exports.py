@@ -225,7 +225,7 @@ def _read_files(folder: Entry) -> tuple[list[Submission], list[str]]:
         piece = _canvas(entry) or _moodle(entry)
         if piece is not None:
             pieces[piece.id].append(piece)
-        elif entry.kind == "folder" and MARKERS & {inner.name for inner in children(entry)}:
+        elif entry.kind == "folder" and _is_results(entry):
             notes.append(f"{printable.line(entry.name)} is left out: it is a class's folder")
         elif entry.kind == "folder" or is_archive(entry.name):
             submissions.append(_plain(entry))
@@ -236,6 +236,12 @@ def _read_files(folder: Entry) -> tuple[list[Submission], list[str]]:
     for owned in pieces.values():
         submissions += _attempts(owned, notes)
     return submissions, notes
+
+
+def _is_results(folder: Entry) -> bool:
+    with suppress(SubmissionError):  # it can't be listed: it is a submission, which says so
+        return bool(MARKERS & {entry.name for entry in children(folder)})
+    return False
 
 
 def _is_download(name: str) -> bool:

@@ -496,7 +496,7 @@ def _check_tests(words: list[str], release: Release, edition: str | None) -> Non
 
 def run_apply(asked: argparse.Namespace) -> int:
     """Let the results of the open regrade count."""
-    reason = printable.line(asked.reason.strip())
+    reason = asked.reason.strip()
     if not reason:
         raise UsageError("--reason is blank; the history should say why points changed")
     with Store.existing(asked.folder, writes=True) as store:
@@ -553,8 +553,7 @@ def _the_open_one(store: Store) -> Regrade:
 
 def _close(store: Store, regrade: Regrade, what: str, reason: str = "") -> None:
     store.db.execute("DELETE FROM class WHERE key = ?", (OPEN,))
-    author = printable.line(getpass.getuser(), 200)
-    store.note(f"{regrade.name} {what}", regrade.release, reason, author)
+    store.note(f"{regrade.name} {what}", regrade.release, reason, getpass.getuser())
 
 
 def run_history(asked: argparse.Namespace) -> int:

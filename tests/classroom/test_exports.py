@@ -8,7 +8,7 @@ from classroom import submissions
 from classroom.exports import read_export
 from classroom.store import Store
 from classroom.submissions import ID, Student
-from grading import printable
+from grading import printable, upload
 from grading.errors import SubmissionError, UsageError
 from grading.staging import MAX_OUTPUT_BYTES, stage
 from tests.classroom.contents import RIGHT, UPLOADS, Content, Link, lay, pack, uploaded, zipped
@@ -259,14 +259,18 @@ def test_a_name_that_is_no_text_is_refused_by_the_grader(tmp_path):
     assert found.pop("submission/a.py") and [*found][0].endswith(".py' (its name is not text)")
 
 
-def test_a_flood_is_refused_in_one_line(tmp_path, monkeypatch):
+def test_a_flood_is_refused_in_one_line_that_tells_no_name(tmp_path, monkeypatch):
     monkeypatch.setattr(submissions, "MAX_BYTES", 1000)
+    monkeypatch.setattr(upload, "MAX_FILES", 3)
     source = tmp_path / "class"
-    lay(source / "many", Content("", "", {f"submission/{n}.py": b"" for n in range(2_001)}))
+    lay(source / "ada", Content("", "", {f"{n}.py": b"" for n in range(4)}))
     lay(source / "large", Content("", "", {"a.py": bytes(600), "b.py": bytes(401)}))
     lay(source / "most", Content("", "", {"a.py": bytes(600), "b.py": bytes(400)}))
-    many, large, most = in_order(read_export(source), "many", "large", "most")
-    assert "too many files, more than 2000" in taken(many, tmp_path / "1")
+    many, large, most = in_order(read_export(source), "ada", "large", "most")
+    assert (
+        taken(many, tmp_path / "1")
+        == "the upload: too many files, more than 3: is this a submission?"
+    )
     assert "too large" in taken(large, tmp_path / "2")
     assert len(taken(most, tmp_path / "3")) == 2
 

@@ -2,10 +2,10 @@
 
 import json
 import os
+from pathlib import Path
 
 import pytest
 
-from classroom import store as stores
 from classroom.store import Store
 from grading.errors import UsageError
 
@@ -153,8 +153,16 @@ def test_a_damaged_folder_is_refused_in_one_line_and_stays_as_it_is(old, name, t
 
 
 def test_an_interrupted_import_is_completed(old, monkeypatch):
+    rename, moved = Path.rename, []
+
+    def once(path, target):
+        if moved:
+            raise KeyboardInterrupt
+        moved.append(path)
+        rename(path, target)
+
     with monkeypatch.context() as patch:
-        patch.setattr(stores.Path, "rename", lambda *_: (_ for _ in ()).throw(KeyboardInterrupt))
+        patch.setattr(Path, "rename", once)
         with pytest.raises(KeyboardInterrupt):
             Store.existing(old)
     with Store.existing(old) as store:
