@@ -23,10 +23,11 @@ import tomllib
 from collections import Counter
 from collections.abc import Callable, Iterator
 from concurrent.futures import Executor
-from contextlib import contextmanager
+from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass
 from functools import cache
 from types import CodeType, FunctionType
+from unittest.mock import patch
 
 from grading.verdicts import MALFORMED, TestEnd
 from questions.span_corruption import items
@@ -122,24 +123,14 @@ def id_of(node: ast.AST) -> str:
     return given.value if isinstance(given, ast.Constant) else ast.unparse(given)
 
 
-class _Without(ast.NodeTransformer):
-    """Puts the statement at a line into `if False:`, so that its names stay known."""
-
-    def __init__(self, line: int) -> None:
-        self.line = line
-
-    def generic_visit(self, node: ast.AST) -> ast.AST:
-        if is_assertion(node) and node.lineno == self.line:
-            never = ast.If(ast.Constant(False), [node], [])
-            return ast.fix_missing_locations(ast.copy_location(never, node))
-        return super().generic_visit(node)
-
-
 def code_without(site: Site) -> CodeType:
-    """Return the function's code without the assertion."""
+    """Return the function's code without the assertion, whose names stay known."""
     path = ROOT / site.file
-    tree = _Without(site.first_line).visit(ast.parse(path.read_text(encoding="utf-8")))
-    code = compile(tree, str(path), "exec", dont_inherit=True)
+    lines = path.read_text(encoding="utf-8").split("\n")
+    statement = lines[site.first_line - 1]
+    indent = len(statement) - len(statement.lstrip())
+    lines[site.first_line - 1] = f"{statement[:indent]}if False: {statement[indent:]}"
+    code = compile("\n".join(lines), str(path), "exec", dont_inherit=True)
     for name in site.function.split("."):
         code = next(c for c in code.co_consts if isinstance(c, CodeType) and c.co_name == name)
     return code
@@ -168,25 +159,19 @@ def _function(site: Site) -> FunctionType:
 @contextmanager
 def watched(note: Callable[[Site], None]) -> Iterator[None]:
     """Call note(site) for each assertion that ends a test."""
-    kinds = (TestEnd, items.Malformed)
-    before = [kind.__init__ for kind in kinds]
 
     def noting(init: Callable) -> Callable:
         def __init__(self, *arguments, **keywords) -> None:
             init(self, *arguments, **keywords)
-            site = _site_of(sys._getframe(1))
-            if site is not None:
+            if site := _site_of(sys._getframe(1)):
                 note(site)
 
         return __init__
 
-    for kind, init in zip(kinds, before, strict=True):
-        kind.__init__ = noting(init)
-    try:
+    with ExitStack() as patches:
+        for kind in (TestEnd, items.Malformed):
+            patches.enter_context(patch.object(kind, "__init__", noting(kind.__init__)))
         yield
-    finally:
-        for kind, init in zip(kinds, before, strict=True):
-            kind.__init__ = init
 
 
 def _site_of(frame) -> Site | None:

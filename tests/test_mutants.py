@@ -45,14 +45,30 @@ SHAPES = {"names": ["w"], "shapes": [[2]]}
 
 
 class Case(OutputsCase, GradedTestCase):
-    """A test with a given run and given answers to its probes."""
+    """A test with given predictions and given answers to its probes; evidence is complete."""
 
     spec = SimpleNamespace(is_hidden=True)
-    graded_here, seed = False, 0
+    graded_here, seed, notes = False, 0, ""
 
-    def __init__(self, run=None, answers=None):
-        self.run, self._answers = run, answers
-        self.staged, self.notes = run.staged if run else None, ""
+    def __init__(self, folder=None, predicted=PLACES, answers=None, hidden=None):
+        self._answers = answers or {}
+        if folder is None:
+            return
+        (folder / "file").write_text("\n".join(predicted), encoding="utf-8")
+        self.staged = SimpleNamespace(path=lambda name: folder / "file")
+        data = SimpleNamespace(
+            dataset=SimpleNamespace(thresholds={"vanilla": 0.5}, recipe="smoke"),
+            questions=lambda split: [f"Where was P{n} born?" for n in range(len(PLACES))],
+            places=lambda split: PLACES,
+            corpus=lambda: "corpus",
+        )
+        required = () if hidden else ("vanilla.pretrain.params",)
+        self.run = SimpleNamespace(
+            data=data,
+            assignment=pinned.load(),
+            edition=SimpleNamespace(required_files=required),
+            judging=SimpleNamespace(hidden=hidden),
+        )
 
     def probe(self, name, answer, /, **_):
         return self._answers[name]
@@ -60,56 +76,25 @@ class Case(OutputsCase, GradedTestCase):
     reference = probe
 
     def once(self, name, make):
-        return self._answers[name]
+        return self._answers.get(name, {"lines": [], "given": []})
 
     def measure(self, name, value):
         """Record nothing, since no staff compare these."""
 
 
-class Judging(Case):
-    """A case with staff's judges, which find no fault."""
-
-    graded_here = True
-
-    def once(self, name, make):
-        return {"lines": [], "given": []}
-
-
-def files(tmp_path, lines: int, sentence: str = "") -> Case:
+def differing(folder, lines: int, sentence: str = "") -> Case:
     """Return a case with so many differing lines, and with this evidence missing."""
-    answers = {
-        "evidence vanilla": SimpleNamespace(id="x", sentence=sentence, measured={}, numbers={})
-    }
-    for split in ("dev", "test"):
-        key = f"vanilla.finetune.params vanilla.pretrain.{split}.predictions"
-        answers[key] = {"lines": list(range(lines)), "given": ["?"] * lines}
-    return Case(run_with(PLACES, tmp_path), answers)
+    evidence = SimpleNamespace(id="x", sentence=sentence, measured={}, numbers={})
+    wrong = {"lines": list(range(lines)), "given": ["?"] * lines}
+    files = [f"vanilla.pretrain.{split}.predictions" for split in ("dev", "test")]
+    answers = {f"vanilla.finetune.params {file}": wrong for file in files}
+    return Case(folder, answers=answers | {"evidence vanilla": evidence})
 
 
-def run_with(predicted: list[str], tmp_path, hidden=None) -> SimpleNamespace:
-    """Return what a test finds: a prediction file with these lines."""
-    path = tmp_path / "file"
-    path.write_text("".join(f"{place}\n" for place in predicted), encoding="utf-8")
-    data = SimpleNamespace(
-        dataset=SimpleNamespace(thresholds={"vanilla": 0.5}, recipe="smoke"),
-        questions=lambda split: [f"Where was P{n} born?" for n in range(len(PLACES))],
-        places=lambda split: PLACES,
-        corpus=lambda: "corpus",
-    )
-    staged = SimpleNamespace(path=lambda name: path)
-    return SimpleNamespace(
-        data=data,
-        staged=staged,
-        assignment=pinned.load(),
-        edition=SimpleNamespace(required_files=() if hidden else ("vanilla.pretrain.params",)),
-        judging=SimpleNamespace(hidden=hidden),
-    )
-
-
-def fits(tmp_path, shape: int) -> None:
+def fits(folder, shape: int) -> None:
     read = {"problem": "", "names": ["w"], "arrays": [np.zeros(shape, np.float32)]}
     answers = {"shared.read_parameters": read, "shared.shapes": SHAPES}
-    found = Case(run_with(PLACES, tmp_path), answers).fitting("v.params", "vanilla")
+    found = Case(folder, answers=answers).fitting("v.params", "vanilla")
     assert found is None or found[0].keys() == {"w"}
 
 
@@ -122,25 +107,25 @@ WRONG_ANSWERS = {
     ),
     f"{EVIDENCE}:expect_match: predictions.not-of-parameters": lambda hidden, tmp_path: (
         hidden.training.pretraining_matches_checkpoint(
-            files(tmp_path, lines=3), "vanilla.finetune.params", "vanilla.pretrain"
+            differing(tmp_path, lines=3), "vanilla.finetune.params", "vanilla.pretrain"
         )
     ),
     f"{EVIDENCE}:expect_own_answers: found.id": lambda hidden, tmp_path: hidden.expect_own_answers(
-        files(tmp_path, lines=2, sentence="something is missing"),
+        differing(tmp_path, lines=2, sentence="something is missing"),
         "vanilla",
         "dev",
     ),
     f"{EVIDENCE}:expect_accuracy: test-predictions.too-few-right": lambda hidden, tmp_path: (
         hidden.training.pretraining_test_accuracy(
-            files(tmp_path, lines=2),
+            differing(tmp_path, lines=2),
             variant="vanilla",
             predicted=[*PLACES[:4], *"??????"],
             places=PLACES,
             threshold=0.5,
         )
     ),
-    f"{FILES}.expect_accuracy: id": lambda hidden, tmp_path: Judging(
-        run_with([*PLACES[:4], *"??????"], tmp_path, hidden)
+    f"{FILES}.expect_accuracy: id": lambda hidden, tmp_path: Case(
+        tmp_path, [*PLACES[:4], *"??????"], hidden=hidden
     ).expect_accuracy("file", "vanilla"),
     f"{FILES}.fitting: parameters.misfit": lambda _, tmp_path: fits(tmp_path, shape=3),
 }
