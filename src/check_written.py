@@ -125,11 +125,15 @@ def check_source(path: Path) -> int:
     source = read(path)
     beside = path.resolve().parent / "sheet.tex"
     sheet = read(beside if beside.is_file() else WRITTEN / "sheet.tex")
-    slots, unscored = find_slots(sheet)
+    matches = list(SLOT.finditer(sheet.code))
+    unscored = {match[2] for match in matches if match[1]}
+    slots: dict[str, int] = {}  # the lines of the sheet's questions, by their ids
+    for match in matches:
+        slots.setdefault(match[2], sheet.line_of(match.start()))
     if not slots:
         raise InputError(f"{show(sheet.path)}: no \\answerspace{{...}}, expected one per question")
     answers = find_answers(source)
-    check_ids(source, sheet, slots, [(name, block.first) for name, block in answers])
+    check_ids(source, sheet, slots, answers)
     optional = [block for name, block in answers if name in unscored and not block.text.strip()]
     blocks = [block for _, block in answers] + find_declarations(source)
     markers = find_markers(source)
@@ -149,14 +153,6 @@ def check_source(path: Path) -> int:
     if path.resolve() == (WRITTEN / "submission.tex").resolve():
         pack_for_overleaf()
     return 1 if source.findings or sheet.findings else 0
-
-
-def find_slots(sheet: Source) -> tuple[dict[str, int], set[str]]:
-    """Return the lines of the sheet's questions by their ids, and the ids without points."""
-    slots: dict[str, int] = {}
-    for match in SLOT.finditer(sheet.code):
-        slots.setdefault(match[2], sheet.line_of(match.start()))
-    return slots, {match[2] for match in SLOT.finditer(sheet.code) if match[1]}
 
 
 def find_answers(source: Source) -> list[tuple[str, Block]]:
@@ -181,25 +177,20 @@ def find_answers(source: Source) -> list[tuple[str, Block]]:
 
 
 def check_ids(
-    source: Source, sheet: Source, slots: dict[str, int], answers: list[tuple[str, int]]
+    source: Source, sheet: Source, slots: dict[str, int], answers: list[tuple[str, Block]]
 ) -> None:
-    """Report answers that are missing, unknown or duplicated.
-
-    Args:
-        slots: the sheet's ids, with their lines.
-        answers: the ids of the answers, with their lines.
-    """
-    seen: dict[str, int] = {"": 0}  # answers without an id are reported elsewhere
-    for name, number in answers:
-        if seen.get(name):
-            source.find(number, f"answer {name} appears twice, first in line {seen[name]}")
+    """Report answers that are missing, unknown or duplicated; those without an id were reported."""
+    lines: dict[str, int] = {}
+    for name, block in answers:
+        if name in lines and name:
+            source.find(block.first, f"answer {name} appears twice, first in line {lines[name]}")
         elif name and name not in slots:
             close = difflib.get_close_matches(name, slots, n=1)
             hint = f" (did you mean {close[0]}?)" if close else ""
-            source.find(number, f"answer {name}: the sheet has no such question{hint}")
-        seen.setdefault(name, number)
+            source.find(block.first, f"answer {name}: the sheet has no such question{hint}")
+        lines.setdefault(name, block.first)
     for name, number in slots.items():
-        if name not in seen:
+        if name not in lines:
             wanted = f"\\begin{{answer}}{{{name}}}"
             sheet.find(number, f"answer {name} is missing: {source.path.name} has no {wanted}")
 
@@ -368,8 +359,13 @@ class Scanner:
         here, sign = self._contexts[-1], match["sign"]
         if match["bar"]:
             return letters.unprinted(match[0])
-        if match["border"]:
-            self._cross(number, match["border"] == "begin", match["environment"].strip())
+        if match["border"] == "begin":
+            name = match["environment"].strip()
+            is_formula = here.is_formula or FORMULAS.fullmatch(name) is not None
+            is_table = here.is_table or TABLES.fullmatch(name) is not None
+            self._contexts.append(Context(name, number, is_formula, is_table))
+        elif match["border"]:
+            self._close(match["environment"].strip())
         elif match["words"]:
             is_formula = match["words"] == "ensuremath"
             self._contexts.append(Context("}", number, is_formula, here.is_table))
@@ -384,16 +380,6 @@ class Scanner:
         elif sign:
             self._pair(number, sign)
         return []
-
-    def _cross(self, number: int, begins: bool, name: str) -> None:
-        """Enter or leave an environment."""
-        here = self._contexts[-1]
-        if begins:
-            is_formula = here.is_formula or FORMULAS.fullmatch(name) is not None
-            is_table = here.is_table or TABLES.fullmatch(name) is not None
-            self._contexts.append(Context(name, number, is_formula, is_table))
-        else:
-            self._close(name)
 
     def _pair(self, number: int, sign: str) -> None:
         """Enter or leave a group or a formula."""

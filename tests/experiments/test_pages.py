@@ -84,6 +84,12 @@ def write(lab, dataset, recorded, tmp_path_factory):
 
 
 @pytest.fixture(scope="module")
+def written(write, models):
+    """The page about all models."""
+    return write(models)
+
+
+@pytest.fixture(scope="module")
 def browser():
     with accessible.browser() as launched:
         yield launched
@@ -109,16 +115,15 @@ def parsed(text):
     return checker
 
 
-def test_it_needs_no_network(write, models):
-    path = write(models)
-    text = path.read_text(encoding="utf-8")
+def test_it_needs_no_network(written):
+    text = written.read_text(encoding="utf-8")
     found = parsed(text)
     addresses = [value for name, value in found.attributes if name in ("href", "src")]
     assert addresses == ["inspect.params.js"] and "link" not in found.tags
     assert "http" not in text and "@import" not in text and "url(" not in text
     assert found.tags.count("h1") == 1 and 'lang="en"' in text
     assert "don't post it" in text
-    parameters = path.with_name("inspect.params.js").read_text(encoding="utf-8")
+    parameters = written.with_name("inspect.params.js").read_text(encoding="utf-8")
     assert parameters.startswith("// The parameters that you trained")
     assert "Don't post them." in parameters.splitlines()[0]
 
@@ -201,9 +206,9 @@ def in_the_page(shown, number, texts, off=()):
 
 
 @in_a_browser
-def test_logits_are_torchs_on_50_questions(write, models, dataset, questions, opened):
+def test_logits_are_torchs_on_50_questions(written, models, dataset, questions, opened):
     """With all heads and, for a few questions, without some, when they really differ."""
-    shown = opened(write(models))
+    shown = opened(written)
     every = [f"{question}{dataset.MASK_CHAR}Oslo" for question in questions]
     assert len(every) == 50
     for number, (name, model) in enumerate(models.items()):
@@ -236,10 +241,10 @@ def test_rope_may_pair_the_halves_of_a_head(
 
 
 @in_a_browser
-def test_a_question_is_answered_as_by_torch(lab, write, models, dataset, recorded, opened):
+def test_a_question_is_answered_as_by_torch(lab, written, models, dataset, recorded, opened):
     """Typed and sent by keyboard; both models answer."""
     question, place = list(recorded.items())[7]
-    shown = opened(write(models))
+    shown = opened(written)
     shown.get_by_label("Question").fill(question)
     shown.keyboard.press("Enter")
     assert shown.locator("h1").inner_text() == question
@@ -327,8 +332,8 @@ def test_the_table_says_where_heads_look(lab, write, models, dataset, opened):
 
 
 @in_a_browser
-def test_a_picture_is_of_its_weights_and_shares_are_said_in_words(write, models, opened):
-    shown = opened(write(models))
+def test_a_picture_is_of_its_weights_and_shares_are_said_in_words(written, opened):
+    shown = opened(written)
     found = shown.evaluate("""async () => {
         const svg = document.querySelector(".head svg");
         const run = { question: "", characters: ["a", "b"], prompt: 1 };
@@ -345,8 +350,8 @@ def test_a_picture_is_of_its_weights_and_shares_are_said_in_words(write, models,
 
 
 @in_a_browser
-def test_a_question_that_the_model_cannot_read_is_refused(write, models, opened):
-    shown = opened(write(models))
+def test_a_question_that_the_model_cannot_read_is_refused(written, models, opened):
+    shown = opened(written)
     field = shown.get_by_label("Question")
     asked = shown.locator("h1").inner_text()
     field.fill("Where was Ωmsk born?")
@@ -394,9 +399,9 @@ def test_a_model_that_is_not_given_has_no_parameters_in_the_page(lab, models):
 @pytest.mark.long
 @in_a_browser
 @pytest.mark.parametrize("scheme, width", accessible.WINDOWS)
-def test_axe_finds_no_fault_with_the_page(write, models, opened, scheme, width):
+def test_axe_finds_no_fault_with_the_page(written, opened, scheme, width):
     """With small and large maps, and a head switched off."""
-    shown = opened(write(models), scheme, width)
+    shown = opened(written, scheme, width)
     shown.get_by_label("Head 1 of layer 1").first.click()
     for large in (False, True):
         for box in shown.get_by_label("Large maps").all():

@@ -120,6 +120,7 @@ def test_an_editor_gets_files_lines_and_ids_that_it_can_run(run, copy, tmp_path)
         (["-n", "2"], "ERROR: -n can't be used: all tests share one worker"),
     ],
 )
+@pytest.mark.sampled(3)
 def test_what_makes_no_sense_is_refused_in_one_line(run, words, line):
     code, lines = run(*words)
     (said,) = filter(None, lines)
