@@ -12,8 +12,21 @@ import pytest
 import torch
 
 from tests.laid_out import VARIANTS
-from tests.running.commands import EVALUATE, FINETUNE, PRE, PRETRAIN
 from tests.snapshots import check
+
+# The problem sheet's, word for word.
+PRETRAIN = """python src/run.py pretrain vanilla wiki.txt \
+        --writing_params_path vanilla.pretrain.params"""
+FINETUNE = """python src/run.py finetune vanilla wiki.txt \
+        --reading_params_path vanilla.pretrain.params \
+        --writing_params_path vanilla.finetune.params \
+        --finetune_corpus_path birth_places_train.tsv"""
+EVALUATE = """python src/run.py evaluate vanilla wiki.txt \
+        --reading_params_path vanilla.finetune.params \
+        --eval_corpus_path birth_dev.tsv \
+        --outputs_path vanilla.pretrain.dev.predictions"""
+# Shortened: the recipe is the data set's, which is tiny.
+PRE = "pretrain vanilla wiki.txt --writing_params_path w"
 
 
 def test_the_sheets_commands_work_from_the_assignments_root(root, main):
@@ -119,7 +132,6 @@ def test_evaluate_shows_probabilities_and_writes_a_line_for_each_question(
 
 
 def test_finetuning_starts_from_the_parameters_given(run, trained, modules, monkeypatch):
-
     seen = {}
     monkeypatch.setattr(
         modules[1], "train", lambda model, path, trainer: seen.update(model.state_dict())
@@ -142,21 +154,20 @@ def test_helpers_of_earlier_years_without_a_recipe_still_run(run, modules, monke
         return known(pretrain_dataset, block_size, model, pretrain_lr, writer, "tiny")
 
     monkeypatch.setattr(helper, "pretrain", pretrain)
-    assert run("pretrain vanilla wiki.txt --writing_params_path w")[0] == 0
+    assert run(PRE)[0] == 0
 
 
 def test_another_recipe_than_the_data_sets_warns(run, modules, monkeypatch):
     monkeypatch.setattr(modules[1], "train", lambda *arguments: None)
-    command = "pretrain vanilla wiki.txt --writing_params_path w"
-    assert "Warning" not in run(command)[2]
-    code, _, errors = run(f"{command} --recipe smoke")
+    assert "Warning" not in run(PRE)[2]
+    code, _, errors = run(f"{PRE} --recipe smoke")
     assert code == 0
     assert errors.startswith("Warning: ") and errors.count("\n") == 1
 
 
 def test_a_file_here_comes_before_one_of_the_data_set(run, tmp_path):
     (tmp_path / "wiki.txt").write_text("only one line here\n", encoding="utf-8")
-    _, output, _ = run("pretrain vanilla wiki.txt --writing_params_path w")
+    _, output, _ = run(PRE)
     assert "1 documents" in output
 
 
@@ -221,7 +232,7 @@ def test_a_fault_of_ours_keeps_its_traceback(run, modules, monkeypatch):
 
     monkeypatch.setattr(modules[1], "pretrain", pretrain)
     with pytest.raises(ValueError, match="a bug"):
-        run("pretrain vanilla wiki.txt --writing_params_path w")
+        run(PRE)
 
 
 def bad_files(tmp_path, trained) -> None:

@@ -6,8 +6,9 @@ import sys
 
 import torch
 
-from tests.running.commands import PRE
 from tests.snapshots import check
+
+PRE = "pretrain vanilla wiki.txt --writing_params_path w"
 
 
 def test_trainings_of_a_folder_have_a_seed_of_their_own(run, tmp_path, monkeypatch):
@@ -49,7 +50,7 @@ def test_interrupting_keeps_the_older_file(run, modules, monkeypatch, tmp_path):
 
     monkeypatch.setattr(Trainer, "train", interrupted)
     (tmp_path / "w").write_text("older", encoding="utf-8")
-    code, _, errors = run("pretrain vanilla wiki.txt --writing_params_path w")
+    code, _, errors = run(PRE)
     assert code == 130
     assert errors.startswith("\nInterrupted: ") and errors.count("\n") == 2
     assert (tmp_path / "w").read_text(encoding="utf-8") == "older"
@@ -58,7 +59,7 @@ def test_interrupting_keeps_the_older_file(run, modules, monkeypatch, tmp_path):
 def test_a_checkpoint_of_another_recipe_is_one_line(run, tmp_path, monkeypatch):
     from pretraining import checkpoints
 
-    command = "pretrain vanilla wiki.txt --writing_params_path w --recipe"
+    command = f"{PRE} --recipe"
     with monkeypatch.context() as patch:
         patch.setattr(checkpoints.Keeper, "after_step", interrupt_after_saving)
         assert run(f"{command} tiny")[0] == 130
