@@ -16,6 +16,7 @@ from collections import Counter
 from collections.abc import Iterable
 from dataclasses import dataclass
 from pathlib import Path
+from typing import NamedTuple
 
 from autograder.description import UsageError
 from tools import datafiles
@@ -32,11 +33,9 @@ QUESTION = re.compile(r"Where was (.+) born\?")
 EXAMPLES = 3
 
 
-@dataclass(frozen=True)
-class Row:
+class Row(NamedTuple):
     """One line of a table; `place` is None where the table has no answers."""
 
-    number: int
     name: str
     place: str | None
 
@@ -53,9 +52,7 @@ class Installation:
 def read_source(path: Path, notes: list[str]) -> str:
     """Return a UTF-8 file's text, without a byte-order mark and with plain newlines.
 
-    Args:
-        path: file to read.
-        notes: receives a sentence for each repair.
+    `notes` gets a sentence for each repair.
     """
     try:
         raw = path.read_bytes()
@@ -105,7 +102,7 @@ def check_table(text: str, path: Path, answered: bool, vocabulary: set[str]) -> 
                 f"{where}: {min(unknown)!r} does not occur in wiki.txt, so no model will know it: "
                 "does the corpus belong to this table, in the same encoding?"
             )
-        rows.append(Row(number, match[1], fields[1] if answered else None))
+        rows.append(Row(match[1], fields[1] if answered else None))
     return rows
 
 
@@ -116,10 +113,10 @@ def check_answers(answers: list[Row], inputs: list[Row], path: Path) -> None:
             f"{path}: got {len(answers)} answers, expected {len(inputs)}, as many as test "
             "questions: the two files belong to different data sets"
         )
-    for answer, asked in zip(answers, inputs, strict=True):
+    for number, (answer, asked) in enumerate(zip(answers, inputs, strict=True), 1):
         if answer.name != asked.name:
             raise UsageError(
-                f"{path}:{answer.number}: got {answer.name!r}, expected {asked.name!r} as in "
+                f"{path}:{number}: got {answer.name!r}, expected {asked.name!r} as in "
                 "birth_test_inputs.tsv: the order of the lines must be the same"
             )
 
@@ -130,40 +127,36 @@ def find_oddities(tables: dict[str, list[Row]], corpus: str) -> list[str]:
     The public course's files have people with two birth places ("China" and "Beijing") and three
     namesakes in two splits, so none of these can be rejected.
     """
-    notes = []
+    cases: list[tuple[str, list[str]]] = []  # what is odd, and whose names show it
     people = {path: Counter(row.name for row in tables[path]) for path in SPLITS}
     for path, names in people.items():
         file = Path(path).name
         twice = [name for name, count in names.items() if count > 1]
-        notes += tell(f"{file}: people who occur more than once", twice)
-        places = {name: {row.place for row in tables[path] if row.name == name} for name in twice}
-        notes += tell(
-            f"{file}: of these, people with different birth places",
-            [name for name in twice if len(places[name]) > 1],
-        )
-        notes += tell(
-            f"{file}: people missing from the corpus, whose places can only be guessed",
-            [name for name in names if name not in corpus],
-        )
-    for index, path in enumerate(SPLITS):
-        for other in SPLITS[:index]:
-            shared = [name for name in people[path] if name in people[other]]
-            notes += tell(f"people both in {Path(other).name} and in {Path(path).name}", shared)
+        different = Counter(row.name for row in {*tables[path]})  # by name and place
+        cases += [
+            (f"{file}: people who occur more than once", twice),
+            (
+                f"{file}: of these, people with different birth places",
+                [name for name in twice if different[name] > 1],
+            ),
+            (
+                f"{file}: people missing from the corpus, whose places can only be guessed",
+                [name for name in names if name not in corpus],
+            ),
+        ]
+    for one, other in itertools.combinations(SPLITS, 2):
+        shared = [name for name in people[other] if name in people[one]]
+        cases.append((f"people both in {Path(one).name} and in {Path(other).name}", shared))
     if datafiles.UNSEEN_INPUTS in tables:
         seen = set().union(*people.values())
-        notes += tell(
-            "birth_unseen_inputs.tsv: people who do occur elsewhere",
-            [r.name for r in tables[datafiles.UNSEEN_INPUTS] if r.name in seen or r.name in corpus],
-        )
-    return notes
-
-
-def tell(what: str, names: list[str]) -> list[str]:
-    """Return one note with a count and the first examples, or none if there are no cases."""
-    if not names:
-        return []
-    more = ", ..." if len(names) > EXAMPLES else ""
-    return [f"{what}: {len(names)} ({', '.join(names[:EXAMPLES])}{more})"]
+        unseen = [row.name for row in tables[datafiles.UNSEEN_INPUTS]]
+        known = [name for name in unseen if name in seen or name in corpus]
+        cases.append(("birth_unseen_inputs.tsv: people who do occur elsewhere", known))
+    return [
+        f"{what}: {len(names)} ({', '.join(names[:EXAMPLES])}{', ...' * (len(names) > EXAMPLES)})"
+        for what, names in cases
+        if names
+    ]
 
 
 def invent_unseen(corpus: str, known: Iterable[str]) -> str:
