@@ -18,8 +18,7 @@ from tests.project import (
     ROOT,
     copy_of_the_project,
     make,
-    quick_demo_notebook,
-    without_structure,
+    quick_release,
 )
 
 
@@ -108,8 +107,7 @@ def released(tree, demo, after_demo, tmp_path_factory) -> str:
     def run(folder: Path) -> None:
         project = project_with_a_world(folder / "project")
         shutil.copytree(after_demo / "project" / "build", project / "build")
-        quick_demo_notebook(project)
-        without_structure(project)
+        quick_release(project)
         ran = make(project, "release", "EDITION=xcs224n", "RECIPE=smoke")
         assert ran.returncode == 0, ran.stdout + ran.stderr
         (folder / "printed.txt").write_text(ran.stdout, encoding="utf-8")
@@ -117,6 +115,5 @@ def released(tree, demo, after_demo, tmp_path_factory) -> str:
     folder = once(tmp_path_factory, "release", run)
     for name in ("build", "dist", "solutions/data"):  # the secret of the runs' seeds is there
         shutil.copytree(folder / "project" / name, tree / name, dirs_exist_ok=True)
-    quick_demo_notebook(tree)
-    without_structure(tree)
+    quick_release(tree)
     return (folder / "printed.txt").read_text(encoding="utf-8")

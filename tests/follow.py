@@ -7,7 +7,7 @@ A command is a line of a block marked `sh`, where `#` starts a comment. An edit 
 import re
 import shlex
 import subprocess
-from collections.abc import Iterator
+from collections.abc import Collection, Iterator
 from pathlib import Path
 
 from tests.interpreter import python
@@ -47,6 +47,19 @@ def edit(tree: Path, file: str, before: str, after: str) -> None:
     text = (tree / file).read_text(encoding="utf-8")
     assert text.count(before) == 1, f"{file} holds {text.count(before)} times:\n{before}"
     (tree / file).write_text(text.replace(before, after), encoding="utf-8", newline="\n")
+
+
+def follow(
+    tree: Path, document: str, but: Collection[str] = ()
+) -> list[tuple[str, subprocess.CompletedProcess]]:
+    """Follow a document in the copy, `but` for some commands; return what each one answered."""
+    answers = []
+    for step in steps(document):
+        if not isinstance(step, str):
+            edit(tree, *step)
+        elif step not in but:
+            answers.append((step, run(tree, step)))
+    return answers
 
 
 def run(tree: Path, command: str) -> subprocess.CompletedProcess:

@@ -51,17 +51,21 @@ def without_structure(tree: Path) -> None:
 
     tests/handout/test_pages.py checks that what we print has it.
     """
-    path = tree / "tools" / "handout" / "build.py"
-    text = path.read_text(encoding="utf-8")
-    assert text.count("ifdefined\\\\DocumentMetadata") == 1
-    text = text.replace("ifdefined\\\\DocumentMetadata", "iffalse")
+    _replace(tree / "tools/handout/build.py", r"ifdefined\\\\DocumentMetadata", "iffalse")
+
+
+def quick_release(tree: Path) -> None:
+    """Let the copy release sooner: sheets without structure, a demo of one epoch, and two CPUs.
+
+    Gradescope's half a CPU makes verifying the autograder take minutes; what an emulated Gradescope
+    limits is tests/gradescope's.
+    """
+    without_structure(tree)
+    _replace(tree / "mingpt-demo/play_char.ipynb", r'"MAX_EPOCHS = \d+', '"MAX_EPOCHS = 1')
+    _replace(tree / "tools/container.py", r"cpus: float = 0\.5", "cpus: float = 2.0")
+
+
+def _replace(path: Path, pattern: str, new: str) -> None:
+    text, count = re.subn(pattern, new, path.read_text(encoding="utf-8"))
+    assert count == 1, (path, pattern)
     path.write_text(text, encoding="utf-8")
-
-
-def quick_demo_notebook(tree: Path) -> None:
-    """Make the copy's demo notebook, which a release runs, train for one epoch."""
-    path = tree / "mingpt-demo" / "play_char.ipynb"
-    text = path.read_text(encoding="utf-8")
-    quick, count = re.subn(r'"MAX_EPOCHS = \d+', '"MAX_EPOCHS = 1', text)
-    assert count == 1
-    path.write_text(quick, encoding="utf-8")

@@ -20,7 +20,6 @@ from tools.handout import description
 from tools.handout.sheet import Sheet
 
 DOCUMENT = (ROOT / "docs" / "add-a-question.md").read_text(encoding="utf-8")
-STEPS = list(follow.steps(DOCUMENT))
 REFERENCE, STARTER = "python src/grader.py 3f --submission solutions", "python src/grader.py 3f"
 # Not run here: `make handout` needs LaTeX (the sheet's text is rendered below), and `make lint`
 # checks everything (ruff alone is run below).
@@ -44,13 +43,7 @@ def fresh(tmp_path_factory) -> Path:
 def followed(tmp_path_factory) -> tuple[Path, list[tuple[str, subprocess.CompletedProcess]]]:
     """Return a copy in which the document was followed, and what each command answered."""
     tree = project(tmp_path_factory.mktemp("followed"))
-    answers = []
-    for step in STEPS:
-        if not isinstance(step, str):
-            follow.edit(tree, *step)
-        elif step not in LEFT_OUT:
-            answers.append((step, follow.run(tree, step)))
-    return tree, answers
+    return tree, follow.follow(tree, DOCUMENT, but=LEFT_OUT)
 
 
 def contents(tree: Path) -> dict[str, bytes]:
@@ -76,7 +69,8 @@ def test_commands_end_as_the_document_says_and_nothing_is_left_to_edit(fresh, fo
             assert "0 / 3     points in all" in said and "not written yet" in said
     before = contents(fresh)
     written = {name: text for name, text in contents(tree).items() if before.get(name) != text}
-    assert {step[0] for step in STEPS if not isinstance(step, str)} < written.keys()
+    edits = [step for step in follow.steps(DOCUMENT) if not isinstance(step, str)]
+    assert {file for file, *_ in edits} < written.keys()
     assert not [name for name, text in written.items() if b"EDIT:" in text]
 
 

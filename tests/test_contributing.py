@@ -41,13 +41,9 @@ def clone(tree: Path) -> Path:
 def test_in_the_first_hour_a_test_notices_the_message_and_nothing_is_changed_at_the_end(tmp_path):
     copy, fails = clone(tmp_path), iter([1, 0])  # the message is changed, and restored
     assert ELSEWHERE in follow.commands_of(DOCUMENT)
-    for step in follow.steps(DOCUMENT):
-        if not isinstance(step, str):
-            follow.edit(copy, *step)
-        elif step not in (*DRY, ELSEWHERE):
-            answer = follow.run(copy, step)
-            expected = next(fails) if step == NOTICES else 0
-            assert answer.returncode == expected, (step, answer.stdout, answer.stderr)
+    for command, answer in follow.follow(copy, DOCUMENT, but=(*DRY, ELSEWHERE)):
+        expected = next(fails) if command == NOTICES else 0
+        assert answer.returncode == expected, (command, answer.stdout, answer.stderr)
     assert next(fails, None) is None
     command = ["git", "status", "--porcelain", "--untracked-files=no"]
     assert subprocess.run(command, cwd=copy, capture_output=True, check=True).stdout == b""
@@ -68,16 +64,12 @@ def test_each_command_ends_as_the_guide_says(guide, tmp_path):
     text = (ROOT / "docs" / f"{guide}.md").read_text(encoding="utf-8")
     fails = {line.strip() for line in re.findall(r"^(.*?)\s+# fails", text, re.M)}
     tree = clone(tmp_path)
-    for step in follow.steps(text):
-        if not isinstance(step, str):
-            follow.edit(tree, *step)
-            continue
-        # `make lint` checks everything: here, ruff alone checks what the guide changed.
-        command = "python -m ruff check src solutions" if step == "make lint" else step
-        answer = follow.run(tree, command)
+    # `make lint` checks everything: here, ruff alone checks what the guide changed.
+    quick = text.replace("\nmake lint", "\npython -m ruff check src solutions")
+    for command, answer in follow.follow(tree, quick):
         said = answer.stdout + answer.stderr
-        assert (answer.returncode != 0) == (step in fails), (step, said)
+        assert (answer.returncode != 0) == (command in fails), (command, said)
         assert "Traceback" not in said
-        if step.startswith("git diff --stat"):
+        if command.startswith("git diff --stat"):
             assert "1 file changed" in said, said
     assert fails

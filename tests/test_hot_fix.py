@@ -28,7 +28,7 @@ from tests.classroom.graded import rows_of
 from tests.classroom.tiny import needs_root, temporary  # noqa: F401
 from tests.conftest import project_with_a_world
 from tests.interpreter import python
-from tests.project import ROOT, make, quick_demo_notebook, without_structure
+from tests.project import ROOT, make, quick_release
 from tests.test_upgrading import git, own_git  # noqa: F401
 from tests.variants import GOLDEN, all_variants
 from tools import container, emulate
@@ -180,8 +180,7 @@ def course(tree: Path) -> None:
         follow.edit(tree, "course.toml", old, new)
     for file, wrong, right in CORRECTIONS:
         follow.edit(tree, file, right, wrong)
-    quick_demo_notebook(tree)
-    without_structure(tree)
+    quick_release(tree)
     (tree / "solutions").chmod(0o700)
     git(tree, "init", "--quiet", "--initial-branch", "main")
     git(tree, "add", "--all")
