@@ -11,7 +11,7 @@ from collections.abc import Collection, Iterator
 from pathlib import Path
 
 from tests.interpreter import python
-from tests.project import make
+from tests.project import git, make
 
 BLOCK = re.compile(r"^ *```(sh|diff)\n(.*?)^ *```", re.MULTILINE | re.DOTALL)
 
@@ -65,8 +65,6 @@ def follow(
 def run(tree: Path, command: str) -> subprocess.CompletedProcess:
     """Run a command of a document in the copy, with this environment's Python."""
     program, *words = shlex.split(command)
-    if program in ("make", "python"):
-        return {"make": make, "python": python}[program](tree, *words)
-    return subprocess.run(
-        [program, *words], cwd=tree, capture_output=True, encoding="utf-8", check=False
-    )
+    if program == "git":
+        return git(tree, *words, check=False)
+    return {"make": make, "python": python}[program](tree, *words)

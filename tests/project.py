@@ -46,6 +46,30 @@ def make(tree: Path, *words: str, **keywords) -> subprocess.CompletedProcess:
     )
 
 
+def git(tree: Path, *words: str, check: bool = True) -> subprocess.CompletedProcess:
+    """Run `git WORD...` in a copy, as a made-up user and without this computer's settings."""
+    environment = {k: v for k, v in os.environ.items() if not k.startswith("GIT_")}
+    environment |= {"GIT_CONFIG_GLOBAL": os.devnull, "GIT_CONFIG_NOSYSTEM": "1"}
+    for who in ("AUTHOR", "COMMITTER"):
+        environment |= {f"GIT_{who}_NAME": "Ada", f"GIT_{who}_EMAIL": "ada@example.edu"}
+    return subprocess.run(
+        ["git", *words],
+        cwd=tree,
+        env=environment,
+        capture_output=True,
+        encoding="utf-8",
+        check=check,
+    )
+
+
+def commit_all(tree: Path, message: str) -> None:
+    """Commit everything in a copy, which becomes a repository if it is none."""
+    if not (tree / ".git").exists():
+        git(tree, "init", "--quiet", "--initial-branch", "main")
+    git(tree, "add", "--all")
+    git(tree, "commit", "--quiet", "--message", message)
+
+
 def without_structure(tree: Path) -> None:
     """Let the copy print sheets without structure for screen readers, in a quarter of the time.
 

@@ -2,13 +2,12 @@
 
 import re
 import shutil
-import subprocess
 from pathlib import Path
 
 import pytest
 
 from tests import follow
-from tests.project import ROOT, copy_of_the_project, make
+from tests.project import ROOT, commit_all, copy_of_the_project, git, make
 
 DOCUMENT = (ROOT / "CONTRIBUTING.md").read_text(encoding="utf-8")
 NOTICES = "python -m pytest tests/student/test_collect.py -k complete"
@@ -31,9 +30,7 @@ def clone(tree: Path) -> Path:
     """Fill a folder with a clone, as a beginner has it, with the shipped assignment.toml."""
     copy_of_the_project(tree)
     shutil.copy2(ROOT / "assignment.toml", tree)
-    own = ("-c", "user.name=somebody", "-c", "user.email=somebody@example.org")
-    for words in (("init", "--quiet"), ("add", "--all"), (*own, "commit", "--quiet", "-m", "All")):
-        subprocess.run(["git", *words], cwd=tree, check=True)
+    commit_all(tree, "All")
     return tree
 
 
@@ -45,8 +42,7 @@ def test_in_the_first_hour_a_test_notices_the_message_and_nothing_is_changed_at_
         expected = next(fails) if command == NOTICES else 0
         assert answer.returncode == expected, (command, answer.stdout, answer.stderr)
     assert next(fails, None) is None
-    command = ["git", "status", "--porcelain", "--untracked-files=no"]
-    assert subprocess.run(command, cwd=copy, capture_output=True, check=True).stdout == b""
+    assert git(copy, "status", "--porcelain", "--untracked-files=no").stdout == ""
 
 
 @pytest.mark.parametrize("command", DRY)

@@ -28,8 +28,7 @@ from tests.classroom.graded import rows_of
 from tests.classroom.tiny import needs_root, temporary  # noqa: F401
 from tests.conftest import project_with_a_world
 from tests.interpreter import python
-from tests.project import ROOT, make, quick_release
-from tests.test_upgrading import git, own_git  # noqa: F401
+from tests.project import ROOT, commit_all, git, make, quick_release
 from tests.variants import GOLDEN, all_variants
 from tools import container, emulate
 
@@ -182,9 +181,7 @@ def course(tree: Path) -> None:
         follow.edit(tree, file, right, wrong)
     quick_release(tree)
     (tree / "solutions").chmod(0o700)
-    git(tree, "init", "--quiet", "--initial-branch", "main")
-    git(tree, "add", "--all")
-    git(tree, "commit", "--quiet", "--message", "What the first release is made from")
+    commit_all(tree, "What the first release is made from")
 
 
 @pytest.fixture(scope="module")

@@ -50,7 +50,7 @@ def test_make_alone_prints_every_target_with_its_help():
 
 
 @pytest.mark.parametrize("target", CHECKED)
-@pytest.mark.sampled(4)
+@pytest.mark.sampled(8)
 def test_each_variable_of_a_targets_help_reaches_its_command(target):
     """It is an option of the command, or the recipe puts it there."""
     required, optional = variables(target)

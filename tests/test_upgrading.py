@@ -1,6 +1,5 @@
 """docs/upgrading.md: a course with a question and a sentence of its own takes a new version."""
 
-import os
 import subprocess
 from pathlib import Path
 
@@ -8,7 +7,7 @@ import pytest
 
 from autograder.description import load_assignment
 from tests import follow
-from tests.project import ROOT, make
+from tests.project import ROOT, commit_all, git, make
 from tests.test_add_a_question import project
 from tools import question, starter, world
 
@@ -21,34 +20,11 @@ KEPT = {"solutions/data/grading_secret": b"secret\n", "dist/notes.txt": b"mine\n
 pytestmark = [pytest.mark.long, pytest.mark.requires_tool("make"), pytest.mark.requires_tool("git")]
 
 
-def git(tree: Path, *words: str) -> str:
-    ran = subprocess.run(
-        ["git", *words], cwd=tree, capture_output=True, encoding="utf-8", check=True
-    )
-    return ran.stdout
-
-
-@pytest.fixture(scope="module", autouse=True)
-def own_git():
-    """Keep git's settings of this computer out."""
-    with pytest.MonkeyPatch.context() as patch:
-        for key in [key for key in os.environ if key.startswith("GIT_")]:
-            patch.delenv(key)
-        patch.setenv("GIT_CONFIG_GLOBAL", os.devnull)
-        patch.setenv("GIT_CONFIG_NOSYSTEM", "1")
-        for who in ("AUTHOR", "COMMITTER"):
-            patch.setenv(f"GIT_{who}_NAME", "Ada")
-            patch.setenv(f"GIT_{who}_EMAIL", "ada@example.edu")
-        yield
-
-
 @pytest.fixture(scope="module")
 def package(tmp_path_factory) -> Path:
     """Return the package as a repository with a first version."""
     tree = project(tmp_path_factory.mktemp("package"))
-    git(tree, "init", "--quiet", "--initial-branch", "main")
-    git(tree, "add", "--all")
-    git(tree, "commit", "--quiet", "--message", "The first version")
+    commit_all(tree, "The first version")
     return tree
 
 
@@ -59,8 +35,7 @@ def new_version(tree: Path) -> None:
     follow.edit(tree, TEXT, before, before.replace("and", "whereas"))
     with open(tree / "src" / "grader.py", "a", encoding="utf-8") as grader:
         grader.write("# a new version\n")
-    git(tree, "add", "--all")
-    git(tree, "commit", "--quiet", "--message", "The second version")
+    commit_all(tree, "The second version")
 
 
 @pytest.fixture(scope="module")
@@ -103,7 +78,7 @@ def test_the_course_has_its_question_its_sentence_and_the_new_version(package, u
     text = (tree / TEXT).read_text(encoding="utf-8")
     assert "at most five sentences" in text and "whereas the model" in text
     assert "# a new version" in (tree / "src" / "grader.py").read_text(encoding="utf-8")
-    differs = {*git(tree, "diff", "--name-only", "upstream/main").split()}
+    differs = {*git(tree, "diff", "--name-only", "upstream/main").stdout.split()}
     others = {name for name in differs if "common_prefix" not in name}
     assert others == {TEXT, "assignment.toml", *question.TABLES}
     assert starter.stale(tree, starter.starter_files(tree)) == {}
@@ -119,5 +94,5 @@ def test_both_questions_are_graded(upgraded):
 
 def test_nothing_is_left_to_commit_and_what_git_ignores_is_the_same(upgraded):
     tree, _ = upgraded
-    assert git(tree, "status", "--short") == ""
+    assert git(tree, "status", "--short").stdout == ""
     assert {name: (tree / name).read_bytes() for name in KEPT} == KEPT
