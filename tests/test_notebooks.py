@@ -71,11 +71,14 @@ def test_a_leak_in_an_output_is_found_and_a_cell_that_fails_is_named(tmp_path):
     secrets = leaks.secrets_of(ROOT)
     # The line is composed at run time, so it isn't in the cell's source.
     line = next(s.text for s in secrets if "dataset.py, line" in s.source and "'" not in s.text)
-    notebook = code(f"print('{line[:9]}' + '{line[9:]}')", "print('fine')")
+    notebook = code(
+        f"print('{line[:9]}' + '{line[9:]}')", "import sys; print('bar', file=sys.stderr)"
+    )
     assert leaks.find("a.ipynb", notebooks.to_bytes(notebook), secrets) == []
     executed = notebooks.run(notebook, "a.ipynb", tmp_path)
     found = leaks.find("a.ipynb", notebooks.to_bytes(executed), secrets)
     assert any("solutions/submission/dataset.py" in line for line in found)
+    assert line in printed(executed) and "bar" not in printed(executed)
     with pytest.raises(Failed) as caught:
         notebooks.run(code("1", "2", "int('x')", "4"), "a.ipynb", tmp_path)
     assert "a.ipynb, cell 3: ValueError" in str(caught.value) and "\n" not in str(caught.value)

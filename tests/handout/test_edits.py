@@ -29,86 +29,71 @@ AUTOGRADERS = of_editions("autograder")
 DESCRIPTIONS = AUTOGRADERS | {"toml"}
 SUBMISSIONS = of_editions("submission.tex")
 DUE = load_course(ROOT).dates.due.date()
+TOML, COURSE, CODE = "assignment.toml", "course.toml", "solutions/submission/dataset.py"
+ANSWER = "solutions/written/attention_copying.tex.j2"
 SMOKE = re.search(
-    r"\[datasets\.smoke\].*?^thresholds = .*?$", pinned.text(), re.DOTALL | re.MULTILINE
-)[0]
+    r"\[datasets\.smoke\].*?^thresholds = \{ vanilla = (?=([0-9.]+))", pinned.text(), re.S | re.M
+)
 EDITS = {
-    # what: (file, before, after, artefacts that change)
+    # what: (file, what stands before, what is replaced, by what, artefacts that change)
+    # `current` goes on from xcs224n.
     "coding points": (
-        "assignment.toml",
-        'topic = "span_corruption", coding = 16',
-        'topic = "span_corruption", coding = 17',
-        XCS | CURRENT | DESCRIPTIONS,  # which goes on from it
+        TOML,
+        '"span_corruption", coding = ',
+        "16",
+        "17",
+        XCS | CURRENT | DESCRIPTIONS,
     ),
     "written points": (
-        "assignment.toml",
-        'topic = "attention_two_heads", written = [1, 2]',
-        'topic = "attention_two_heads", written = [1, 3]',
+        *(TOML, '"attention_two_heads", written = ', "[1, 2]", "[1, 3]"),
         CS | DESCRIPTIONS | {"cs224n/outline.csv"},
     ),
-    "a threshold": (
-        "assignment.toml",
-        SMOKE,
-        re.sub("vanilla = [0-9.]+", "vanilla = 0.47", SMOKE),
-        ALL | DESCRIPTIONS,
-    ),
+    "a threshold": (TOML, SMOKE[0], SMOKE[1], "0.47", ALL | DESCRIPTIONS),
     "a title": (
-        "assignment.toml",
-        'title = "An average of two"',
-        'title = "The mean of two"',
+        *(TOML, 'title = "', "An average of two", "The mean of two"),
         ALL | DESCRIPTIONS | SUBMISSIONS | of_editions("outline.csv"),
     ),
-    "a question of one edition": (
-        "handout/topics/rope.tex.j2",
-        "Values are not rotated.",
-        "Values stay.",
-        CURRENT,
-    ),
-    "a date": (
-        "course.toml",
-        f"due = {DUE}",
-        f"due = {DUE + timedelta(7)}",
-        ALL | of_editions("README.md"),
-    ),
+    "a topic's time": (TOML, "hours = ", "1.5", "2.5", ALL | {"toml"}),
+    "the name of a course": (TOML, 'course = "', "CS 224N: ", "CS 224: ", CS | DESCRIPTIONS),
+    "a date": (COURSE, "due = ", f"{DUE}", f"{DUE + timedelta(7)}", ALL | of_editions("README.md")),
     "the policy on AI tools": (
-        "course.toml",
-        'ai_tools = "tutor"',
-        'ai_tools = "forbidden"',
+        *(COURSE, "ai_tools = ", '"tutor"', '"forbidden"'),
         ALL | SUBMISSIONS | of_editions("AGENTS.md"),
     ),
-    "the name of a course": (
-        "assignment.toml",
-        'course = "CS 224N: ',
-        'course = "CS 224: ',
-        CS | DESCRIPTIONS,
-    ),
-    "a topic's time": ("assignment.toml", "hours = 1.5", "hours = 2.5", ALL | {"toml"}),
     "a question's text": (
         "handout/topics/demo.tex.j2",
-        "on the characters of a text",
-        "on characters",
+        "on ",
+        "the characters of a text",
+        "it",
         ALL,
     ),
+    "a question of one edition": (
+        *("handout/topics/rope.tex.j2", "Values ", "are not rotated.", "stay."),
+        CURRENT,
+    ),
     "an answer": (
-        "solutions/written/attention_copying.tex.j2",
+        ANSWER,
         "\\begin{solution}\n",
-        "\\begin{solution}\nFirst of all,\n",
+        "",
+        "First of all,\n",
         of_editions("solutions.tex"),
     ),
     "the reference": (
-        "solutions/submission/dataset.py",
-        "        document = self.data[idx]\n",
-        "        document = str(self.data[idx])\n",
+        CODE,
+        "        document = ",
+        "self.data[idx]",
+        "(self.data[idx])",
         AUTOGRADERS,
     ),
     "what is given around it": (
-        "solutions/submission/dataset.py",
-        "Worked example.",
-        "An example.",
+        CODE,
+        "Worked ",
+        "example.",
+        "instance.",
         AUTOGRADERS | {"starter"},
     ),
-    "a hidden test": ("solutions/hidden/training.py", "import", "import ", AUTOGRADERS),
-    "the style": ("handout/handout.sty", "margin=1in", "margin=1.1in", {"handout.sty"}),
+    "a hidden test": ("solutions/hidden/training.py", "import", "", " ", AUTOGRADERS),
+    "the style": ("handout/handout.sty", "margin=", "1in", "1.1in", {"handout.sty"}),
 }
 
 
@@ -149,12 +134,12 @@ def before(project, numbers):
 @pytest.mark.parametrize("edit", EDITS)
 @pytest.mark.sampled(8)
 def test_an_edit_changes_what_mentions_it_and_nothing_else(project, numbers, before, edit):
-    name, old, new, expected = EDITS[edit]
+    name, context, old, new, expected = EDITS[edit]
     path = project / name
     text = path.read_text(encoding="utf-8")
-    assert old in text, f"{name} lacks {old!r}"
+    assert context + old in text, f"{name} lacks {context + old!r}"
     try:
-        path.write_text(text.replace(old, new, 1), encoding="utf-8")
+        path.write_text(text.replace(context + old, context + new, 1), encoding="utf-8")
         after = artefacts(project, numbers)
     finally:
         path.write_text(text, encoding="utf-8")

@@ -109,19 +109,14 @@ def test_the_first_release_is_number_1_and_is_kept_whole(project, run):
     with zipfile.ZipFile(path) as opened:
         assert {*kept.manifest["files"], "manifest.json"} == set(opened.namelist())
     data = {f"src/data/{file.name}" for file in (project / "src/data").iterdir()}
-    secrets = {
-        f"solutions/data/{name}" for name in ("birth_test.tsv", "seed.txt", "grading_secret")
-    }
+    names = ("birth_test.tsv", "seed.txt", "grading_secret")
+    secrets = {f"solutions/data/{name}" for name in names}
     owned = {"assignment.toml", "course.toml", "errata.toml"}
     documents = {"student.zip", "autograder.zip", f"{EDITION}-handout.pdf"}
     assert set(kept.manifest["files"]) == data | secrets | owned | documents
     assert kept.read(datafiles.SEED) == (project / datafiles.SEED).read_bytes()
     assert (kept.manifest["release"], kept.manifest["edition"]) == ("2027-winter.1", EDITION)
     assert kept.manifest["commit"] == "unknown" and "torch" in kept.manifest["versions"]
-
-
-def test_the_same_release_again_changes_no_archive(project, run):
-    assert run()[0] == 0
     before = archives(project)
     code, printed = run()
     assert code == 0 and "2027-winter.1 of xcs224n was archived before" in printed
@@ -160,14 +155,12 @@ TOML = "assignment.toml"
 RULES = [
     # What is replaced in assignment.toml, by what, and how the line about it begins.
     (
-        'corruption", coding = 16',
-        'corruption", coding = 15',
-        "question 1e: span_corruption, 15 for",
+        *('"span_corruption", coding = 16', '"span_corruption", coding = 15'),
+        "question 1e: span_corruption, 15 for code",
     ),
     (
-        'shapes = { kind = "basic", weight = 1',
-        'shapes = { kind = "basic", weight = 2',
-        "test synth",
+        *('shapes = { kind = "basic", weight = 1', 'shapes = { kind = "basic", weight = 2'),
+        "test synthesizer.",
     ),
     (
         *("thresholds = { vanilla = 0.10, synth", "thresholds = { vanilla = 0.20, synth"),

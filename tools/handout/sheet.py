@@ -113,8 +113,8 @@ class Sheet:
         unscored = [q for q in questions if description.is_unscored(q)]
         trained = [q for q in questions if q.topic in self._commands]
         example = first_page.example(d.edition)
-        called = {name: getattr(self, name) for name in dir(self) if not name.startswith("_")}
-        return called | {
+        methods = {name: getattr(self, name) for name in dir(self) if not name.startswith("_")}
+        return methods | {
             "training_time": partial(first_page.training_time, d),
             "usual_accuracy": partial(first_page.usual_accuracy, d),
             "assignment": {
@@ -157,7 +157,7 @@ class Sheet:
             "percent": percent,
         }
 
-    # What templates call, as all public methods ---------------------------------------------------
+    # What templates call: public methods -----------------------------------------------------
     def begin_document(self) -> str:
         """Return the preamble."""
         preamble = f"\\documentclass[11pt,{self._paper}paper]{{article}}\n\\usepackage{{handout}}\n"

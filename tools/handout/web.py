@@ -84,7 +84,7 @@ def page(
     }
     known = folder / "page.json"
     known.write_text(json.dumps({"given": str(given), "figures": drawings}), encoding="utf-8")
-    options = ["--mathml", "--shift-heading-level-by=1", "--wrap=none", f"--metadata=page={known}"]
+    options = ["--shift-heading-level-by=1", "--wrap=none", f"--metadata=page={known}"]
     options += [f"--lua-filter={given / 'page.lua'}", f"--template={given / 'template.html'}"]
     options += [f"--variable-json={name}={json.dumps(value)}" for name, value in variables.items()]
     try:
