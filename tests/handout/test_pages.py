@@ -35,7 +35,7 @@ LEAST_OF_SECTION = 8
 LINES_OF_SPACE = 8  # that the space for an answer takes, 4 cm
 
 
-class Printed:
+class PrintedSheet:
     """A printed sheet: its PDF, and the lines of its pages, without their numbers."""
 
     def __init__(self, edition: str, paper: str, folder: Path) -> None:
@@ -66,8 +66,8 @@ class Printed:
     params=[pytest.param(b, marks=() if b == KEPT else pytest.mark.long) for b in BUILDS],
     ids="-".join,
 )
-def printed(request, tmp_path_factory) -> Printed:
-    return Printed(*request.param, tmp_path_factory.mktemp("-".join(request.param)))
+def printed(request, tmp_path_factory) -> PrintedSheet:
+    return PrintedSheet(*request.param, tmp_path_factory.mktemp("-".join(request.param)))
 
 
 def text_of(pdf, *options):
