@@ -38,14 +38,12 @@ from .variants import GOLDEN, ROOT, Variant, all_variants
 
 TABLE = GOLDEN / "killers.toml"
 READS_FILES = "trained_files.py"  # tests/harness/test_trained_files.py has a test for each way
-JUDGES = (
-    *(
-        path.relative_to(ROOT).as_posix()
-        for folder in ("src/questions", "solutions/hidden")
-        for path in sorted((ROOT / folder).rglob("[a-z]*.py"))
-        if path.name != READS_FILES
-    ),
-)
+JUDGES = [
+    path.relative_to(ROOT).as_posix()
+    for folder in ("src/questions", "solutions/hidden")
+    for path in sorted((ROOT / folder).rglob("[a-z]*.py"))
+    if path.name != READS_FILES
+]
 TRIED = 12  # wrong variants for each assertion, until one passes
 HEADING = """\
 # For each assertion of the grader (file, function, id of its failure), a wrong variant and a test

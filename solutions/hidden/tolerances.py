@@ -50,12 +50,7 @@ def same_logits(case: GradedTestCase, asked: dict, got: Any, other_reading: Any 
     reference = case.reference("shared.model_variant", models.VARIANT, **_variant(asked))
     shapes = dict(zip(reference["names"], reference["shapes"], strict=True))
     problem = trained_files.misfit(trained_files.widen_columns(asked["weights"], shapes), shapes)
-    case.expect(
-        not problem,
-        trained_files.OTHER_PARAMETERS,
-        id="model.parameters",
-        problem=problem,
-    )
+    case.expect(not problem, trained_files.OTHER_PARAMETERS, id="model.parameters", problem=problem)
     wide = asked | {"weights": trained_files.widen_columns(asked["weights"], shapes)}
     wanted = case.reference("shared.model_logits", models.LOGITS, **wide)["logits"]
     logits = got["logits"]

@@ -245,10 +245,7 @@ def commonest(places: list[str]) -> dict:
 
 
 def made_up(
-    asked: list[str],
-    answers: list[tuple],
-    train: list[tuple[str, str]],
-    dev: list[tuple[str, str]],
+    asked: list[str], answers: list[tuple], train: list[tuple[str, str]], dev: list[tuple[str, str]]
 ) -> dict:
     """Summarize what the model answers about unseen people: which places, and whose."""
     predicted = [place for place, _ in answers]

@@ -18,6 +18,11 @@ def confidence(root, monkeypatch):
     return confidence
 
 
+@pytest.fixture(scope="module")
+def of_trained(with_trained):
+    return json.loads((with_trained / "numbers.json").read_text(encoding="utf-8"))
+
+
 def test_without_a_trained_model_confidence_is_null_and_torch_unneeded(numbers, run_python, root):
     assert all(numbers[name] is None for name in ("confidence", "cloze", "accuracy"))
     path = str(root / "solutions" / "written")
@@ -26,8 +31,8 @@ def test_without_a_trained_model_confidence_is_null_and_torch_unneeded(numbers, 
     assert done.stdout == "False\n", done.stderr
 
 
-def test_accuracies_are_those_of_the_predictions(with_trained, trained):
-    found = json.loads((with_trained / "numbers.json").read_text(encoding="utf-8"))["accuracy"]
+def test_accuracies_are_those_of_the_predictions(of_trained, trained):
+    found = of_trained["accuracy"]
     dev = (trained / "src/data/birth_dev.tsv").read_text(encoding="utf-8").splitlines()
     london = sum(line.endswith("\tLondon") for line in dev)
     assert len(dev) == 20 and london == 4  # the smoke world
@@ -44,9 +49,9 @@ def test_accuracies_are_null_until_all_predictions_are_there(confidence, trained
     assert confidence.accuracies(tmp_path, dev) is None
 
 
-def test_confidence_is_the_product_over_all_characters(with_trained, trained):
+def test_confidence_is_the_product_over_all_characters(of_trained, with_trained, trained):
     """Recomputed one answer at a time, from the model's logits alone."""
-    found = json.loads((with_trained / "numbers.json").read_text(encoding="utf-8"))["confidence"]
+    found = of_trained["confidence"]
     data = trained / "src" / "data"
     with imports_from(trained / "src"):
         from pretraining import recipes
@@ -84,8 +89,8 @@ def test_confidence_is_the_product_over_all_characters(with_trained, trained):
     assert plotted["unseen"][:-1].sum() == pytest.approx(1, abs=1e-4)
 
 
-def test_refusals_are_those_of_the_same_answers(with_trained, confidence):
-    found = json.loads((with_trained / "numbers.json").read_text(encoding="utf-8"))["confidence"]
+def test_refusals_are_those_of_the_same_answers(of_trained, confidence):
+    found = of_trained["confidence"]
     rows = found["refusals"]
     assert [row["threshold"] for row in rows] == list(confidence.THRESHOLDS)
     assert (rows[0]["answered"], rows[0]["unseen"]) == (1, 1)
@@ -96,8 +101,8 @@ def test_refusals_are_those_of_the_same_answers(with_trained, confidence):
     assert 0 <= found["calibration_error"] <= 1
 
 
-def test_cloze_numbers_are_those_of_the_command(with_trained, trained):
-    found = json.loads((with_trained / "numbers.json").read_text(encoding="utf-8"))["cloze"]
+def test_cloze_numbers_are_those_of_the_command(of_trained, trained):
+    found = of_trained["cloze"]
     with imports_from(trained / "src"):
         import inputs
         from experiments import cloze, people
@@ -143,7 +148,6 @@ def test_the_same_bytes_with_a_trained_model(with_trained, trained, tmp_path, ru
         ("vanilla.finetune.params", None, "no such file"),
         ("vanilla.finetune.params", "no parameters", "can't be read as parameters"),
         ("vanilla.pretrain.dev.predictions", "Oslo\n", "got 1 lines, expected 20"),
-        ("src/data/birth_unseen_inputs.tsv", None, "no such file"),
     ],
 )
 def test_a_folder_that_is_not_trained_is_refused_in_a_line(

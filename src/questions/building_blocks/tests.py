@@ -71,14 +71,7 @@ class BlocksCase(FunctionCase):
         )
         return got
 
-    def expect_close(
-        self,
-        answer: Answer,
-        wanted: Any,
-        sentence: str,
-        *,
-        id: str,
-    ) -> None:
+    def expect_close(self, answer: Answer, wanted: Any, sentence: str, *, id: str) -> None:
         """Fail unless an answer is an array of these values, exact if boolean or integer."""
         wanted = np.asarray(wanted)
         kind = wanted.dtype.kind
@@ -97,12 +90,7 @@ class BlocksCase(FunctionCase):
         )
 
     def expect_each(
-        self,
-        function: str,
-        examples: list[tuple[list[Any], Any]],
-        sentence: str,
-        *,
-        id: str,
+        self, function: str, examples: list[tuple[list[Any], Any]], sentence: str, *, id: str
     ) -> None:
         """Fail unless the function gives each list of arguments its answer.
 

@@ -110,10 +110,7 @@ def parameters(read: dict[str, Any], name: str) -> dict[str, np.ndarray]:
         TestEnd: the file can't be read, or contains something other than finite numbers.
     """
     if read["problem"]:
-        raise failure(
-            read["problem"],
-            id="parameters.unreadable",
-        )
+        raise failure(read["problem"], id="parameters.unreadable")
     weights = dict(zip(read["names"], read["arrays"], strict=True))
     for key, array in weights.items():
         if not np.isfinite(array).all():

@@ -57,10 +57,7 @@ class TrainingCase(HelperCase):
         """Fail unless a prepared training has the right data, model and settings."""
         function = "pretrain" if stage == "pretrain" else "finetune"
         look_at = f"{function} in {HELPER}"
-        wanted, examples = (
-            "CharCorruptionDataset",
-            len(FRIENDLY_DOCUMENTS) + len(PAIRS),
-        )
+        wanted, examples = ("CharCorruptionDataset", len(FRIENDLY_DOCUMENTS) + len(PAIRS))
         if stage != "pretrain":
             wanted, examples = "NameDataset", len(PAIRS)
         self.expect(
