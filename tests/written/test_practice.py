@@ -215,6 +215,7 @@ def passed_on(b, depth: int, is_normed: bool, residual: bool) -> float:
     return math.exp(sum(logarithms) / len(logarithms))
 
 
+@pytest.mark.long
 def test_the_table_of_gradients_over_32_blocks(b, text):
     wanted = {(False, False): 8e-10, (False, True): 1.2e9, (True, False): 0.17, (True, True): 5.5}
     for (is_normed, residual), factor in wanted.items():
