@@ -151,7 +151,7 @@ def grade_all(store: Store, jobs: Sequence[Job], release: Release, kind: str, wh
         ClusterFailed: no workers are left. What was graded before is kept.
         GradingError, OSError: a record can't be kept. What was graded before is kept.
     """
-    with tqdm(total=len(jobs), unit="submission") as bar:
+    with tqdm(total=len(jobs), unit="submission", disable=not jobs) as bar:
         todo = [job for job in jobs if not _is_done(store, job, release, kind)]
         bar.update(len(jobs) - len(todo))
         if not todo:

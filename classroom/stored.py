@@ -106,8 +106,14 @@ def record_of(submission: str, stored: gradescope.Node) -> Record:
         return _without_result(submission, why)
     try:
         known = {test["test_id"]: test for test in gradescope.tables(staff.get("tests"))}
-        entries = [*gradescope.tables(stored["tests"]), *_not_begun(extra)]
-        tests = [test for entry in entries for test in _tests(entry, known)]
+        entries = gradescope.tables(stored["tests"])
+        for topic, ends in _dict(extra.get("not_begun")).items():  # practice has no entry then
+            entries.append({"tags": [topic], "extra_data": {"outcomes": ends}})
+        tests = [
+            _test(entry, test_id, Outcome(end).value, known)
+            for entry in entries  # all tests of a question without points share one
+            for test_id, end in _dict(entry["extra_data"])["outcomes"].items()
+        ]
         tests.sort(key=lambda test: _place(test["test_id"]))
     except (KeyError, ValueError, TypeError, AttributeError) as error:
         why = UNKNOWN.format(f"{type(error).__name__}: {error!s:.100}")
@@ -137,18 +143,6 @@ def _staff_record(stored: dict[str, gradescope.Node]) -> dict[str, Any]:
         return _dict(json.loads(lines[-1].removeprefix(replay.RECORD)))
     except (ValueError, RecursionError):
         return {}
-
-
-def _not_begun(extra: dict[str, Any]) -> list[dict[str, Any]]:
-    """Return what would be the entries of practice that was not begun."""
-    topics = _dict(extra.get("not_begun")).items()
-    return [{"tags": [topic], "extra_data": {"outcomes": ends}} for topic, ends in topics]
-
-
-def _tests(stored: dict[str, Any], known: dict[str, dict[str, Any]]) -> list[dict[str, Any]]:
-    """Return the tests that an entry stands for; those of a question without points share one."""
-    outcomes = _dict(stored["extra_data"])["outcomes"]
-    return [_test(stored, str(i), Outcome(end).value, known) for i, end in outcomes.items()]
 
 
 def _test(

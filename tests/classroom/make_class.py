@@ -16,13 +16,48 @@ from pathlib import Path
 import yaml
 
 from tests.classroom.contents import Content, contents, lay, pack
-from tests.classroom.people import Person, people
 
 # Per cent of each kind; a small class has at least one of each.
 SHARES = {"right": 40, "wrong": 25, "starter": 10, "layout": 10, "attack": 7, "upload": 8}
 EXPORT = "assignment_4711_export"
 PACIFIC = timezone(timedelta(hours=-8))
 FIRST_AT = datetime(2026, 11, 2, 9, 0, 0, 365935, PACIFIC)
+
+
+FIRST = """Amina Bram Chiara Dmitri Elif Farah Goran Hana Ikram Jonas Kofi Lucía Mina
+Noor Oskar Priya Quentin Rosa Sofía Tariq Ursula Valentina Wanjiru Xiomara Yusuf Zoë""".split()
+LAST = """Abebe Bianchi Castro Dubois Eriksen Fischer García Haddad Ivanova Jensen
+Kowalski Lindqvist Moreau Nakamura Okafor Petrov Quispe Rossi Schmidt Tanaka Ueda Vargas
+Weber Xu Yıldız Zeman""".split()
+# In the order in which they are used, so small classes have the first ones.
+ODD = (
+    "عمر الخطيب",
+    "Byron, Ada",
+    "=HYPERLINK(1)",
+    "李 小龙",
+    "Null",
+    'O\'Brien: "Bob" #1',
+    "Søren Ångström",
+    "Zoe\u0301 Decomposed",
+    "mononym",
+    "ด.ช. สมชาย ใจดี",
+    "Юлия Ёлкина",
+    "- Dash",
+    "<b>Bold</b> & Sons",
+    "👩‍🔬 Emoji",
+    "N" * 300,
+)
+TWINS = "Maria Silva"  # two students have this name
+
+
+@dataclass(frozen=True)
+class Person:
+    """A student; `number` is the platform's."""
+
+    number: int
+    name: str
+    email: str
+    sid: str | None
 
 
 @dataclass(frozen=True)
@@ -82,7 +117,7 @@ def _planned(count: int) -> list[Made]:
     chosen = _chosen(count)
     rng = random.Random("1 people")
     sizes = [rng.choice((2, 3)) if index % 8 == 7 else 1 for index in range(count)]
-    everybody = iter(people(sum(sizes), rng))
+    everybody = iter(_people(sum(sizes), rng))
     numbers = iter(sorted(rng.sample(range(10_000_000, 99_999_999), 3 * count)))
     made = []
     for index, (make, size) in enumerate(zip(chosen, sizes, strict=True)):
@@ -91,6 +126,24 @@ def _planned(count: int) -> list[Made]:
         at = FIRST_AT + timedelta(minutes=17 * index)
         made.append(Made(third, members, make(), at, (first, second) if index % 5 == 4 else ()))
     return made
+
+
+def _people(count: int, rng: random.Random) -> list[Person]:
+    """Return students: two with the same name, some unusual names, some without a student ID."""
+    names = [TWINS, TWINS, *ODD][:count]
+    while len(names) < count:
+        names.append(f"{rng.choice(FIRST)} {rng.choice(LAST)}")
+    rng.shuffle(names)
+    numbers = rng.sample(range(100_000, 999_999), count)
+    return [
+        Person(
+            number,
+            name,
+            f"student{number}@example.edu",
+            None if index % 13 == 12 else f"0{number}",  # the leading zero must survive
+        )
+        for index, (number, name) in enumerate(zip(numbers, names, strict=True))
+    ]
 
 
 def _chosen(count: int) -> list[Callable[[], Content]]:

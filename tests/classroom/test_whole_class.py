@@ -1,4 +1,4 @@
-"""A class of 12 of all kinds, from export to scores: nobody is dropped, nobody gets too much."""
+"""A class of 10 of all kinds, from export to scores: nobody is dropped, nobody gets too much."""
 
 from datetime import UTC
 
@@ -12,7 +12,7 @@ from tests.variants import all_variants
 pytestmark = needs_root
 TOPIC = "attention_copying"  # the tiny edition's question
 POINTS = 8.0
-COUNT = 12
+COUNT = 10
 
 
 @pytest.fixture(scope="session")
