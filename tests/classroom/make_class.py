@@ -22,8 +22,6 @@ SHARES = {"right": 40, "wrong": 25, "starter": 10, "layout": 10, "attack": 7, "u
 EXPORT = "assignment_4711_export"
 PACIFIC = timezone(timedelta(hours=-8))
 FIRST_AT = datetime(2026, 11, 2, 9, 0, 0, 365935, PACIFIC)
-
-
 FIRST = """Amina Bram Chiara Dmitri Elif Farah Goran Hana Ikram Jonas Kofi Lucía Mina
 Noor Oskar Priya Quentin Rosa Sofía Tariq Ursula Valentina Wanjiru Xiomara Yusuf Zoë""".split()
 LAST = """Abebe Bianchi Castro Dubois Eriksen Fischer García Haddad Ivanova Jensen
