@@ -12,9 +12,9 @@ from collections.abc import Callable
 from pathlib import Path
 
 import pytest
+from filelock import FileLock
 
 from tests.interpreter import python
-from tests.once import once
 from tests.project import (
     ROOT,
     copy_of_the_project,
@@ -80,6 +80,25 @@ def project_with_a_world(target: Path) -> Path:
 def tree(tmp_path_factory) -> Path:
     """Return a copy of the project with a smoke world in it."""
     return project_with_a_world(tmp_path_factory.mktemp("project"))
+
+
+def once(factory: pytest.TempPathFactory, name: str, make: Callable[[Path], None]) -> Path:
+    """Return a folder that the first process to ask for it fills; the others wait.
+
+    Args:
+        make: fills the folder, which is empty. If it raises, the next process tries it again.
+    """
+    base = factory.getbasetemp()
+    if base.name.startswith("popen-"):  # a process of pytest-xdist, or of a pytest inside one
+        base = base.parent  # that of all processes of this run
+    folder, made = base / f"once-{name}", base / f"once-{name}.made"
+    with FileLock(base / f"once-{name}.lock"):
+        if not made.exists():
+            shutil.rmtree(folder, ignore_errors=True)
+            folder.mkdir()
+            make(folder)
+            made.touch()
+    return folder
 
 
 def come_first() -> None:

@@ -31,7 +31,7 @@ SHARED = {
     "clusters": tuple(f"classroom/test_{name}.py" for name in ("kills", "cluster", "kubernetes")),
 }
 FIRST = (
-    "tests/gradescope/test_autograder.py",  # trains and builds what later tests use (once.py)
+    "tests/gradescope/test_autograder.py",  # trains and builds what later tests use (conftest.py)
     "redteam",
     "tests/test_golden.py",
     "tests/handout/test_pages.py",
