@@ -56,26 +56,25 @@ def whole_number(text: str) -> int:
     return int(text)
 
 
-def one_of(known: Collection[str]) -> Callable[[str], str]:
-    """Return a function that reads an argument and requires it to be one of `known`."""
+def accepted(holds: Callable[[str], object], expected: str) -> Callable[[str], str]:
+    """Return a function that reads an argument for which `holds` must be true."""
 
     def read(text: str) -> str:
-        if text not in known:
-            raise argparse.ArgumentTypeError(f"got {text!r}, expected one of {', '.join(known)}")
-        return text
-
-    return read
-
-
-def printable(expected: str) -> Callable[[str], str]:
-    """Return a function that reads an argument and requires visible words, such as a title's."""
-
-    def read(text: str) -> str:
-        if not (text.strip() and text.isprintable()):
+        if not holds(text):
             raise argparse.ArgumentTypeError(f"got {text!r}, expected {expected}")
         return text
 
     return read
+
+
+def one_of(known: Collection[str]) -> Callable[[str], str]:
+    """Return a function that reads one of these names."""
+    return accepted(known.__contains__, f"one of {', '.join(known)}")
+
+
+def printable(expected: str) -> Callable[[str], str]:
+    """Return a function that reads visible words, such as a term's name."""
+    return accepted(lambda text: text.strip() and text.isprintable(), expected)
 
 
 def add_paper(parser: argparse.ArgumentParser) -> None:
