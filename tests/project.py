@@ -75,7 +75,7 @@ def without_structure(tree: Path) -> None:
 
     tests/handout/test_pages.py checks that what we print has it.
     """
-    _replace(tree / "tools/handout/build.py", r"ifdefined\\\\DocumentMetadata", "iffalse")
+    _replace(tree / "tools/handout/build.py", r"ifdefined\\DocumentMetadata", "iffalse")
 
 
 def quick_release(tree: Path) -> None:

@@ -216,7 +216,9 @@ def is_tagged(pdf):
 
 
 def test_what_we_print_is_tagged_and_says_its_language(tmp_path):
-    assert is_tagged(build._pdf(ROOT, folder_of(tmp_path, "Some text."), tmp_path / "print"))
+    written = folder_of(tmp_path, "Some text.")
+    pdf, again = (build._pdf(ROOT, written, tmp_path / name) for name in ("print", "again"))
+    assert is_tagged(pdf) and pdf.read_bytes() == again.read_bytes()
 
 
 @pytest.mark.long

@@ -6,6 +6,7 @@ import json
 import shutil
 import subprocess
 import sys
+import uuid
 from dataclasses import dataclass
 from decimal import Decimal
 from pathlib import Path
@@ -22,12 +23,19 @@ from .description import Description, describe, is_unscored
 from .sheet import PRACTICE, SHEET, Sheet, Slot
 from .templates import HandoutError, plain
 
-# Structure for screen readers, if this LaTeX supports it; a student's may be old.
-PRINT = (
-    "\\ifdefined\\DocumentMetadata\n"
-    "  \\DocumentMetadata{lang=en-US, pdfversion=1.7, testphase=phase-II}\n"
-    "\\fi\n\\input{sheet.tex}\n"
-)
+# Structure for screen readers, if this LaTeX supports it; a student's may be old. Dates are fixed, and
+# the file's id is made from the sheet, so that the same sheet gives the same bytes.
+PRINT = r"""
+\ifdefined\DocumentMetadata
+  \DocumentMetadata{lang=en-US, pdfversion=1.7, testphase=phase-II}
+  \AddToDocumentProperties[document]{pdfcreationdate}{D:19800101000000Z}
+  \AddToDocumentProperties[document]{pdfmoddate}{D:19800101000000Z}
+  \AddToDocumentProperties[hyperref]{pdfmetadate}{D:19800101000000Z}
+  \AddToDocumentProperties[hyperref]{pdfdate}{D:19800101000000Z}
+  \AddToDocumentProperties[hyperref]{pdfinstanceid}{uuid:OF_SHEET}
+\fi
+\input{sheet.tex}
+"""
 WITH_SOLUTIONS = "\\def\\withanswers{}\n\\input{sheet.tex}\n"
 FOR_STUDENTS = ("handout.pdf", "handout.html", "practice.pdf", "practice.html")
 SCRIPT = "solutions/written/quoted_numbers.py"
@@ -134,7 +142,8 @@ def _write(path: Path, text: str) -> None:
 
 def _pdf(repo: Path, written: Path, folder: Path) -> Path:
     shutil.copytree(written, folder)
-    _write(folder / "print.tex", PRINT)
+    own_id = uuid.uuid5(uuid.NAMESPACE_OID, (written / "sheet.tex").read_text(encoding="utf-8"))
+    _write(folder / "print.tex", PRINT.replace("OF_SHEET", str(own_id)))
     try:
         return _typeset(repo, folder, "print.tex")
     except HandoutError as error:
