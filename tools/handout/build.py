@@ -23,8 +23,8 @@ from .description import Description, describe, is_unscored
 from .sheet import PRACTICE, SHEET, Sheet, Slot
 from .templates import HandoutError, plain
 
-# Structure for screen readers, if this LaTeX supports it; a student's may be old. Dates are fixed, and
-# the file's id is made from the sheet, so that the same sheet gives the same bytes.
+# Structure for screen readers, if this LaTeX supports it; a student's may be old. Dates are fixed,
+# and the file's id is made from the sheet, so that the same sheet gives the same bytes.
 PRINT = r"""
 \ifdefined\DocumentMetadata
   \DocumentMetadata{lang=en-US, pdfversion=1.7, testphase=phase-II}
