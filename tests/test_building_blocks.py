@@ -7,10 +7,11 @@ import numpy as np
 import pytest
 import torch
 
-from autograder.judging import Judging
-from grading.cases import GradedTestCase
-from grading.verdicts import Outcome, TestEnd
+from grading import wire
+from grading.pool import Ending, Finished, Job
+from grading.verdicts import Outcome
 from questions.building_blocks import samples
+from questions.shared import shapes
 from questions.shared.functions import FunctionCase
 from tests.benches import Bench
 from tests.variants import building_blocks
@@ -63,19 +64,38 @@ def bench(tmp_path_factory):
 
 @pytest.mark.parametrize("forged", [*HOSTILE, "no parts", "a part too many"])
 def test_no_answer_of_a_worker_passes_or_breaks_the_judge(forged, bench, recwarn, monkeypatch):
-    def observe(case, probe, role, args, seed):
+    tests = [test for test in bench.tests if issubclass(test.case, FunctionCase)]
+
+    def run(job: Job) -> Finished:
+        args = job.request["args"]
         count, parts = len(args["arguments"]), args["parts"]
-        answer = [np.ones(3)] * parts if role == "reference" else [HOSTILE.get(forged)] * parts
+        answer = [np.ones(3)] * parts if job.role == "reference" else [HOSTILE.get(forged)] * parts
         answer = {"no parts": [], "a part too many": [*answer, None]}.get(forged, answer)
         found = {"forms": ["?"] * count, "answers": [answer] * count}
-        return found | {name: [False] * count for name in case.columns}
+        if not job.request["probe"].startswith("questions.attention_exploration"):
+            found["changed"] = [False] * count
+        frame = wire.encode({"ok": True, "value": found})
+        return Finished(Ending(0, 0, "", 0.0, 0.0, 0), True, frame, "")
 
-    monkeypatch.setattr(GradedTestCase, "observe", observe)
-    run = SimpleNamespace(seed=3, staged=None, judging=Judging(None, bench.judges))
-    tests = [test for test in bench.tests if issubclass(test.case, FunctionCase)]
+    monkeypatch.setattr(bench, "pool", SimpleNamespace(run=run, admit=lambda *_: {}))
     assert len(tests) > 50
-    for test in tests:
-        with pytest.raises(TestEnd) as end:
-            test.method(test.case(run, test.spec))
-        assert end.value.verdict.outcome in (Outcome.FAILED, Outcome.ERROR)
+    results = bench.verdicts(None, tests, seed=3)
+    assert {r.outcome for r in results.values()} <= {Outcome.FAILED, Outcome.ERROR}
     assert [w for w in recwarn if w.category is RuntimeWarning] == []  # numpy's
+
+
+@pytest.mark.parametrize(
+    "answer, form, parts",
+    [
+        (None, "None (is a `return` missing?)", [None, None]),
+        (dict, "the class dict itself", [None, None]),
+        (np.zeros((2, 3)), "float64[2, 3]", [0.0, 0.0]),
+        ((np.zeros(3), 1), "tuple of float64[3], int", [0.0, 1]),
+        ([1, 2, 3, 4, 5], "list of int, int, int, int, ...", [None, None]),
+        (([[1], [1, 2]], "word"), "tuple of list, str", [None, None]),
+    ],
+)
+def test_answers_are_described_and_taken_apart(answer, form, parts):
+    assert shapes.form_of(answer) == form
+    found = shapes.parts_of(answer, 2, shapes.numbers)
+    assert [part if part is None else part.max() for part in found] == parts

@@ -28,46 +28,10 @@ OF_THE_FORM = (".modified-arguments", ".not-finite", ".not-two-lists", ".shape")
 HINTS_FILE = ROOT / "src/questions/building_blocks/hints.toml"
 OF_VARIANTS = ("test_verdicts_are_those_of_the_table", "test_workers_say_the_same")
 KILLERS = tomllib.loads((GOLDEN / "killers.toml").read_text(encoding="utf-8")).values()
-PINNED: dict[str, set[str]] = {}  # tests whose messages are pinned, by variant
+# Tests whose messages are pinned, by variant.
+PINNED = {v.name: {v.full_name(test) for test in v.listed("message of")} for v in VARIANTS}
 for killer in KILLERS:
-    PINNED.setdefault(killer["variant"], set()).add(killer["test"])
-# Further messages that are pinned: causes that RoPE's tests name, what functions returned, and
-# what a hidden test says where a basic one has the same assertion.
-for name, tests in {
-    "attention_exploration/wrong/added_added_alone": ["attention_key_query_value.added_any"],
-    "attention_exploration/wrong/averaging_all": ["attention_averaging.oblique"],
-    "attention_exploration/wrong/matrices_all_identity": ["attention_key_query_value.matrices_any"],
-    "attention_exploration/wrong/single_head_all_means": ["attention_single_head.any_means"],
-    "attention_exploration/wrong/two_heads_first_two_means": ["attention_two_heads.any_means"],
-    "attention_exploration/wrong/two_heads_nearly_the_same_query": [
-        "attention_two_heads.any_means"
-    ],
-    "rope/wrong/angles_growing": ["rope.angles"],
-    "rope/wrong/angles_without_two": ["rope.angles"],
-    "rope/wrong/sine_first": ["rope.angles"],
-    "rope/wrong/sine_negated": ["rope.angles"],
-    "rope/wrong/positions_from_one": ["rope.angles"],
-    "rope/wrong/angles_all_zero": ["rope.angles"],
-    "rope/wrong/heads_for_positions": ["rope.turned", "rope.relative"],
-    "rope/wrong/other_direction": ["rope.turned"],
-    "rope/wrong/neighbours_put_into_halves": ["rope.relative"],
-    "rope/wrong/longer_vectors": ["rope.turned"],
-    "rope/wrong/nothing_turned": ["rope.turned"],
-    "helper/wrong/model_forgotten": [
-        "finetuning.vanilla_model",
-        "finetuning.model_output",
-        "pretraining.pretrain_configuration",
-        "pretraining.finetune_configuration",
-    ],
-    "helper/wrong/class_for_the_model": ["synthesizer.uses_synthesizer"],
-    "span_corruption/wrong/last_line_dropped": ["span_corruption.block_sizes"],
-    "span_corruption/wrong/one_document_short": [
-        "span_corruption.vocabulary",
-        "span_corruption.block_sizes",
-    ],
-    "synthesizer/wrong/w2_not_sliced": ["synthesizer.causality"],
-}.items():
-    PINNED.setdefault(name, set()).update(tests)
+    PINNED[killer["variant"]].add(killer["test"])
 DECIMAL = re.compile(r"-?\d+\.\d+(e[+-]\d+)?|-?\d+e[+-]\d+")
 
 
@@ -85,7 +49,7 @@ def found(executor, request: pytest.FixtureRequest):
     Of wrong variants, only the tests meant for them, and those with a pinned message, are run; what
     others say is long.
     """
-    of_many = {"test_messages": set(PINNED), OF_BLOCKS: set(BLOCKS)}
+    of_many = {"test_messages": {n for n, tests in PINNED.items() if tests}, OF_BLOCKS: set(BLOCKS)}
     selected: set[str] = set()
     for item in request.session.items:
         one = {item.callspec.params["name"]} if item.originalname in OF_VARIANTS else set()
@@ -96,9 +60,8 @@ def found(executor, request: pytest.FixtureRequest):
 
 def asked(variant: Variant) -> dict[str, Any]:
     """Return the seed, and which tests are run."""
-    meant = {full_name(variant.name, test) for test in variant.caught_by}
-    meant |= PINNED.get(variant.name, set())
-    wrong = tuple(t for t in not_passed(variant.name) if full_name(variant.name, t) in meant)
+    meant = {variant.full_name(test) for test in variant.caught_by} | PINNED[variant.name]
+    wrong = tuple(t for t in not_passed(variant.name) if variant.full_name(t) in meant)
     return {"seed": golden_verdicts.SEED, "only": None if variant.is_right else wrong}
 
 
@@ -153,9 +116,10 @@ def test_messages(found):
     the processor.
     """
     texts = {}
-    for name in filter(PINNED.__contains__, BY_NAME):
-        for key, ending in found[name].result().items():
-            if (test := full_name(name, key)) in PINNED[name]:
+    for name, tests in PINNED.items():
+        endings = found[name].result() if tests else {}
+        for key, ending in endings.items():
+            if (test := BY_NAME[name].full_name(key)) in tests:
                 texts[f"{test}: {name}"] = shown(ending)
     check("assertions", texts)
 
@@ -185,11 +149,6 @@ def test_messages_of_blocks_ask_a_question_and_tell_no_formula(found):
             assert not any("".join(hints[kind].split()) in message for kind in HINTS[1:]), id
             seen.add(id)
     assert seen == set(tomllib.loads(HINTS_FILE.read_text(encoding="utf-8")))
-
-
-def full_name(name: str, key: str) -> str:
-    """Return a test's name with its topic."""
-    return key if "." in key else f"{BY_NAME[name].topics[0]}.{key}"
 
 
 def shown(ending: Ending) -> str:

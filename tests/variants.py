@@ -5,6 +5,7 @@ the markers of one region. It begins with comments:
 
     # What it does, in a line.
     # caught by: values, dropout          tests that are meant for it; wrong variants only
+    # message of: values                  tests whose messages are pinned, besides killers.toml
     # region: helper.py, finetune, pretraining    file, function, marker, if not the topic's
 
 or it has nothing but comments, one of which changes given code,
@@ -112,10 +113,14 @@ class Variant:
         found = [c.removeprefix(f"{key}: ") for c in self.comments if c.startswith(f"{key}: ")]
         return found[0] if found else ""
 
+    def listed(self, key: str) -> list[str]:
+        """Return the names in a comment `# key: name, name`."""
+        return [name.strip() for name in self.field(key).split(",") if name.strip()]
+
     @property
     def caught_by(self) -> list[str]:
         """The tests that are meant for this mistake."""
-        return [name.strip() for name in self.field("caught by").split(",") if name.strip()]
+        return self.listed("caught by")
 
     def tests(self, bound: list[BoundTest]) -> list[BoundTest]:
         """The tests of what this variant changes."""
@@ -131,6 +136,10 @@ class Variant:
         """Return a test's name in the table, without the topic if the variant has only one."""
         several = self.topics != (self.topic,)
         return f"{test.spec.topic}.{test.spec.name}" if several else test.spec.name
+
+    def full_name(self, key: str) -> str:
+        """Return the test's name with its topic, for a name in the table."""
+        return key if "." in key else f"{self.topics[0]}.{key}"
 
 
 def without_files(bound: list[BoundTest]) -> list[BoundTest]:

@@ -1,5 +1,6 @@
 # All columns of w2, whatever the length: crashes below block_size.
 # caught by: values, shapes, causality
+# message of: causality
 B, T, C = x.size()
 nh, hs = self.n_head, C // self.n_head
 hidden = F.relu(self.w1(x)).view(B, T, nh, hs).transpose(1, 2)
