@@ -122,9 +122,12 @@ def beginnings(ran) -> list[str]:
 
 @pytest.mark.parametrize("name", COMMANDS)
 def test_a_file_with_the_name_of_a_module_is_named(name, source):
-    hiding = ["copy.py", "inspect.py", "random.py", "signal.py", "token.py", "types.py"]
+    """A module of Python, a library, or a package, which would come before our module."""
+    hiding = ["copy.py", "inputs", "inspect.py", "random.py", "signal.py", "token.py", "torch.py"]
     for each in hiding:
-        (source / each).write_text("VALUE = 3\n", encoding="utf-8")
+        path = source / each if each.endswith(".py") else source / each / "__init__.py"
+        path.parent.mkdir(exist_ok=True)
+        path.write_text("VALUE = 3\n", encoding="utf-8")
     ran = interpreter.python(source.parent, f"src/{name}", "--help")
     assert (ran.returncode, ran.stdout) == (2, "")
     assert beginnings(ran) == said_of(name, *hiding)

@@ -32,20 +32,6 @@ def rows(batch):
     return rows
 
 
-def test_tokens_are_those_of_the_rows_in_their_order(submission, build, rows):
-    x, y = rows(build()[0])
-    packed = submission.fast.pack(x, y)
-    tokens = used(x, y)
-    number = int(tokens.sum())
-    assert packed.shape == x.shape
-    assert torch.equal(packed.ids, x.flatten()[packed.places])
-    assert torch.equal(packed.targets, y.flatten()[packed.places])
-    assert torch.equal(packed.places[:number], tokens.flatten().nonzero().flatten())
-    assert torch.equal(packed.positions[:number], tokens.nonzero()[:, 1])
-    assert not packed.ids[number:].any() and not packed.targets[number:].any()
-    assert len(packed.places.unique()) == len(packed.places)
-
-
 @pytest.mark.parametrize(
     ("wanted", "places"), [(0, 0), (1, 128), (128, 128), (129, 256), (257, 300), (300, 300)]
 )
@@ -69,18 +55,6 @@ def test_features_are_the_models_own(submission, build, rows, kind):
     got = submission.fast.features(model, packed)[:number]
     expected = model.features(x)[used(x, y)]
     torch.testing.assert_close(got, expected, rtol=0, atol=1e-11)
-
-
-def test_only_the_given_blocks_are_packed(submission, build):
-    Engine, pace = submission.fast.Engine, submission.fast.Pace()
-    assert Engine(build()[1], pace)._packs
-    _, model = build()
-
-    class Block(type(model.blocks[0])):
-        pass
-
-    model.blocks[1].__class__ = Block
-    assert not Engine(model, pace)._packs
 
 
 @pytest.mark.parametrize("kind", VARIANTS)

@@ -52,15 +52,6 @@ def test_a_healthy_training_gets_no_hint(train):
     assert "64 steps of 64 examples in float32, 1 thread: less than a minute" in printed
 
 
-@pytest.mark.long
-def test_hint_nothing_is_learnt_with_a_learning_rate_of_zero(train):
-    printed, _ = train(learning_rate=0.0, muon_learning_rate=0.0)
-    assert (
-        "Hint: the loss is 4." in printed
-        and "the model learns nothing. Likely cause: a lea" in printed
-    )
-
-
 def test_hint_nothing_is_learnt_when_the_gradient_is_cut_off(train, build, submission):
     _, model = build()
 

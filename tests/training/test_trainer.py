@@ -106,17 +106,12 @@ def test_learning_rates_follow_the_schedule(s, schedule, tokens, factor):
     assert found == pytest.approx(factor)
 
 
-def test_learning_rates_stay_without_decay(s):
-    config = s.trainer.TrainerConfig(lr_decay=False, warmup_tokens=100)
-    assert s.optimizers.learning_rate_factor(1, 1100, config) == 1.0
-
-
 def test_the_schedule_ends_with_training_unless_told_otherwise(s):
     settings = {"lr_decay": True, "warmup_tokens": 0, "schedule": "linear"}
-    config = s.trainer.TrainerConfig(**settings)
-    assert s.optimizers.learning_rate_factor(256, 512, config) == 0.5
-    config = s.trainer.TrainerConfig(**settings, final_tokens=1024)
-    assert s.optimizers.learning_rate_factor(256, 512, config) == 0.75
+    others = ({}, 0.5), ({"final_tokens": 1024}, 0.75), ({"lr_decay": False}, 1.0)
+    for other, factor in others:
+        config = s.trainer.TrainerConfig(**settings | other)
+        assert s.optimizers.learning_rate_factor(256, 512, config) == factor
 
 
 def test_learning_rates_are_at_nothing_after_the_last_step(s):
