@@ -29,7 +29,7 @@ import time
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
-from typing import Any, Protocol, cast
+from typing import Any, cast
 
 import torch
 import torch.nn as nn
@@ -265,16 +265,6 @@ def recall(attn: nn.Module, device: torch.device) -> Score:
 # -- two layers -----------------------------------------------------------------------------------
 
 
-class Scores(Protocol):
-    """The two functions of submission/induction_scores.py."""
-
-    def previous_token_score(self, weights: torch.Tensor) -> torch.Tensor:
-        """Map weights, (nh, T, T), to scores, (nh,)."""
-
-    def induction_score(self, weights: torch.Tensor, tokens: torch.Tensor) -> torch.Tensor:
-        """Map weights, (nh, T, T), and tokens, (T,), to scores, (nh,)."""
-
-
 @dataclass(frozen=True)
 class Grown:
     """A trained model.
@@ -345,7 +335,7 @@ def answers_position(tokens: torch.Tensor) -> torch.Tensor:
 
 def grow(
     build: Callable[[int], nn.Module],
-    scores: Scores | None,
+    scores: Any,
     layers: int,
     heads: int,
     digits: str,
@@ -355,7 +345,7 @@ def grow(
 
     Args:
         build: makes an attention with a number of heads.
-        scores: the student's functions; without them, the model has no scores.
+        scores: has the two functions of submission/induction_scores.py; None: nothing is scored.
     """
     torch.manual_seed(seed)
     model = InductionModel([build(heads) for _ in range(layers)])
@@ -380,7 +370,7 @@ def grow(
 
 
 def grow_all(
-    build: Callable[[int], nn.Module], scores: Scores | None, digits: str, seed: int
+    build: Callable[[int], nn.Module], scores: Any, digits: str, seed: int
 ) -> Iterator[Grown]:
     """Grow models of one and two layers, with one and four heads."""
     for layers, heads in itertools.product((1, 2), (1, 4)):

@@ -1,12 +1,10 @@
 """Written answers: each missing, empty or misplaced one gets one line with its place."""
 
-import shutil
 import zipfile
 
 import pytest
 
 from check_written import END, START
-from tests.project import ROOT
 from tests.snapshots import check, printed, with_lines
 from tests.student.writing import FINE, SHEET, block, submission
 from tools import regions
@@ -223,23 +221,6 @@ def test_what_is_said_of_each_kind_of_file(paper, monkeypatch):
         said = paper.check(*(str(paper.root / argument) for argument in arguments))
         found[name] = printed(*said)
     check("check_written_files", found, {str(paper.root): "A5"})
-
-
-@pytest.mark.parametrize("where", [".", "src"])
-def test_it_runs_from_the_root_and_from_src(paper, run_python, where):
-    (paper.root / "src" / "grading").mkdir(parents=True)
-    (paper.root / "src" / "pretraining").mkdir()
-    ours = ("check_written.py", "environment.py", "letters.py", "grading/__init__.py")
-    ours += ("pretraining/errors.py", "pretraining/files.py")
-    for name in (*ours, "grading/markers.py", "pretraining/__init__.py"):
-        shutil.copy2(ROOT / "src" / name, paper.root / "src" / name)
-    script = "check_written.py" if where == "src" else "src/check_written.py"
-    ran = run_python(script, cwd=paper.root / where)
-    assert (ran.returncode, ran.stderr) == (0, "")
-    paper.write(submission("", "none"))
-    assert run_python(script, cwd=paper.root / where).returncode == 1
-    paper.file.unlink()
-    assert run_python(script, cwd=paper.root / where).returncode == 2
 
 
 def test_markers_are_those_of_the_code_as_comments():
