@@ -60,6 +60,14 @@ def test_people_csv_names_any_submission_and_says_which_counts(made, name):
     assert total(folder, "Ada King") == 1
 
 
+def test_the_latest_counts_also_after_an_extension(made):
+    made.add(1, [Student("a@y.org", "Ada Byron", "a@y.org", "007")], at(-60), 1, 0, 0)
+    folder = made.add(2, [ADA], at(2000), *FULL)
+    assert total(folder, hard_deadline_days=0) == 0
+    decide(folder, extensions=[("007", at(2880))])
+    assert total(folder, hard_deadline_days=0) == 26
+
+
 def test_where_times_dont_tell_the_latest_nobody_guesses(made):
     king = Student("moodle:657", "Ada King", "ada@x.edu", moodle_id="657")
     made.add("moodle_657", [king], None, *FULL)

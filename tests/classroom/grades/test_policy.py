@@ -76,6 +76,13 @@ def test_each_day_that_has_begun_after_the_grace_counts(late_s, days):
     assert days_late(timedelta(seconds=late_s), Grading(grace_minutes=15)) == days
 
 
+def test_late_days_come_first_then_the_percentage_and_neither_after_the_deadline():
+    grading = Grading(late_days=2, percent_per_day=Decimal(25), hard_deadline_days=5)
+    ends = [settled(grading, [(Fraction(10), Fraction(0), n * DAY_S)], 0) for n in range(7)]
+    expected = [(10, 0), (10, 1), (10, 2), (7.5, 2), (5, 2), (2.5, 2), (0, 0)]
+    assert [(end.total, end.charged) for end in ends] == expected
+
+
 def test_without_a_policy_lateness_costs_nothing():
     assert settled(Grading(), [(Fraction(10), Fraction(2), 100 * DAY_S)], 0).total == 12
 
