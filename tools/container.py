@@ -1,10 +1,10 @@
-"""A container for the emulator: a fresh root file system with limits, built from kernel features.
+"""A container for the emulator: a fresh root file system with limits, and without network.
 
-As root on Linux, it is a mount namespace with the system's folders read-only below a fresh root,
-chroot, no network, no more capabilities than Docker's, and a cgroup that limits memory and CPU
-time. One file is shared with the host: the list of uids that graders on this machine are using.
-Elsewhere, it is a plain folder without limits: usage is measured, and the run time on half a CPU is
-estimated from the CPU seconds.
+On Linux, Docker or Podman makes it, where this user can use one of them; otherwise root does, by
+mount namespaces, chroot, a cgroup, and no more capabilities than Docker's. In it, the system's
+folders are read-only. One file is shared with the host: the list of uids that graders on this
+machine are using. Elsewhere, it is a plain folder without limits: usage is measured, and the run
+time on half a CPU is estimated from the CPU seconds.
 """
 
 import os
@@ -15,18 +15,28 @@ import sys
 import tempfile
 import time
 from collections.abc import Iterator
-from contextlib import contextmanager, suppress
-from dataclasses import dataclass
+from contextlib import AbstractContextManager, contextmanager, nullcontext, suppress
+from dataclasses import dataclass, replace
+from functools import cache
 from pathlib import Path
 
 HOME = "/opt/problem-set"  # where setup.sh installs
 SYSTEM = ("usr", "bin", "sbin", "lib", "lib32", "lib64", "libx32", "etc")
+WRITABLE = ("tmp", "var/tmp", "root", "opt/problem-set", "run")
 DEVICES = ("null", "zero", "full", "random", "urandom")
 # Docker's default set; CAP_SYS_ADMIN, which `unshare` and `bwrap` need, is not among them.
 CAPABILITIES = (
     "chown dac_override fowner fsetid kill setgid setuid setpcap net_bind_service net_raw "
     "sys_chroot mknod audit_write setfcap"
 )
+IMAGE = "problem-set-emulator:empty"
+# Run a command, save the memory that it used, and give its files to the user on the host.
+PEAK = ".peak"
+MEASURED = f"""
+"$@"; code=$?
+cat /sys/fs/cgroup/memory.peak /sys/fs/cgroup/memory/memory.max_usage_in_bytes 2> /dev/null > {PEAK}
+chown -R --reference=. . && exit $code
+"""
 UID_CLAIMS = Path("/run/grading-uids")  # isolation.users.CLAIMS: graders outside read it, too
 PERIOD_US = 20_000  # short, so that commands never pause for long when their quota is used up
 
@@ -50,12 +60,20 @@ class Ran:
     code: int  # 124 if it timed out
     wall_s: float
     cpu_s: float
-    peak_bytes: int  # of all processes, without the page cache
+    peak_bytes: int  # of all processes; Docker and Podman count the page cache, too
     limited: bool  # whether limits applied; else the time on such a CPU is estimated
 
 
+@cache
+def engine() -> str | None:
+    """Return which container engine this user can use, if any."""
+    names = ("docker", "podman") if sys.platform == "linux" else ()
+    return next((n for n in names if shutil.which(n) and _quietly([n, "info"]) == 0), None)
+
+
+@cache
 def is_possible() -> bool:
-    """Return whether a container with its own root can be created here."""
+    """Return whether root can create a container here without an engine."""
     tools = all(shutil.which(name) for name in ("unshare", "mount", "chroot", "setpriv"))
     if not (sys.platform == "linux" and os.geteuid() == 0 and tools):
         return False
@@ -65,32 +83,28 @@ def is_possible() -> bool:
 
 
 class Container:
-    """A fresh root below `root`; `autograder` is its /autograder."""
+    """A plain folder; its subclasses are containers. `autograder` is its /autograder."""
+
+    isolated = False
 
     def __init__(self, root: Path, venv: Path | None) -> None:
         """
         Args:
-            root: an empty folder.
+            root: a folder that doesn't exist.
             venv: the virtual environment to use in place of what setup.sh installs; None if
                 setup.sh itself is run.
         """
         self.root, self._venv = root, venv
-        self.isolated = is_possible()
         self.autograder = root / "autograder"
         self.autograder.mkdir(parents=True)
-        if self.isolated:
-            self._lay_root()
-        else:
-            (root / "home").mkdir()
-            if venv:
-                (root / "home" / "venv").symlink_to(venv.resolve())
+        self._lay_root()
 
     def run(self, command: list[str], log: Path, limits: Limits, network: bool = False) -> Ran:
         """Run a command in /autograder; write both of its output streams to a log."""
         started = time.monotonic()
-        with _cgroup(limits if self.isolated else None) as group, open(log, "wb") as output:
+        with self._group(limits) as group, open(log, "wb") as output:
             process = subprocess.Popen(
-                self._command(command, network, group),
+                self._command(command, limits, network, group),
                 stdin=subprocess.DEVNULL,
                 stdout=output,
                 stderr=subprocess.STDOUT,
@@ -99,55 +113,75 @@ class Container:
                 cwd=self.autograder,
                 preexec_fn=group.enter,
             )
-            code, cpu_s, peak = _wait(process, limits, group)
+            code, cpu_s, peak = _wait(process, limits, group.limited)
         return Ran(code, time.monotonic() - started, cpu_s, peak, group.limited)
 
-    def _environment(self) -> dict[str, str]:
-        if self.isolated:
-            given = {"PATH": "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin"}
-            pip = {k: v for k, v in os.environ.items() if k.startswith("PIP_")}
-            return given | pip | {"HOME": "/root", "LANG": "C.UTF-8"}
-        return os.environ | {"PROBLEM_SET_HOME": str(self.root / "home")}
+    def remove(self) -> None:
+        shutil.rmtree(self.root, ignore_errors=True)
 
     def _lay_root(self) -> None:
-        for name in ("proc", "dev/shm", "tmp", "root", "run", "var/tmp", "sys/fs/cgroup"):
-            (self.root / name).mkdir(parents=True)
-        for name in ("tmp", "var/tmp", "dev/shm"):
-            (self.root / name).chmod(0o1777)
-        for name in SYSTEM:
-            there = Path("/", name)
-            if there.is_symlink():
-                (self.root / name).symlink_to(os.readlink(there))
-            elif there.is_dir():
-                (self.root / name).mkdir()
-        for name in DEVICES:
-            (self.root / "dev" / name).touch()
-        UID_CLAIMS.touch(0o600)
-        self.root.joinpath(*UID_CLAIMS.parts[1:]).touch(0o600)
-        needed = [*self._interpreter(), Path(HOME), *([Path(HOME, "venv")] if self._venv else [])]
-        for path in needed:
-            self.root.joinpath(*path.parts[1:]).mkdir(parents=True, exist_ok=True)
-
-    def _interpreter(self) -> list[Path]:
-        """Return the folders outside /usr that the virtual environment's interpreter needs."""
-        base = Path(sys.base_prefix).resolve()
-        return [] if not self._venv or base.is_relative_to("/usr") else [base]
-
-    def _command(self, command: list[str], network: bool, group: "_Group") -> list[str]:
-        if not self.isolated:
-            return command
-        lines = ["set -e", "root=$1; shift", "mount --make-rprivate /"]
-        places = [self.root / name for name in SYSTEM]
-        system = [Path("/", p.name) for p in places if p.is_dir() and not p.is_symlink()]
-        for folder in [*system, *self._interpreter()]:
-            lines.append(_bind(folder, f'"$root"{folder}'))
+        (self.root / "home").mkdir()
         if self._venv:
-            lines.append(_bind(self._venv.resolve(), f'"$root"{HOME}/venv'))
-        lines += [f'mount --bind /dev/{name} "$root"/dev/{name}' for name in DEVICES]
-        lines.append(f'mount --bind {UID_CLAIMS} "$root"{UID_CLAIMS}')
+            (self.root / "home" / "venv").symlink_to(self._venv.resolve())
+
+    def _group(self, limits: Limits) -> AbstractContextManager["_Group"]:
+        return nullcontext(_Group([], ""))
+
+    def _command(
+        self, command: list[str], limits: Limits, network: bool, group: "_Group"
+    ) -> list[str]:
+        return command
+
+    def _environment(self) -> dict[str, str]:
+        return os.environ | {"PROBLEM_SET_HOME": str(self.root / "home")}
+
+
+class _Isolated(Container):
+    """What both kinds of container share: a root in which the system's folders are read-only."""
+
+    isolated = True
+
+    def _lay_root(self) -> None:
+        for name in WRITABLE:
+            (self.root / name).mkdir(parents=True)
+            if name.endswith("tmp"):
+                (self.root / name).chmod(0o1777)
+
+    def _read_only(self) -> list[tuple[Path, str]]:
+        """Return the folders of this machine that the container sees, and where."""
+        system = [Path("/", name) for name in SYSTEM if Path("/", name).is_dir()]
+        folders = [(folder.resolve(), str(folder)) for folder in system]
+        if self._venv:
+            base = Path(sys.base_prefix).resolve()
+            folders += [] if base.is_relative_to("/usr") else [(base, str(base))]
+            folders.append((self._venv.resolve(), f"{HOME}/venv"))
+        return folders
+
+    def _inside(self) -> dict[str, str]:
+        """Return the environment of a command in the container."""
+        path = "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin"
+        pip = {k: v for k, v in os.environ.items() if k.startswith("PIP_")}
+        return pip | {"PATH": path, "HOME": "/root", "LANG": "C.UTF-8"}
+
+
+class Namespaces(_Isolated):
+    """A container that root creates with the kernel's own means."""
+
+    def _group(self, limits: Limits) -> AbstractContextManager["_Group"]:
+        return _cgroup(limits)
+
+    def _command(
+        self, command: list[str], limits: Limits, network: bool, group: "_Group"
+    ) -> list[str]:
+        lines = ["set -e", "root=$1; shift", "mount --make-rprivate /"]
+        lines += [_bind(folder, target) for folder, target in self._read_only()]
         if group.folders:
-            lines.append(_bind(group.folders[0], f'"$root"{group.seen_at}'))
-        lines.append('mount -t proc proc "$root"/proc')
+            lines.append(_bind(group.folders[0], group.seen_at))
+        UID_CLAIMS.touch(0o600)
+        for file in [Path("/dev", name) for name in DEVICES] + [UID_CLAIMS]:
+            lines.append(f'mkdir -p "$root{file.parent}"; touch "$root{file}"')
+            lines.append(f'mount --bind {file} "$root{file}"')
+        lines.append('mkdir -p "$root/proc"; mount -t proc proc "$root/proc"')
         allowed = ",".join(f"+{name}" for name in CAPABILITIES.split())
         kept = f"--bounding-set=-all,{allowed} --inh-caps=-all"
         lines.append(f'cd "$root"/autograder; exec setpriv {kept} chroot "$root" "$@"')
@@ -156,14 +190,62 @@ class Container:
         apart += [] if network else ["--net"]
         return ["unshare", *apart, "sh", "-c", "\n".join(lines), "sh", str(self.root), *inner]
 
+    def _environment(self) -> dict[str, str]:
+        return self._inside()
+
+
+class Engine(_Isolated):
+    """A container of Docker or Podman. Its image is empty: all that it needs is mounted into it."""
+
+    def run(self, command: list[str], log: Path, limits: Limits, network: bool = False) -> Ran:
+        (self.autograder / PEAK).unlink(missing_ok=True)
+        ran = super().run(["sh", "-c", MEASURED, "sh", *command], log, limits, network)
+        # A container that has timed out still runs; otherwise, it is gone, and this does nothing.
+        _quietly([str(engine()), "rm", "--force", self.root.parent.name])
+        peak_bytes = 0
+        with suppress(OSError, ValueError, IndexError):
+            peak_bytes = int((self.autograder / PEAK).read_text(encoding="ascii").split()[0])
+        return replace(ran, peak_bytes=peak_bytes, limited=True)
+
+    def remove(self) -> None:
+        """Delete the root, in a container first, since files in it may belong to other users."""
+        _quietly([*self._start([(self.root, "/old")]), IMAGE, "sh", "-c", "rm -rf /old/*"])
+        super().remove()
+
+    def _command(
+        self, command: list[str], limits: Limits, network: bool, group: "_Group"
+    ) -> list[str]:
+        nothing = subprocess.run(["tar", "-c", "-T", "/dev/null"], capture_output=True, check=True)
+        _quietly([str(engine()), "import", "-", IMAGE], nothing.stdout)
+        volumes = [(self.root / name, f"/{name}") for name in ("autograder", *WRITABLE)]
+        if os.geteuid() == 0:  # others don't grade with uids of their own outside
+            UID_CLAIMS.touch(0o600)
+            volumes.append((UID_CLAIMS, str(UID_CLAIMS)))
+        options = [f"--name={self.root.parent.name}", "--workdir=/autograder"]
+        options += [f"--memory={limits.memory_bytes}", f"--memory-swap={limits.memory_bytes}"]
+        options += [f"--cpus={limits.cpus:g}", f"--network={'host' if network else 'none'}"]
+        options += [f"--env={name}={value}" for name, value in self._inside().items()]
+        return [*self._start(volumes), *options, IMAGE, *command]
+
+    def _start(self, volumes: list[tuple[Path, str]]) -> list[str]:
+        """Return the first words of a command that starts a container with these volumes."""
+        shown = [f"--volume={source}:{target}:ro" for source, target in self._read_only()]
+        shown += [f"--volume={source}:{target}" for source, target in volumes]
+        return [str(engine()), "run", "--rm", *shown]
+
+
+def _quietly(command: list[str], stdin: bytes = b"") -> int:
+    return subprocess.run(command, input=stdin, capture_output=True).returncode
+
 
 def _bind(source: Path, target: str) -> str:
-    """Return a line of sh that mounts a folder, read-only."""
-    mount = f"mkdir -p {target}; mount --rbind '{source}' {target}"
-    return f"{mount}; mount -o remount,bind,ro {target}"
+    """Return a line of sh that mounts a folder below $root, read-only."""
+    place = f'"$root{target}"'
+    mount = f"mkdir -p {place}; mount --rbind '{source}' {place}"
+    return f"{mount}; mount -o remount,bind,ro {place}"
 
 
-def _wait(process: subprocess.Popen, limits: Limits, group: "_Group") -> tuple:
+def _wait(process: subprocess.Popen, limits: Limits, limited: bool) -> tuple:
     """Wait for the end, or kill on timeout; return (exit code, CPU seconds, peak bytes)."""
     deadline = time.monotonic() + limits.timeout_s
     before = os.times()
@@ -179,7 +261,7 @@ def _wait(process: subprocess.Popen, limits: Limits, group: "_Group") -> tuple:
     after = os.times()
     cpu_s = sum(after[2:4]) - sum(before[2:4])
     # Without a quota, the time that it would have taken is estimated from CPU seconds.
-    timed_out = timed_out or (not group.limited and cpu_s / limits.cpus > limits.timeout_s)
+    timed_out = timed_out or (not limited and cpu_s / limits.cpus > limits.timeout_s)
     return 124 if timed_out else process.returncode, cpu_s, peak
 
 
@@ -262,7 +344,10 @@ def fresh(venv: Path | None) -> Iterator[Container]:
     """Create a container in a temporary folder, which is removed at the end."""
     folder = Path(tempfile.mkdtemp(prefix="emulator-"))
     folder.chmod(0o755)
+    kind = Engine if engine() else Namespaces if is_possible() else Container
+    place = kind(folder / "root", venv)
     try:
-        yield Container(folder / "root", venv)
+        yield place
     finally:
+        place.remove()
         shutil.rmtree(folder, ignore_errors=True)

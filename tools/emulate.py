@@ -241,11 +241,15 @@ def _user(number: int, due_h: float) -> dict[str, Any]:
 
 
 def _earlier(number: int) -> dict[str, Any]:
-    """Return one of nine earlier submissions. Scores are texts; only the last one has results."""
-    time = _at(5 * (number - 9))
-    test = {"name": "1e-0-basic", "score": float(number), "max_score": 9.0, "visibility": "visible"}
-    entry = {"submission_time": time, "score": f"{number}.0", "autograder_error": False}
-    return entry | ({"results": {"tests": [test]}} if number == 8 else {})
+    """Return one of nine earlier submissions, with its score and results."""
+    score = float(number)
+    test = {"name": "1e-0-basic", "score": score, "max_score": 9.0, "visibility": "visible"}
+    return {
+        "submission_time": _at(5 * (number - 9)),
+        "score": score,
+        "autograder_error": False,
+        "results": {"score": score, "tests": [test]},
+    }
 
 
 def score_of(results: dict[str, Any]) -> Decimal:
@@ -274,7 +278,8 @@ def show(seen: Seen) -> None:
         print(f"extra_data, for staff: {json.dumps(extra)}")
     if not seen.isolated:
         print(
-            "This was a plain folder, without limits or authority: a container needs root on Linux."
+            "This was a plain folder, without limits or authority: "
+            "a container needs Docker, Podman or root on Linux."
         )
 
 
