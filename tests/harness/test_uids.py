@@ -26,7 +26,8 @@ FORCED = f"""from autograder.isolation import users
 users.FIRST_UID, users.UIDS = {UID}, {UIDS}
 """
 SLEEPER = """import subprocess; uid, _ = users.claim(0); print("took", uid, flush=True)
-process = subprocess.Popen(["sleep", "3"], user=uid, group=uid, extra_groups=[])
+until_stopped = ["sh", "-c", "while [ ! -e stop ]; do sleep 0.1; done"]
+process = subprocess.Popen(until_stopped, user=uid, group=uid, extra_groups=[])
 print("ended with", process.wait())
 """
 
@@ -87,6 +88,7 @@ def test_a_grader_in_a_container_and_one_outside_do_not_kill_each_others_tests(c
         first = int(wait_for("took", log).split()[1])
         second, _ = claim(first)
         users.kill_all(second)  # as at the end of its test
+        (place.autograder / "stop").touch()
         inside.join()
         assert second != first
         assert "ended with 0" in log.read_text(encoding="utf-8")
