@@ -18,9 +18,9 @@ from __future__ import annotations
 
 import argparse
 import re
+import sys
 import zipfile
 from collections import Counter, defaultdict
-from collections.abc import Callable
 from contextlib import suppress
 from dataclasses import dataclass, replace
 from datetime import datetime, tzinfo
@@ -87,20 +87,19 @@ def read_export(source: Path, all_attempts: bool = False) -> Export:
     metadata = gradescope.metadata_of(root)
     if metadata is not None:
         kind = "Gradescope export"
-        submissions, more = gradescope.read(metadata, root)
+        submissions = gradescope.read(metadata, root, notes)
     else:
         _refuse_one_submission(root, source)
         kind = "download" if any(_is_download(e.name) for e in children(root)) else "folder"
-        submissions, more = _read_files(root)
+        submissions = _read_files(root, notes)
     for submission_id, number in Counter(one.id for one in submissions).items():
         if number > 1:
             raise UsageError(f"{number} submissions have the same id {submission_id}: rename one")
-    more += _compare_names(submissions)
+    _compare_names(submissions, notes)
     if not all_attempts:
-        submissions, earlier = _latest(submissions)
-        more += earlier
+        submissions = _latest(submissions, notes)
     submissions = [replace(one, note=one.upload.fault()) for one in submissions]
-    notes += more + [f"{one.id}: {one.note}" for one in submissions if one.note]
+    notes += [f"{one.id}: {one.note}" for one in submissions if one.note]
     if not submissions:
         raise UsageError(
             f"{source} contains no submissions; expected a Gradescope export, a download from "
@@ -110,9 +109,8 @@ def read_export(source: Path, all_attempts: bool = False) -> Export:
     return Export(kind, tuple(submissions), tuple(map(printable.line, notes)))
 
 
-def _compare_names(submissions: list[Submission]) -> list[str]:
-    """Return notes about students who share an e-mail address, an ID or a name."""
-    notes = []
+def _compare_names(submissions: list[Submission], notes: list[str]) -> None:
+    """Note which students share an e-mail address, an ID or a name."""
     students = {student for one in submissions for student in one.students}
     for key, number in sorted(Counter(student.key for student in students).items()):
         if number > 1:
@@ -125,7 +123,6 @@ def _compare_names(submissions: list[Submission]) -> list[str]:
                 f"{number} students are called {printable.line(name, 200)}: they differ in their "
                 "e-mail address, ID or file's name"
             )
-    return notes
 
 
 # The source ---------------------------------------------------------------------------------------
@@ -216,10 +213,9 @@ class _Piece:
     late: bool = False
 
 
-def _read_files(folder: Entry) -> tuple[list[Submission], list[str]]:
-    """Read what is in a folder or zip; return all attempts, and notes."""
+def _read_files(folder: Entry, notes: list[str]) -> list[Submission]:
+    """Return all attempts that are in a folder or zip."""
     submissions: list[Submission] = []
-    notes: list[str] = []
     pieces: dict[str, list[_Piece]] = defaultdict(list)
     for entry in children(folder):
         piece = _canvas(entry) or _moodle(entry)
@@ -235,7 +231,7 @@ def _read_files(folder: Entry) -> tuple[list[Submission], list[str]]:
             )
     for owned in pieces.values():
         submissions += _attempts(owned, notes)
-    return submissions, notes
+    return submissions
 
 
 def _is_results(folder: Entry) -> bool:
@@ -333,8 +329,8 @@ def _submission(pieces: list[_Piece], attempt: int, attempts: int) -> Submission
 # Several attempts ---------------------------------------------------------------------------------
 
 
-def _latest(submissions: list[Submission]) -> tuple[list[Submission], list[str]]:
-    """Return the submissions that count, and a line about each that doesn't.
+def _latest(submissions: list[Submission], notes: list[str]) -> list[Submission]:
+    """Return the submissions that count, and note each that doesn't.
 
     A member of a group may hand in again alone. Each submission then counts for those students for
     whom it is the latest.
@@ -342,7 +338,7 @@ def _latest(submissions: list[Submission]) -> tuple[list[Submission], list[str]]
     newest: dict[str, Submission] = {}
     for one in sorted(submissions, key=lambda one: (one.moment, one.number, one.attempt, one.id)):
         newest |= {student.key: one for student in one.students}
-    counting, notes = [], []
+    counting = []
     for one in submissions:
         students = tuple(student for student in one.students if newest[student.key] is one)
         others = len(one.students) - len(students)
@@ -353,7 +349,7 @@ def _latest(submissions: list[Submission]) -> tuple[list[Submission], list[str]]
         elif others:
             has = "has" if others == 1 else "have"
             notes.append(f"{one.id}: {others} of the group {has} a later one")
-    return counting, notes
+    return counting
 
 
 # Moodle's grading worksheet -----------------------------------------------------------------------
@@ -486,11 +482,10 @@ def show_notes(export: Export) -> None:
     print(f"{export.kind}: {', '.join(counts)}")
 
 
-def submissions_of(store: Store, say: Callable[[str], None] = print) -> dict[str, Submission]:
+def submissions_of(store: Store) -> dict[str, Submission]:
     """Return the submissions of a class with their files, by id, where they were read last.
 
-    Args:
-        say: called with a line about each source that can no longer be read.
+    A source that can no longer be read is named on standard error.
 
     Raises:
         UsageError: none can be read.
@@ -510,5 +505,5 @@ def submissions_of(store: Store, say: Callable[[str], None] = print) -> dict[str
         reasons = "; ".join(problems) or "no source is known"
         raise UsageError(f"can't find the submissions: {reasons}; run `grade SOURCE` again")
     for problem in problems:
-        say(f"note: {problem}")
+        print(f"note: {problem}", file=sys.stderr)
     return submissions

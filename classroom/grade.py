@@ -56,7 +56,6 @@ SAME_INPUTS = (
     "learns what one submission was tested with can prepare another one for it"
 )
 FAULT = "staff fault"
-IS_PREVIEW = "these results are a preview, and don't count"
 # Outcomes that another submission on the same machine may have caused.
 KILLED = (Outcome.KILLED.value,)
 LIMITS = (*KILLED, Outcome.TIMED_OUT.value, Outcome.OUT_OF_MEMORY.value, Outcome.NOT_RUN.value)
@@ -397,7 +396,7 @@ def _show_totals(store: Store, release: Release, kind: str, submissions: Sequenc
         f"{release.id} of {release.edition}; {refused} of them had nothing to grade"
     )
     if kind == PREVIEW:
-        print(IS_PREVIEW)
+        print("these results are a preview, and don't count")
     for record in faults:
         print(f"staff fault: {record['submission']}: {record['reason'].splitlines()[0]:.300}")
     if missing:

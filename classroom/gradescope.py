@@ -162,8 +162,8 @@ def metadata_of(folder: Entry) -> Entry | None:
     return next((entry for entry in files if entry.name == METADATA), None)
 
 
-def read(metadata: Entry, export: Entry) -> tuple[list[Submission], list[str]]:
-    """Read an export; return its submissions, and notes.
+def read(metadata: Entry, export: Entry, notes: list[str]) -> list[Submission]:
+    """Return an export's submissions; add notes about what is unusual.
 
     Raises:
         UsageError: the metadata can't be read.
@@ -171,7 +171,6 @@ def read(metadata: Entry, export: Entry) -> tuple[list[Submission], list[str]]:
     folders = {entry.name: entry for entry in children(export) if entry.name != METADATA}
     submissions: dict[str, Submission] = {}
     active: dict[str, str] = {}  # by the names of earlier attempts
-    notes: list[str] = []
     with metadata.open() as stream:
         for key, entry, line in entries(stream, METADATA):
             where = f"{METADATA}:{line}"
@@ -195,7 +194,7 @@ def read(metadata: Entry, export: Entry) -> tuple[list[Submission], list[str]]:
             submissions[_id(name)] = Submission(
                 _id(name), (student,), upload=Upload.of({name: folder})
             )
-    return [*submissions.values()], notes
+    return [*submissions.values()]
 
 
 def _active(

@@ -14,7 +14,6 @@ from __future__ import annotations
 import argparse
 import getpass
 import json
-import sys
 from collections import Counter
 from collections.abc import Collection, Iterable, Iterator, Sequence
 from dataclasses import asdict, dataclass, field, replace
@@ -432,7 +431,7 @@ def run_regrade(asked: argparse.Namespace) -> int:
         raise UsageError("--new-files needs all tests of the new files: leave out --tests")
     with Store.existing(asked.folder, writes=True) as store:
         release = release_of(asked, store)
-        files = submissions_of(store, lambda line: print(line, file=sys.stderr))
+        files = submissions_of(store)
         regrade = _begin(store, asked, release, files)
         jobs = [
             Job(

@@ -77,25 +77,20 @@ class Upload:
         folders = [entry for entry in entries.values() if entry.kind == "folder"]
         return cls(folders[0] if folders else reading.folder_of({**entries}), location)
 
-    @property
-    def top(self) -> Folder:
-        """The tree, with the name that messages call it."""
-        return Folder(self.entry, Path("upload"), ALIAS)
-
     def files(self) -> Iterator[tuple[Folder, str]]:
         """Yield everything in which the grader searches, except folders, by folder and name."""
-        top = self.top
+        top = Folder(self.entry, Path("upload"), ALIAS)
         if top.entries:  # raises an error if they can't be listed, unlike `walk`
             for folder, names in top.walk():
                 yield from ((folder, name) for name in names if not reading.is_litter(name))
 
     def archive(self) -> tuple[Folder, str] | None:
         """Return the archive if there is nothing else: some platforms don't unpack them."""
-        found = list(islice(self.files(), 2))
-        if len(found) != 1 or not reading.is_archive(found[0][1]):
+        files = list(islice(self.files(), 2))
+        if len(files) != 1 or not reading.is_archive(files[0][1]):
             return None
-        folder, name = found[0]
-        return found[0] if folder.entries[name].kind == "file" else None
+        folder, name = files[0]
+        return files[0] if folder.entries[name].kind == "file" else None
 
     def fault(self) -> str:
         """Return what is obviously wrong, in words, or ""."""
@@ -136,14 +131,11 @@ class Upload:
                 info = zipfile.ZipInfo("/".join((*folder.parts, name)), DATE)
                 info.filename = HALF_PAIR.sub("\x1a", info.filename)  # the grader refuses it, too
                 content: Iterator[bytes] = iter(())
-                if (
-                    entry.kind == "file"
-                    and entry.size > MAX_OUTPUT_BYTES
-                    and not reading.is_archive(name)
-                ):
+                is_file = entry.kind == "file"
+                if is_file and entry.size > MAX_OUTPUT_BYTES and not reading.is_archive(name):
                     info.compress_type = zipfile.ZIP_DEFLATED
                     content = _zeros(min(entry.size, MAX_BYTES))
-                elif entry.kind == "file":
+                elif is_file:
                     content = _chunks(folder, name, remaining)
                 elif entry.kind == "link":
                     content = iter((entry.target().encode("utf-8", "surrogateescape"),))

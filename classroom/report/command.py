@@ -110,7 +110,7 @@ def _write(store: Store, place: Path, gathered: Gathered, rubrics: dict[str, Rub
 def _files(store: Store) -> dict[str, Submission]:
     """Return the submissions whose files are still there."""
     try:
-        return submissions_of(store, lambda line: print(line, file=sys.stderr))
+        return submissions_of(store)
     except UsageError as error:
         print(f"note: examples are shown without code: {error}", file=sys.stderr)
         return {}

@@ -124,7 +124,8 @@ def test_what_ends_a_command_is_one_line_and_an_exit_code(monkeypatch, capsys, e
     assert said in err and len(err.splitlines()) == 1
 
 
-def test_a_closed_terminal_interrupts_a_command():
+@pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGHUP])
+def test_a_signal_interrupts_a_command(number):
     code = (
         "import runpy, sys, time; from classroom import exports\n"
         "def run(asked): print('begun', flush=True); time.sleep(60)\n"
@@ -137,10 +138,10 @@ def test_a_closed_terminal_interrupts_a_command():
         stdout=subprocess.PIPE,
         stderr=subprocess.PIPE,
         encoding="utf-8",
-        preexec_fn=lambda: signal.signal(signal.SIGHUP, signal.SIG_DFL),
+        preexec_fn=lambda: signal.signal(number, signal.SIG_DFL),
     )
     assert process.stdout.readline() == "begun\n"
-    os.kill(process.pid, signal.SIGHUP)
+    os.kill(process.pid, number)
     assert process.communicate() == ("", "classroom: interrupted\n")
     assert process.returncode == 130
 
