@@ -13,7 +13,7 @@ from .arguments import Failed
 DATE = (1980, 1, 1, 0, 0, 0)  # the earliest that a zip can store
 
 
-def gathered(repo: Path, patterns: Iterable[str]) -> dict[str, bytes]:
+def files_of(repo: Path, patterns: Iterable[str]) -> dict[str, bytes]:
     """Return the content of the files that an allow-list names, by name.
 
     Args:
@@ -52,7 +52,7 @@ def write(
     save_atomically(lambda file: file.write(content), path, mode)
 
 
-def described(path: Path, files: Collection[str], more: str = "") -> str:
+def line_about(path: Path, files: Collection[str], more: str = "") -> str:
     """Return a line about a zip in dist/, with its size and hash."""
     content = path.read_bytes()
     size, digest = len(content) / 2**20, hashlib.sha256(content).hexdigest()[:16]

@@ -56,7 +56,7 @@ def whole_number(text: str) -> int:
     return int(text)
 
 
-def accepted(holds: Callable[[str], object], expected: str) -> Callable[[str], str]:
+def text_that(holds: Callable[[str], object], expected: str) -> Callable[[str], str]:
     """Return a function that reads an argument for which `holds` must be true."""
 
     def read(text: str) -> str:
@@ -69,12 +69,12 @@ def accepted(holds: Callable[[str], object], expected: str) -> Callable[[str], s
 
 def one_of(known: Collection[str]) -> Callable[[str], str]:
     """Return a function that reads one of these names."""
-    return accepted(known.__contains__, f"one of {', '.join(known)}")
+    return text_that(known.__contains__, f"one of {', '.join(known)}")
 
 
 def printable(expected: str) -> Callable[[str], str]:
     """Return a function that reads visible words, such as a term's name."""
-    return accepted(lambda text: text.strip() and text.isprintable(), expected)
+    return text_that(lambda text: text.strip() and text.isprintable(), expected)
 
 
 def add_paper(parser: argparse.ArgumentParser) -> None:

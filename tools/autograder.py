@@ -73,7 +73,7 @@ def contents(repo: Path, edition: str) -> dict[str, bytes]:
     Raises:
         Failed: a file that belongs in it is missing.
     """
-    files = archive.gathered(repo, TAKEN)
+    files = archive.files_of(repo, TAKEN)
     del files[
         "autograder/description.py"
     ]  # Gradescope has no pydantic; it reads what this resolves:
@@ -160,7 +160,7 @@ def build(
     with tempfile.TemporaryDirectory(dir=dist) as folder:
         zipped = Path(folder, f"autograder-{edition}.zip")
         archive.write(zipped, files, SCRIPTS)
-        built, lines = [zipped], [archive.described(zipped, files)]
+        built, lines = [zipped], [archive.line_about(zipped, files)]
         for kind, submission in submissions.items():
             path = Path(folder, f"{kind}.zip")
             path.write_bytes(submission)

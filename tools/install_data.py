@@ -285,12 +285,12 @@ def main(arguments: list[str] | None = None) -> int:
     options = parser.parse_args(arguments)
     made = prepare(options.source, options.out)
     lost = datafiles.changed_secrets(options.out, made.texts)
-    archived = datafiles.write_all(options.out, made.texts, lost)
+    moves = datafiles.write_all(options.out, made.texts, lost)
     print(f"installed the data set 'real' below {options.out}:")
     for path, text in made.texts.items():
         if text is not None:
             print(f"  {path}")
-    print("\n".join([*archived, *(f"note: {note}" for note in made.notes), made.summary]))
+    print("\n".join([*moves, *(f"note: {note}" for note in made.notes), made.summary]))
     return 0
 
 

@@ -46,11 +46,11 @@ def restore(repo: Path, path: Path, force: bool) -> list[str]:
     place = repo / datafiles.ARCHIVE / f"{kept.name}-{kept.manifest['edition']}.zip"
     if place.is_file() and place.read_bytes() != content:
         raise UsageError(f"{place} is another archive of that name: move one of them away")
-    archived = datafiles.write_all(repo, texts, lost)
+    moves = datafiles.write_all(repo, texts, lost)
     place.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
     save_atomically(lambda file: file.write(content), place, 0o600)
     words = f"restored {kept.name} ({kept.manifest['edition']}): {len(names)} files"
-    return [words, *archived, _code(repo, kept)]
+    return [words, *moves, _code(repo, kept)]
 
 
 def _is_lost(repo: Path, name: str, text: str | None) -> bool:

@@ -70,7 +70,7 @@ def contents(repo: Path, edition: str, made: build.Made, paper: str) -> dict[str
             can't be trained.
     """
     assignment, given = load_assignment(repo), repo / STUDENT
-    files = archive.gathered(repo, TAKEN)
+    files = archive.files_of(repo, TAKEN)
     package = starter.package_of(repo, edition)
     files |= {f"src/submission/{name}": content for name, content in package.items()}
     files |= staff_model.files(repo)
@@ -197,7 +197,7 @@ def release(repo: Path, edition: str, paper: str, dist: Path) -> tuple[Path, str
     if leaked:
         raise Failed("\n".join(["students would get parts of the solutions:", *leaked]))
     write_atomically(target, packed)
-    return target, archive.described(target, files, "no leak, ")
+    return target, archive.line_about(target, files, "no leak, ")
 
 
 @with_one_line_errors

@@ -267,11 +267,11 @@ def main(arguments: list[str] | None = None) -> int:
         )
     world = make_world(seed, options.people, options.dataset)
     lost = datafiles.changed_secrets(options.out, world.texts)
-    archived = datafiles.write_all(options.out, world.texts, lost)
+    moves = datafiles.write_all(options.out, world.texts, lost)
     print(f"wrote the data set '{options.dataset}' below {options.out}:")
     for path in world.texts:
         print(f"  {path}")
-    print("\n".join([*archived, world.summary]))
+    print("\n".join([*moves, world.summary]))
     return 0
 
 
