@@ -14,7 +14,7 @@ import pytest
 
 from autograder.description import load_course
 from tests.interpreter import python
-from tests.project import copy_of_the_project, make
+from tests.project import copy_of_the_project
 from tools import (
     archive,
     autograder,
@@ -250,36 +250,6 @@ def test_check_names_a_release_that_is_out_of_date(project, run, capsys):
     assert history.main([], project) == 1
     line = f"2027-winter.1 of {EDITION} was made before a change of {JUDGE}: run: make release\n"
     assert capsys.readouterr().out == line
-
-
-@pytest.mark.requires_tool("make")
-@pytest.mark.parametrize(
-    ("name", "text", "words"),
-    [
-        (  # as if the line of a topic's only test had been deleted
-            "src/questions/attention_exploration/tests.py",
-            """
-
-class Unseen(AttentionCase):
-    topic = "consider_unseen"
-
-    @graded()
-    def test_forgotten(self):
-        "is in no table"
-""",
-            "Unseen.test_forgotten is not in assignment.toml, [topics.consider_unseen.tests]",
-        ),
-        (
-            TOML,
-            '[topics.consider_unseen.tests]\nlines = { kind = "basic" }\n',
-            "no class in src/questions/ has the topic 'consider_unseen'",
-        ),
-    ],
-)
-def test_check_finds_a_test_that_is_not_both_written_and_described(project, name, text, words):
-    append(project, name, text)
-    ran = make(project, "check")
-    assert ran.returncode != 0 and words in ran.stderr and "Traceback" not in ran.stderr
 
 
 # ---------------------------------------------------------------- another machine
