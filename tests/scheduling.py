@@ -27,6 +27,8 @@ SHARED = {
     "running": ("running/",),
     # Attacks that run as one ordinary user kill that user's other tests.
     "redteam": ("redteam/",),
+    # The written answers' numbers are computed once a process, also with a model.
+    "written": ("written/",),
     # These compare with the same class, graded once a process.
     "clusters": tuple(f"classroom/test_{name}.py" for name in ("kills", "cluster", "kubernetes")),
 }
