@@ -16,7 +16,6 @@ import argparse
 import ast
 import sys
 from collections import Counter
-from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -181,18 +180,22 @@ def about_head(case: OutputsCase) -> Question:
     )
 
 
-def asked_by(about: Callable[[OutputsCase], Question], case: OutputsCase) -> Question:
-    """Return a question, or the reason why there is none."""
-    try:
-        return about(case)
-    except Missing as reason:
-        return Question(missing=str(reason))
+TITLES = {
+    "A line of your span corruption": about_code,
+    "A wrong answer of your model": about_answer,
+    "The head that your model needs most": about_head,
+}
 
 
 def write_page(asked: argparse.Namespace) -> str:
     """Write the page; return what to print."""
+    questions = {}
     with opened(asked.upload, asked.edition) as case:
-        questions = {title: asked_by(about, case) for title, about in TITLES.items()}
+        for title, about in TITLES.items():
+            try:
+                questions[title] = about(case)
+            except Missing as reason:
+                questions[title] = Question(missing=str(reason))
     page = render(
         Path(__file__).with_name("viva.html.j2"),
         title=f"Questions to ask: {asked.upload.name}",
@@ -200,13 +203,6 @@ def write_page(asked: argparse.Namespace) -> str:
     )
     write_atomically(asked.into, page)
     return f"{asked.into}: {sum(not q.missing for q in questions.values())} of 3 questions"
-
-
-TITLES = {
-    "A line of your span corruption": about_code,
-    "A wrong answer of your model": about_answer,
-    "The head that your model needs most": about_head,
-}
 
 
 def main(arguments: list[str] | None = None) -> int:

@@ -224,6 +224,8 @@ def test_what_leaks_is_not_released(tree, monkeypatch, tmp_path):
     monkeypatch.setattr(build, "_solutions", lambda *_: described)  # staff's; not asked here
     monkeypatch.setattr(build, "PRINT", "\\input{sheet.tex}\n")  # see without_structure
     monkeypatch.setattr(web, "draw", lambda *_: b"<svg/>")
+    for module, name in ((student.staff_model, "files"), (student, "demo")):
+        monkeypatch.setattr(module, name, lambda *_: {})
     assignment.write_text(editions + SHORT, encoding="utf-8")
     described.write_text(
         text + f"\n\\begin{{listing}}\n{secret}\n\\end{{listing}}\n", encoding="utf-8"
