@@ -223,7 +223,7 @@ def test_what_leaks_is_not_released(tree, monkeypatch, tmp_path):
     assert leaks.bare(secret) in {s.text for s in leaks.secrets_of(tree)}
     monkeypatch.setattr(build, "_solutions", lambda *_: described)  # staff's; not asked here
     monkeypatch.setattr(build, "PRINT", "\\input{sheet.tex}\n")  # see without_structure
-    monkeypatch.setattr(web, "draw", lambda *_: b"<svg/>")
+    monkeypatch.setattr(web, "draw", lambda names, _: dict.fromkeys(names, b"<svg/>"))
     for module, name in ((student.staff_model, "files"), (student, "demo")):
         monkeypatch.setattr(module, name, lambda *_: {})
     assignment.write_text(editions + SHORT, encoding="utf-8")

@@ -48,6 +48,10 @@ COMMANDS = r"""
 \newcommand{\mayendpage}{}
 """
 SVG = "data:image/svg+xml;base64,"
+DRAWINGS = r"""\documentclass[multi=drawing]{standalone}
+\usepackage{handout}
+\newenvironment{drawing}{}{}
+\begin{document}"""
 # Of a page: what isn't words.
 NOT_WORDS = re.compile(r"<(annotation|pre|code|style|script)\b.*?</\1>", re.DOTALL)
 
@@ -67,10 +71,10 @@ def page(
     Raises:
         HandoutError: a tool is missing, or the sheet uses what pandoc can't read.
     """
+    names = [name for name in figures if f"figures/{name}.svg" in source]
     drawings = {
-        name: {"alt": figure["alt"], "source": SVG + base64.b64encode(draw(name, folder)).decode()}
-        for name, figure in figures.items()
-        if f"figures/{name}.svg" in source
+        name: {"alt": figures[name]["alt"], "source": SVG + base64.b64encode(drawn).decode()}
+        for name, drawn in (draw(names, folder) if names else {}).items()
     }
     variables = {
         "title": html.escape(title),
@@ -116,12 +120,17 @@ def prepare(source: str) -> str:
     return COMMANDS + source
 
 
-def draw(name: str, folder: Path) -> bytes:
-    """Draw a figure as SVG."""
+def draw(names: list[str], folder: Path) -> dict[str, bytes]:
+    """Draw figures as SVG: TeX makes a page of each."""
     require("pdftocairo")
-    text = r"\documentclass{standalone}\usepackage{handout}\begin{document}"
-    text += rf"\input{{figures/{name}.tex}}\end{{document}}"
-    (folder / f"{name}.tex").write_text(text, encoding="utf-8")
-    pdf = typeset(folder, f"{name}.tex")
-    drawn = subprocess.run(["pdftocairo", "-svg", str(pdf), "-"], capture_output=True, check=True)
-    return drawn.stdout
+    pages = [
+        rf"\begin{{drawing}}\input{{figures/{name}.tex}}\unskip\end{{drawing}}" for name in names
+    ]
+    text = "\n".join([DRAWINGS, *pages, r"\end{document}", ""])
+    (folder / "drawings.tex").write_text(text, encoding="utf-8")
+    pdf = typeset(folder, "drawings.tex")
+    drawn = {}
+    for number, name in enumerate(names, 1):
+        command = ["pdftocairo", "-svg", "-f", f"{number}", "-l", f"{number}", str(pdf), "-"]
+        drawn[name] = subprocess.run(command, capture_output=True, check=True).stdout
+    return drawn
