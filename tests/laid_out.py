@@ -10,12 +10,14 @@ root/src/data/, root/solutions/data/        a smoke world
 """
 
 import contextlib
+import importlib
 import json
 import shlex
 import shutil
 import sys
 from collections.abc import Callable, Iterator
 from pathlib import Path
+from types import SimpleNamespace
 
 import pytest
 import torch
@@ -90,6 +92,17 @@ def imports_from(source: Path) -> Iterator[None]:
         sys.path.remove(str(source))
         forget()
         sys.modules.update(before)
+
+
+@contextlib.contextmanager
+def imported(source: Path, *names: str) -> Iterator[SimpleNamespace]:
+    """Import modules from `source`, and all of both packages, by the last parts of their names."""
+    paths = [*source.glob("pretraining/*.py"), *source.glob("submission/*.py")]
+    packages = [f"{path.parent.name}.{path.stem}" for path in paths if path.stem != "__init__"]
+    with imports_from(source):
+        yield SimpleNamespace(
+            **{n.rpartition(".")[2]: importlib.import_module(n) for n in (*packages, *names)}
+        )
 
 
 # -- fixtures ---------------------------------------------------------------------------------

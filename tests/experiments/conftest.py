@@ -1,18 +1,14 @@
 """The commands that look into models, with the reference and parameters of the smoke recipe."""
 
-import importlib
 import shutil
-from types import SimpleNamespace
 
 import pytest
 import torch
 
 from tests import laid_out
-from tests.laid_out import imports_from, train_both
+from tests.laid_out import imported, train_both
 from tests.project import ROOT
 
-OTHERS = ("run", "inputs", "pretraining.errors", "pretraining.returned")
-SUBMISSION = ("attention", "dataset", "helper", "induction_scores", "model", "utils")
 QUIET = {"embd_pdrop": 0.0, "resid_pdrop": 0.0, "attn_pdrop": 0.0}
 
 # Fixtures.
@@ -23,14 +19,11 @@ one_thread = laid_out.one_thread
 
 @pytest.fixture(scope="package")
 def lab(root):
-    """run.py, the modules of the experiments, and those of other packages, by name."""
-    experiments = (path.stem for path in (ROOT / "src" / "experiments").glob("[a-z]*.py"))
-    names = [*OTHERS, *(f"submission.{name}" for name in SUBMISSION)]
-    names += [f"experiments.{name}" for name in experiments]
-    with imports_from(root / "src"):
-        yield SimpleNamespace(
-            **{name.rpartition(".")[2]: importlib.import_module(name) for name in names}
-        )
+    """run.py, and the modules of the experiments, of `submission` and of `pretraining`, by name."""
+    paths = (ROOT / "src" / "experiments").glob("[a-z]*.py")
+    names = ("run", "inputs", *(f"experiments.{path.stem}" for path in paths))
+    with imported(root / "src", *names) as modules:
+        yield modules
 
 
 @pytest.fixture(scope="package")

@@ -1,14 +1,12 @@
 """The reference and `pretraining`, imported from a folder like a student's."""
 
-import importlib
 import random
-import types
 
 import pytest
 import torch
 
 from tests import laid_out
-from tests.laid_out import imports_from
+from tests.laid_out import imported
 from tests.reference.texts import CORPUS
 
 # Fixtures.
@@ -24,12 +22,8 @@ def source(root):
 @pytest.fixture(scope="module", autouse=True)
 def s(source):
     """Return the modules of the reference and of `pretraining`, as attributes."""
-    with imports_from(source):
-        modules = {}
-        for package in ("submission", "pretraining"):
-            for path in (source / package).glob("*.py"):
-                modules[path.stem] = importlib.import_module(f"{package}.{path.stem}")
-        yield types.SimpleNamespace(**modules)
+    with imported(source) as modules:
+        yield modules
 
 
 @pytest.fixture(autouse=True)

@@ -1,30 +1,12 @@
 """The reference and `pretraining`, imported once from a folder like a student's."""
 
-import importlib
-from types import SimpleNamespace
-
 import pytest
 import torch
 
 from tests import laid_out
-from tests.laid_out import imports_from, switch
+from tests.laid_out import imported, switch
 from tests.variants import Variant, load_module
 from tests.variants import lay_out as lay_out_variant
-
-MODULES = {
-    "submission": ("attention", "dataset", "model", "trainer", "utils"),
-    "pretraining": (
-        "batches",
-        "checkpoints",
-        "errors",
-        "fast",
-        "optimizers",
-        "pace",
-        "plots",
-        "progress",
-    ),
-}
-
 
 # Fixtures.
 root = laid_out.root
@@ -34,14 +16,8 @@ one_thread = laid_out.one_thread
 @pytest.fixture(scope="package")
 def submission(root):
     """Return the modules of `submission` and `pretraining`, by name."""
-    with imports_from(root / "src"):
-        yield SimpleNamespace(
-            **{
-                name: importlib.import_module(f"{package}.{name}")
-                for package, names in MODULES.items()
-                for name in names
-            }
-        )
+    with imported(root / "src") as modules:
+        yield modules
 
 
 @pytest.fixture
