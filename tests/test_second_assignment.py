@@ -94,14 +94,10 @@ def students(tree: Path) -> Path:
     return tree
 
 
-@pytest.mark.parametrize(
-    ("code", "score", "code_of_exit"), [(RIGHT, "6 / 6", 0), (WRONG, "2 / 6", 1)]
-)
-def test_the_command_grades_it(tree, tmp_path, code, score, code_of_exit):
-    ran = grade(tree, "--submission", hand_in(tmp_path / "upload", code))
-    assert ran.returncode == code_of_exit, ran.stdout + ran.stderr
-    assert f"{score}     points in all" in ran.stdout
-    assert ran.stderr == ""
+def test_the_command_grades_it(tree, tmp_path):
+    ran = grade(tree, "--submission", hand_in(tmp_path / "upload", WRONG))
+    assert (ran.returncode, ran.stderr) == (1, ""), ran.stdout
+    assert "2 / 6     points in all" in ran.stdout
 
 
 def test_gradescopes_command_has_no_result_without_judges(tree):

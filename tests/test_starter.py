@@ -3,7 +3,6 @@
 import ast
 import json
 import re
-import shutil
 import textwrap
 
 import pytest
@@ -11,13 +10,7 @@ import pytest
 from autograder.description import load_assignment
 from tests import pinned
 from tools import autograder, starter
-from tools.regions import (
-    END,
-    START,
-    RegionError,
-    find_regions,
-    strip,
-)
+from tools.regions import END, START, RegionError, find_regions, strip
 
 NAME = "solutions/submission/toy.py"
 TRUTH = '''\
@@ -289,22 +282,3 @@ def test_each_region_of_the_starter_raises_for_a_named_topic(root):
             assert marker.replace(" ", "_") in topics
             count += 1
     assert count > 10
-
-
-IMPORT_EACH = """
-import importlib, pathlib
-for path in sorted(pathlib.Path("submission").glob("*.py")):
-    name = "submission" if path.stem == "__init__" else "submission." + path.stem
-    importlib.import_module(name)
-    print(path.name)
-"""
-
-
-def test_every_module_of_the_starter_imports(tmp_path, root, run_python):
-    # A copy, so that it finds no files beside it that students would not have.
-    for package in ("submission", "pretraining"):
-        shutil.copytree(root / "src" / package, tmp_path / package)
-    result = run_python("-c", IMPORT_EACH, cwd=tmp_path)
-    assert result.returncode == 0, result.stderr
-    modules = {path.name for path in (root / starter.STARTER).glob("*.py")}
-    assert set(result.stdout.split()) == modules
