@@ -110,8 +110,11 @@ class Session(Observer):
         self._write()  # from the beginning, so that the canary can try to read it
         try:
             authoritative.grade(self._runner, options, seed, self, self._authoritative)
-        except SubmissionError as error:
-            self._refuse(str(error))
+        except SubmissionError as error:  # every test gets zero points, and students read why
+            print(f"nothing to grade: {error}")
+            authoritative.nothing_to_grade(self.results)
+            self._notes.append(f"Nothing was graded: {error}.")
+            self._write()
         console.show_summary(self.results)
         print(replay.line(self.results))
         return exit_code(self.results.outcomes)
@@ -155,13 +158,6 @@ class Session(Observer):
             shown = [shortened(name, 120) for name in names[:8]]
             more = f", and {len(names) - 8} more" if len(names) > 8 else ""
             self._notes.append(words + ", ".join(shown) + more + ".")
-
-    def _refuse(self, problem: str) -> None:
-        """Give every test zero points, because there is nothing to grade, and say why."""
-        print(f"nothing to grade: {problem}")
-        authoritative.nothing_to_grade(self.results)
-        self._notes.append(f"Nothing was graded: {problem}.")
-        self._write()
 
     def _write(self) -> None:
         facts = self.results.facts

@@ -194,9 +194,12 @@ def exposed(layers: sandbox.Layers, secrets: Iterable[str | Path]) -> list[str]:
         return []
     folders = sorted({os.path.realpath(f) for f in sandbox.readable_by_all() if os.path.exists(f)})
     mounts = [p for p in _mount_points() if _identity(p) and any(_meet(p, f) for f in folders)]
+    real = dict.fromkeys(map(os.path.realpath, secrets))
     found: dict[str, str] = {}
-    for secret in secrets:
-        for place in _places(os.path.realpath(secret), mounts):
+    for secret in real:
+        if any(str(parent) in real for parent in Path(secret).parents):
+            continue  # it is where the other one is
+        for place in _places(secret, mounts):
             opened = next((f for f in folders if _meet(place, f)), None)
             if opened and not (layers.root and _is_closed(place)):
                 found.setdefault(opened, place)

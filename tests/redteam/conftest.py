@@ -22,6 +22,16 @@ from tests import pinned
 from . import arena
 
 USER = "grading-redteam"
+# The default edition here: its few tests, numbered as in xcs224n, are quickly graded and written.
+ATTACKED = """
+[editions.attacked]
+title = "What attacks are made on"
+questions = [
+  { number = "3a", topic = "attention_copying" },
+  { number = "3b", topic = "attention_averaging" },
+]
+gradescope = { hidden_tests = "visible" }
+"""
 ASKED = "3a-0-basic"
 FILE = "submission/attention_exploration.py"
 RIGHT = (paths.SOLUTIONS / FILE).read_bytes()
@@ -70,11 +80,12 @@ def copy_tree(tree: Path) -> None:
     ignored = shutil.ignore_patterns("__pycache__", "*.params", "*.predictions")
     for name in ("src", "autograder", "solutions", "tests/redteam"):
         shutil.copytree(paths.ROOT / name, tree / name, ignore=ignored)
-    text = pinned.text()
+    text = pinned.text() + ATTACKED
     # The attacked tests take 20 ms, so their limit can be short.
-    shorter = text.replace("timeout_s = 2,", "timeout_s = 0.4,")
-    assert shorter != text
-    (tree / "assignment.toml").write_text(shorter, encoding="utf-8")
+    for old, new in (("timeout_s = 2,", "timeout_s = 0.4,"), ('= "xcs224n"', '= "attacked"')):
+        assert old in text
+        text = text.replace(old, new)
+    (tree / "assignment.toml").write_text(text, encoding="utf-8")
     (tree / "out").mkdir(mode=0o700)
     (tree / "solutions").chmod(0o700)
 

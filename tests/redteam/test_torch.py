@@ -122,7 +122,7 @@ def some(names: dict) -> list:
 def test_a_parameter_file_can_only_fail(with_data, grade, whole_upload, tmp_path, name):
     (whole_upload / PARAMS).write_bytes(FILES[name](tmp_path))
     results = tmp_path / "results.json"
-    ran = grade(whole_upload, "1d-4-hidden", "--json", results)
+    ran = grade(whole_upload, "1d-4-hidden", "--edition", "xcs224n", "--json", results)
     assert ran.returncode == 1, ran.stdout + ran.stderr
     (test,) = [
         t
@@ -197,11 +197,12 @@ def test_a_hostile_tensor_earns_nothing(with_data, grade, whole_upload, tmp_path
     body = FORWARD[name] if "\n" in FORWARD[name] else f"        {FORWARD[name]}\n"
     path.write_text(text[:start] + body.lstrip("\n") + "\n", encoding="utf-8")
     results = tmp_path / "results.json"
-    ran = grade(whole_upload, "1g-5-hidden", "1g-8-hidden", "--json", results)
+    tests = ("1g-5-hidden", "1g-8-hidden")  # values and gradients
+    ran = grade(whole_upload, *tests, "--edition", "xcs224n", "--json", results)
     assert ran.returncode == 1, ran.stdout + ran.stderr
-    tests = {t["test_id"]: t for t in json.loads(results.read_text("utf-8"))["tests"]}
-    for test_id in ("1g-5-hidden", "1g-8-hidden"):  # values and gradients
-        test = tests[test_id]
+    ended = {t["test_id"]: t for t in json.loads(results.read_text("utf-8"))["tests"]}
+    for test_id in tests:
+        test = ended[test_id]
         assert test["outcome"] not in ("passed", "grader error"), f"{test_id}: {test}"
         assert test["score"] == 0
     assert "root:" not in results.read_text(encoding="utf-8")
