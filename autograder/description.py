@@ -3,10 +3,11 @@
     assignment = load_assignment()
     course = load_course()
 
-The models define the files' tables. Every mistake is a UsageError of one line: file, table,
-key, value and what was expected, and for an unknown name the nearest known one. Points are
-exact: they are counted in hundredths, and a question's tests share its points by weight, without a
-remainder. Students and Gradescope have the result alone (`grading.edition`), and no pydantic.
+The models define the files' tables, whose keys the files' comments explain. Every mistake is a
+UsageError of one line: file, table, key, value and what was expected, and for an unknown name the
+nearest known one. Points are exact: they are counted in hundredths, and a question's tests share
+its points by weight, without a remainder. Students and Gradescope have the result alone
+(`grading.edition`), and no pydantic.
 """
 
 from __future__ import annotations
@@ -209,11 +210,7 @@ class Table(BaseModel):
 
 
 class Head(Table):
-    """The table [assignment].
-
-    Attributes:
-        practice: the part whose questions have no points unless an edition gives them some.
-    """
+    """The table [assignment]."""
 
     title: Text
     default_edition: OfEdition
@@ -223,11 +220,7 @@ class Head(Table):
 
 
 class TestTable(Table):
-    """A test of a topic.
-
-    Attributes:
-        dropped: why the test is not run, and everybody gets its points; "": it counts.
-    """
+    """A test of a topic."""
 
     __test__ = False  # pytest: this is no test case
 
@@ -240,13 +233,7 @@ class TestTable(Table):
 
 
 class Topic(Table):
-    """A topic, without its number; part and title are required, which AssignmentFile checks.
-
-    Attributes:
-        hours: the estimated hours of a student's work, for the sheet.
-        difficulty, importance: of 3, for the sheet.
-        coding, written: its points in an edition that counts the whole part.
-    """
+    """A topic, without its number; part and title are required, which AssignmentFile checks."""
 
     part: OfPart = ""
     title: Text = ""
@@ -284,7 +271,7 @@ class Gradescope(Table):
 
 
 class EditionTable(Table):
-    """One table [editions.NAME]; assignment.toml explains the keys."""
+    """One table [editions.NAME]."""
 
     title: Text
     questions: List[QuestionTable]
@@ -340,7 +327,7 @@ class Stage(Table):
 
 
 class Usual(Table):
-    """The accuracies on dev that a variant reached in a number of trainings."""
+    """The accuracies of a variant in a number of trainings."""
 
     lowest: Share
     median: Share
@@ -353,13 +340,7 @@ class Usual(Table):
 
 
 class Recipe(Table):
-    """One table [recipes.NAME].
-
-    Attributes:
-        expected_loss: the reference's pretraining loss after each tenth of the training.
-        usual: the accuracies of variants, if they were measured.
-        also_for: data sets that it also suits, although they have a different default.
-    """
+    """One table [recipes.NAME]."""
 
     title: Text
     model: Model
@@ -419,12 +400,7 @@ class Splits(Table):
 
 
 class DataSetTable(Table):
-    """One table [datasets.NAME].
-
-    Attributes:
-        fictional: whether its people are made up.
-        people: how many there are in all splits; None if nothing is generated.
-    """
+    """One table [datasets.NAME]; people is None if nothing is generated."""
 
     title: Text
     fictional: bool
@@ -441,12 +417,7 @@ class DataSetTable(Table):
 
 
 class AssignmentFile(Table):
-    """The tables of assignment.toml; what belongs to trainings may be left out.
-
-    Attributes:
-        times: minutes that the commands of a topic take, by recipe and topic: with avx512_bf16
-            and with AVX2 only (0: not measured), or one number if they were not distinguished.
-    """
+    """The tables of assignment.toml; what belongs to trainings may be left out."""
 
     assignment: Head
     parts: dict[Name, Text]
@@ -719,7 +690,7 @@ class Dates(Table):
 
 
 class Policies(Table):
-    """The course's policies: sentences for the sheet; course.toml explains ai_tools."""
+    """The course's policies, for the sheet."""
 
     collaboration: Text
     late: Text
@@ -727,16 +698,7 @@ class Policies(Table):
 
 
 class Grading(Table):
-    """How the gradebook computes grades; without this table, lateness costs nothing.
-
-    Attributes:
-        grace_minutes: how long after the due date, or a student's extension, work is not yet late.
-        late_days: each student's budget, for the whole course.
-        percent_per_day: deducted from what a part earned, for each day that no late day covers.
-        hard_deadline_days: a part that is later than this earns nothing; None: no deadline.
-        extra_credit_cap: how many points of extra credit count at most; None: all.
-        missing: what a student gets for a part whose source doesn't list them: no grade, or zero.
-    """
+    """How the gradebook computes grades; without this table, lateness costs nothing."""
 
     grace_minutes: NaturalNumber = 0
     late_days: NaturalNumber = 0
@@ -747,11 +709,7 @@ class Grading(Table):
 
 
 class Course(Table):
-    """The content of course.toml.
-
-    Attributes:
-        release: the number of the term's release, which `make release` raises.
-    """
+    """The content of course.toml."""
 
     term: Annotated[Text, rule("a text with a letter or a digit", re.compile(r"[^\W_]").search)]
     release: Count = 1
@@ -781,7 +739,7 @@ def load_course(repo: Path = REPO) -> Course:
 
 
 class ErratumTable(Table):
-    """A correction that a release makes; errata.toml explains the keys."""
+    """A correction that a release makes."""
 
     release: Annotated[int, rule("2 or more: release 1 corrects nothing", lambda n: n >= 2)]
     date: datetime.date

@@ -175,8 +175,8 @@ def leaderboard(assignment: Assignment, results: Results, case: Cases) -> list[d
         if not passed.issuperset((variant.topic, test) for test in RANKED):
             continue
         with contextlib.suppress(TestEnd, GradingError):  # no time is left: the grades remain valid
-            ranked: Any = case(variant.topic, "matches_checkpoint")
-            share, parameters = ranked.standing(name)
+            outputs: Any = case(variant.topic, "matches_checkpoint")
+            share, parameters = outputs.standing(name)
             rows += [
                 {"name": f"{name}: right on dev (%)", "value": round(100 * share, 2)},
                 {"name": f"{name}: parameters", "value": parameters, "order": "asc"},

@@ -56,9 +56,9 @@ def watch(pid: int, limits: Limits, parent: int, scratch: str, clock: Clock) -> 
             peak = max(peak, use.memory_bytes)
             elapsed = time.monotonic() - started
             reason = _over(use, elapsed, clock.read(use.cpu_s), limits, parent in ready)
-            if not reason and (looked := time.monotonic()) >= look_at:
+            if not reason and (before := time.monotonic()) >= look_at:
                 reason = "files" if is_flooded(scratch, limits) else ""
-                look_at = 10 * time.monotonic() - 9 * looked
+                look_at = 10 * time.monotonic() - 9 * before
             if reason in ("cpu", "wall", "import", "import-wall"):
                 os.kill(pid, signal.SIGUSR1)  # it writes its place and ends, see the zygote
                 poller.unregister(parent)

@@ -79,8 +79,8 @@ class ConfinedPool:
                 raise GradingError("this run can't be authoritative: " + "; ".join(found))
             return facts | {"missing": self.layers.missing()}
         if solutions.HIDDEN.exists():  # without judges, there are no secrets
-            for exposed in authority.exposed(self.layers, [*authority.secrets(), *private]):
-                raise UsageError(f"{exposed}; move it elsewhere before grading")
+            for words in authority.exposed(self.layers, [*authority.secrets(), *private]):
+                raise UsageError(f"{words}; move it elsewhere before grading")
         return facts
 
     def run(self, job: Job) -> Finished:

@@ -134,7 +134,7 @@ def _clean_up(confinement: Confinement) -> None:
 
 
 def _work(
-    job: dict[str, Any], limits: Limits, taken: Confinement, fds: list[int], clock: Clock
+    job: dict[str, Any], limits: Limits, confinement: Confinement, fds: list[int], clock: Clock
 ) -> None:
     """Run the worker: take the confinement first, then read the request."""
     try:
@@ -143,7 +143,7 @@ def _work(
         os.chdir(job["scratch"])
         os.environ |= worker.at_home(job["scratch"])
         sandbox.limit(limits)
-        sandbox.take(taken)
+        sandbox.take(confinement)
         request = wire.decode(wire.read_frame(functools.partial(os.read, REQUEST_FD)))
         os.listdir(os.path.join(request["submission"], "submission"))  # TMPDIR may be locked
         answer = worker.prepare(request)

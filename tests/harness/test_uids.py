@@ -60,13 +60,6 @@ def end(process: subprocess.Popen) -> None:
     process.communicate()
 
 
-def wait_for(words: str, log: Path) -> str:
-    """Wait until a log contains `words`; return its text."""
-    while not log.exists() or words not in log.read_text(encoding="utf-8"):
-        time.sleep(0.02)
-    return log.read_text(encoding="utf-8")
-
-
 def test_processes_take_different_uids_until_one_ends(claim):
     first, process = claim()
     assert claim()[0] != first
@@ -85,7 +78,9 @@ def test_a_grader_in_a_container_and_one_outside_do_not_kill_each_others_tests(c
         command = [f"{container.HOME}/venv/bin/python", "inside.py"]
         inside = threading.Thread(target=place.run, args=(command, log, container.Limits(cpus=2.0)))
         inside.start()
-        first = int(wait_for("took", log).split()[1])
+        while not (words := log.read_text(encoding="utf-8").split() if log.exists() else []):
+            time.sleep(0.02)
+        first = int(words[1])
         second, _ = claim(first)
         users.kill_all(second)  # as at the end of its test
         (place.autograder / "stop").touch()
@@ -108,7 +103,7 @@ cli.main(Course(), ["3a-0-basic", "--submission", {str(submission)!r}])
         assert grader.poll() is None
         time.sleep(0.02)
     ((worker, uid),) = workers.items()
-    watcher = parent_of(worker)
+    watcher = int(guardian._stat(f"/proc/{worker}")[1])  # its parent
     os.kill(watcher, signal.SIGSTOP)  # it would kill the worker at once
     try:
         grader.kill()
@@ -137,11 +132,6 @@ def is_claimed(uid: int) -> bool:
         return not users._lock_byte(claims, uid)
     finally:
         os.close(claims)
-
-
-def parent_of(pid: int) -> int:
-    fields = Path(f"/proc/{pid}/stat").read_bytes().rpartition(b") ")[2].split()
-    return int(fields[1])
 
 
 def test_a_uid_that_a_service_has_is_left_alone(claim):
