@@ -1,5 +1,6 @@
 """`--in-process` imports a checkout's own files, so that breakpoints bind."""
 
+import shutil
 import zipfile
 
 import pytest
@@ -40,12 +41,13 @@ def test_a_whole_checkouts_own_files_are_imported_and_otherwise_a_copy(checkout,
         writer.write(path, "submission/attention_exploration.py")
     ran = python(checkout, *IN_PROCESS)
     assert f"submission/attention_exploration.py:4: ValueError: {path}" in ran.stdout, ran.stderr
+    ignored = shutil.ignore_patterns("model.py")  # the grader's own is added to the copy
+    upload = shutil.copytree(checkout / "src", tmp_path / "upload", ignore=ignored)
     copied = [python(checkout, "src/grader.py", ID)]
-    copied += [python(checkout, *IN_PROCESS, "--submission", str(archive))]
-    (checkout / "src" / "submission" / "model.py").rename(checkout / "model.py")
-    copied += [python(checkout, *IN_PROCESS)]  # the grader's own is added to the copy
+    copied += [python(checkout, *IN_PROCESS, "--submission", each) for each in (archive, upload)]
     for ran in copied:
-        assert "ValueError: " in ran.stdout and str(path) not in ran.stdout, ran.stdout + ran.stderr
+        assert "ValueError: " in ran.stdout, ran.stdout + ran.stderr
+        assert str(path) not in ran.stdout and str(upload) not in ran.stdout
 
 
 def test_a_breakpoint_stops_there(checkout):
