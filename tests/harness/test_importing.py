@@ -72,7 +72,6 @@ LONG = "\nimport os, time\nwhile time.process_time() < 1.5: pass\n"
 QUERY = "def copying_query(keys, j):\n    "
 AFTER_A_LONG_IMPORT = {  # the tests have half a CPU second each
     "": "passed",
-    "import torch\ntorch.use_deterministic_algorithms(True)\n": "passed",
     f"{QUERY}while True: pass\n": "timed-out.cpu",
     f"{QUERY}os.kill(os.getpid(), 9)\n": "killed.signal-9",
 }
