@@ -8,7 +8,7 @@ import numpy as np
 import torch
 
 from grading.worker import Context
-from questions.shared.probe import DTYPES, array_of, default_dtype, form_of_tensor
+from questions.shared.probe import DTYPES, default_dtype, described
 
 
 def angles(context: Context, sizes: list[list[int]]) -> dict[str, Any]:
@@ -19,7 +19,7 @@ def angles(context: Context, sizes: list[list[int]]) -> dict[str, Any]:
     """
     from submission.attention import precompute_rotary_emb
 
-    return _described([precompute_rotary_emb(*size) for size in sizes])
+    return described([precompute_rotary_emb(*size) for size in sizes])
 
 
 def turned(
@@ -36,7 +36,7 @@ def turned(
 
     with torch.no_grad(), default_dtype(dtype):
         pairs = zip(inputs, caches, strict=True)
-        return _described([apply_rotary_emb(_heads(x, dtype)[1], _c(c, dtype)) for x, c in pairs])
+        return described([apply_rotary_emb(_heads(x, dtype)[1], _c(c, dtype)) for x, c in pairs])
 
 
 def gradient(
@@ -49,10 +49,10 @@ def gradient(
     with default_dtype("float64"):
         out = apply_rotary_emb(view, _c(cache, "float64"))
         if not isinstance(out, torch.Tensor) or out.shape != view.shape:
-            return _described([out])  # in the gradient's place, which then has the wrong shape
+            return described([out])  # in the gradient's place, which then has the wrong shape
         if out.requires_grad:
             (out * torch.tensor(upstream)).sum().backward()
-    return _described([None if leaf.grad is None else leaf.grad.transpose(1, 2)])
+    return described([None if leaf.grad is None else leaf.grad.transpose(1, 2)])
 
 
 def _heads(x: np.ndarray, dtype: str) -> tuple[torch.Tensor, torch.Tensor]:
@@ -63,10 +63,3 @@ def _heads(x: np.ndarray, dtype: str) -> tuple[torch.Tensor, torch.Tensor]:
 
 def _c(cache: np.ndarray, dtype: str) -> torch.Tensor:
     return torch.tensor(cache, dtype=DTYPES[dtype])
-
-
-def _described(outs: list[Any]) -> dict[str, Any]:
-    return {
-        "forms": [form_of_tensor(out) for out in outs],
-        "outputs": [array_of(out) for out in outs],
-    }

@@ -368,6 +368,11 @@ def first_of(out: Any) -> Any:
     return out[0] if isinstance(out, tuple) else out
 
 
+def described(outs: list[Any]) -> dict[str, list[Any]]:
+    """Return the form of each of some outputs, and its numbers; see models.outputs."""
+    return {"forms": list(map(form_of_tensor, outs)), "outputs": list(map(array_of, outs))}
+
+
 def form_of_tensor(out: Any) -> str:
     """Describe what should be a tensor; `form_of` alone gives arrays the same description."""
     return f"a NumPy array, {form_of(out)}" if isinstance(out, np.ndarray) else form_of(out)

@@ -9,7 +9,7 @@ import torch
 import torch.nn.functional as F
 
 from grading.worker import Context
-from questions.shared.probe import DTYPES, array_of, default_dtype, first_of, form_of_tensor
+from questions.shared.probe import DTYPES, array_of, default_dtype, described, first_of
 
 from .weights import can_run
 
@@ -56,8 +56,7 @@ def forward(
             for array in inputs:
                 given = torch.tensor(array[:, : w2[1]], dtype=DTYPES[dtype])
                 outs.append(_called(attention, given, w2[1]))
-    forms, outputs = [form_of_tensor(out) for out in outs], [array_of(out) for out in outs]
-    return {"w2": w2, "forms": forms, "outputs": outputs}
+    return {"w2": w2} | described(outs)
 
 
 def gradients(

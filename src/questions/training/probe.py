@@ -88,14 +88,13 @@ def _describe(returned: Any, model: Any, dataset: Any, before: Any) -> dict[str,
     """Return the contents of a pair (tconf, trainer_obj) as plain data."""
     pair = isinstance(returned, tuple | list) and len(returned) == 2
     tconf, trainer = returned if pair else (None, None)
-    trained = getattr(trainer, "model", None)
+    trained, examples = (getattr(trainer, name, None) for name in ("model", "train_dataset"))
     return {
         "returned": _kinds(returned),
         "fields": {f: _plain(getattr(tconf, f, None)) for f in FIELDS},
-        "dataset": type(getattr(trainer, "train_dataset", None)).__name__,
-        "examples": _length(getattr(trainer, "train_dataset", None)),
-        "same_vocabulary": getattr(getattr(trainer, "train_dataset", None), "stoi", None)
-        == dataset.stoi,
+        "dataset": type(examples).__name__,
+        "examples": _length(examples),
+        "same_vocabulary": getattr(examples, "stoi", None) == dataset.stoi,
         "trains_given_model": any(
             getattr(trained, wrapped, trained) is model for wrapped in ("module", "_orig_mod")
         ),
