@@ -179,11 +179,13 @@ def test_a_worker_that_falls_silent_is_given_up(eight, start_grading, complete, 
     nannies = [dask.worker() for _ in range(2)]
     process = start_grading(eight, into, *dask.words)
     wait_for_records(into, 1, process)
-    for pid in (nannies[0].pid, *victims(nannies[0].pid, is_worker)):
+    silent = (nannies[0].pid, *victims(nannies[0].pid, is_worker))
+    for pid in silent:
         os.kill(pid, signal.SIGSTOP)
     output = process.communicate()[0]
     assert process.returncode == 0, output
-    nannies[0].send_signal(signal.SIGKILL)
+    for pid in silent:
+        os.kill(pid, signal.SIGKILL)
     complete(eight, into, *dask.words)
 
 
