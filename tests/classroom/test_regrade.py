@@ -241,7 +241,7 @@ def test_the_page_is_for_everybody(made):
     check_files([folder / "index.html"])
 
 
-STRICT = b"return bool(np.abs(alpha - wanted).max() <= tolerance)"
+STRICT = b"return bool(np.abs(alpha - wanted).max() <= TOLERANCE)"
 
 
 @pytest.mark.long
