@@ -54,7 +54,10 @@ EDITS = {
         ALL | DESCRIPTIONS | SUBMISSIONS | of_editions("outline.csv"),
     ),
     "a topic's time": (TOML, "hours = ", "1.5", "2.5", ALL | {"toml"}),
-    "the name of a course": (TOML, 'course = "', "CS 224N: ", "CS 224: ", CS | DESCRIPTIONS),
+    "the name of a course": (
+        *(TOML, 'course = "', "CS 224N: ", "CS 224: "),
+        CS | DESCRIPTIONS | {"cs224n/practice.tex"},
+    ),
     "a date": (COURSE, "due = ", f"{DUE}", f"{DUE + timedelta(7)}", ALL | of_editions("README.md")),
     "the policy on AI tools": (
         *(COURSE, "ai_tools = ", '"tutor"', '"forbidden"'),
