@@ -9,13 +9,12 @@ import re
 import shutil
 import subprocess
 import sys
-import zipfile
 
 import pytest
 from uv import find_uv_bin
 
 from tests.project import OUTER_MAKE
-from tests.wheels import torch_index
+from tests.wheels import torch_index, wheel
 
 pytestmark = pytest.mark.requires_tool("make")
 BASE = os.path.realpath(getattr(sys, "_base_executable", None) or sys.executable)
@@ -203,16 +202,8 @@ def test_failed_installation_says_so_and_the_next_one_starts_anew(project, make)
 
 @pytest.mark.long
 def test_where_uv_is_missing_pip_installs_it_and_it_takes_pips_settings(project, make):
-    wheels = project / "wheels"
-    wheels.mkdir()
     text = '#!/bin/sh\necho "uv $*, index $UV_DEFAULT_INDEX, links $UV_FIND_LINKS"\n'
-    with zipfile.ZipFile(wheels / "uv-1-py3-none-any.whl", "w") as wheel:
-        program = zipfile.ZipInfo("uv-1.data/scripts/uv")
-        program.external_attr = 0o100755 << 16
-        wheel.writestr(program, text)
-        wheel.writestr("uv-1.dist-info/METADATA", "Metadata-Version: 2.1\nName: uv\nVersion: 1\n")
-        wheel.writestr("uv-1.dist-info/WHEEL", "Wheel-Version: 1.0\nTag: py3-none-any\n")
-        wheel.writestr("uv-1.dist-info/RECORD", "")
+    wheels = wheel(project / "wheels", "uv", "1", {"uv-1.data/scripts/uv": text}).parent
     pip = {"PIP_FIND_LINKS": str(wheels), "PIP_INDEX_URL": "https://index.example/simple"}
     made = make("setup", UV="", **pip)
     assert made.returncode == 0, made.stderr
