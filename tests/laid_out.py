@@ -64,8 +64,8 @@ def lay_out(root: Path) -> Path:
     tables = json.loads((root / EDITION).read_text(encoding="utf-8"))
     recipes = tables["recipes"]
     recipes["tiny"] = TINY
-    # 200 steps of the smallest model: time enough to interrupt it.
-    recipes["long"] = TINY | {"pretrain": STAGE | {"batch_size": 32, "max_epochs": 25}}
+    # 320 steps of the smallest model: time enough to interrupt it.
+    recipes["long"] = TINY | {"pretrain": STAGE | {"batch_size": 32, "max_epochs": 40}}
     # The smoke recipe's model, which trains in a second.
     recipes["brief"] = TINY | {"model": recipes["smoke"]["model"]}
     tables["datasets"]["smoke"]["recipe"] = "tiny"

@@ -11,6 +11,7 @@ import time
 from pathlib import Path
 
 import numpy as np
+import psutil
 import pytest
 import torch
 
@@ -208,7 +209,10 @@ def test_interrupted_by_ctrl_c_and_resumed(root, tmp_path):
     command = (*PRETRAIN, str(tmp_path / "w.params"), "--recipe", "long", *pace)
     process = run_py(root, *command)
     wait_for(lambda: "steps of" in process.stderr.readline())
-    time.sleep(0.3)
+    # It trains long before it has computed for .3 s, and its 320 steps take longer than that.
+    running = psutil.Process(process.pid)
+    begun = running.cpu_times().user
+    wait_for(lambda: running.cpu_times().user > begun + 0.3)
     process.send_signal(signal.SIGINT)
     _, errors = process.communicate()
     assert process.returncode == 130
@@ -220,7 +224,7 @@ def test_interrupted_by_ctrl_c_and_resumed(root, tmp_path):
     process = run_py(root, *command, "--resume")
     output, errors = process.communicate()
     assert process.returncode == 0, errors
-    assert f"{200 - done} steps of 32 examples" in errors
+    assert f"{320 - done} steps of 32 examples" in errors
     assert sorted(path.name for path in tmp_path.iterdir()) == [
         "training_seed.txt",
         "w.params",
