@@ -325,3 +325,14 @@ def test_a_single_test_that_waits_leaves_scores_out_as_well(grade):
 def test_the_best_score_counts_only_uploads_that_showed_theirs(grade):
     line = told(grade, limited(2), "7.0", "9.0", "50.0")
     assert re.findall(r"\d+", line) == ["3", "9"]
+
+
+def test_later_uploads_are_not_earlier_ones(grade):
+    about = emulate.about("first")
+    for hours, score in ((-2, "5.0"), (0, "6.0"), (3, "50.0")):
+        at = emulate.CREATED + timedelta(hours=hours)
+        entry = {"submission_time": at.isoformat(), "score": score, "autograder_error": False}
+        about["previous_submissions"].append(entry)
+    shown = emulate.readable(grade(edition_of(), about)["output"])
+    (line,) = [line for line in shown.splitlines() if " before; " in line]
+    assert re.findall(r"\d+", line) == ["1", "5"]
