@@ -2,6 +2,7 @@
 
 import os
 import signal
+import socket
 import threading
 import time
 from collections.abc import Callable
@@ -9,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from autograder.isolation import confined_pool, users
+from autograder.isolation import confined_pool, pool, users
 from grading.verdicts import Outcome
 from tests.redteam.arena import slowness
 
@@ -21,9 +22,9 @@ SLOW = "import time\nopen('begun', 'w').close()\ntime.sleep({})\n" + RIGHT
 @pytest.fixture
 def pools():
     """A pool for this module only, which may be broken."""
-    pool = confined_pool(hash_seed=1)
-    yield {"zygote": pool}
-    pool.close()
+    made = confined_pool(hash_seed=1)
+    yield {"zygote": made}
+    made.close()
 
 
 @pytest.fixture
@@ -82,16 +83,21 @@ def test_a_guardian_serves_one_test_after_another_and_is_replaced_when_killed(
     assert not set(children(zygote_of())) & set(before)
 
 
-def test_before_it_has_begun_what_it_was_sent(write_query, grade, zygote_of):
+def test_before_it_has_begun_what_it_was_sent(write_query, grade, zygote_of, monkeypatch):
     submission = write_query(RIGHT)
     grade(submission, ID)
     stopped = zygote_of()
     kill(*children(stopped))  # otherwise, the idle guardian would be used
     os.kill(stopped, signal.SIGSTOP)
-    killer = threading.Timer(0.5, kill, [stopped])
-    killer.start()
+    receive = pool._receive
+
+    def killed_meanwhile(guardian: socket.socket, seconds: float) -> bytes:
+        if zygote_of() == stopped:
+            kill(stopped)
+        return receive(guardian, seconds)
+
+    monkeypatch.setattr(pool, "_receive", killed_meanwhile)
     assert grade(submission, ID)[ID].outcome is Outcome.PASSED
-    killer.join()
     assert zygote_of() != stopped
 
 
