@@ -149,6 +149,7 @@ def test_nothing_else_parses_the_two_files():
 
 QUESTION_1A = "[editions.short], question 1a: "
 FILES = '["plain.pretrain.params", "plain.pretrain.dev.predictions"]'
+GRADESCOPE = '[editions.short.gradescope]\nhidden_tests = "visible"\n'
 NOT_REQUIRED = 'not_required = ["plain.pretrain.params"]'
 USUAL = "{ lowest = 0.5, median = 0.4, highest = 0.6, runs = 3 }"
 SLIPS = [
@@ -157,6 +158,9 @@ SLIPS = [
     ("default_dataset", "default_dateset", "[assignment]: unknown key", "_dataset'?"),
     ("max_epochs = 5", "max_epoch = 5", "[recipes.quick.pretrain]: unknown key", "'max_epochs'?"),
     ('title = "A small assignment"\n', "", "[assignment]: 'title' is missing"),
+    ('default_dataset = "tiny"\n', "", "[assignment]: 'default_dataset' is missing"),
+    (GRADESCOPE, "", "[editions.short]: 'gradescope' is missing"),
+    ('practice = "exercises"\n', "", "[editions.short]: practice has a number, but no part"),
     ("[times]", "[times", "is not valid TOML", "line"),
     ("timeout_s = 60", f"timeout_s = {'9' * 5000}", "is not valid TOML"),
     ("timeout_s = 60", f"timeout_s = {'[' * 5000}", "is not valid TOML"),
@@ -219,6 +223,11 @@ SLIPS = [
     ("train = 40", "train = 41", "people = 60, but the splits have 61 together"),
     ("plain = 0.8", 'plain = "low"', "plain = 'low' should be a number"),
     ("cosine = 0.7", "cosine = 0.7, strong = { p = 0.1, loss = 2.0 }", "strong should be below p"),
+    (
+        "cosine = 0.7",
+        "cosine = 0.7, strong = { p = 1e-9, loss = 0.9 }",
+        "the loss of strong should",
+    ),
     ("max_epochs = 5", "max_epochs = 0", "max_epochs = 0 should be 1 or more"),
     ("max_epochs = 5", "max_epochs = 0.5", "max_epochs = 0.5 should be an integer"),
     ("betas = [0.9, 0.95]", "betas = [0.9]", "betas = [0.9] should be a list of 2"),
