@@ -181,6 +181,7 @@ class Namespaces(_Isolated):
         for file in [Path("/dev", name) for name in DEVICES] + [UID_CLAIMS]:
             lines.append(f'mkdir -p "$root{file.parent}"; touch "$root{file}"')
             lines.append(f'mount --bind {file} "$root{file}"')
+        lines.append('mkdir -p -m 1777 "$root/dev/shm"')  # anyone may write there, as in Docker
         lines.append('mkdir -p "$root/proc"; mount -t proc proc "$root/proc"')
         allowed = ",".join(f"+{name}" for name in CAPABILITIES.split())
         kept = f"--bounding-set=-all,{allowed} --inh-caps=-all"
@@ -300,11 +301,11 @@ class _Group:
 
 
 @contextmanager
-def _cgroup(limits: Limits | None) -> Iterator[_Group]:
+def _cgroup(limits: Limits) -> Iterator[_Group]:
     """Create a cgroup with these limits, and remove it afterwards; without cgroups, do nothing."""
     base = Path("/sys/fs/cgroup")
     is_v1 = (base / "memory").is_dir()
-    folders = _make_folders(base, is_v1, limits) if limits else []
+    folders = _make_folders(base, is_v1, limits)
     try:
         yield _Group(folders, "/sys/fs/cgroup/memory" if is_v1 else "/sys/fs/cgroup")
     finally:
