@@ -127,7 +127,9 @@ def _documents(
 
 def _lay(repo: Path, folder: Path, sheet: str) -> None:
     """Fill a folder for typesetting: the style with its letters, the figures, and sheet.tex."""
-    shutil.copytree(repo / "handout/figures", folder / "figures", dirs_exist_ok=True)
+    (folder / "figures").mkdir(parents=True, exist_ok=True)
+    for path in sorted((repo / "handout/figures").glob("*.tex")):  # not a Mac's .DS_Store
+        shutil.copyfile(path, folder / "figures" / path.name)
     shutil.copyfile(repo / "handout/handout.sty", folder / "handout.sty")
     head = "% Made from src/letters.py: the characters that LaTeX doesn't print by itself.\n"
     declared = letters.declared().items()
