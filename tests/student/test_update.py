@@ -225,7 +225,6 @@ def test_files_with_line_ends_of_windows_are_those_that_were_given(copy, first, 
 # -- what a student has changed -------------------------------------------------------------------
 
 BROKEN = "        return ids[:-1], ids[1:]\n"
-ITEM = 'def __getitem__(self, idx: int) -> tuple[torch.Tensor, torch.Tensor]:\n        """Corrupt'
 HEAD = "import random\n"
 EDITS = {
     "nothing": (DATASET, "", ""),
