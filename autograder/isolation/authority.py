@@ -253,8 +253,9 @@ def _meet(place: str, folder: str) -> bool:
 def _is_closed(path: str) -> bool:
     """Return whether file permissions keep out other users, such as a test with its own uid."""
     try:
-        needed = 0o005 if os.path.isdir(path) else 0o004
-        own = os.stat(path).st_mode & needed != needed
+        # Who may enter a folder may read what it contains, although they can't list it.
+        needed = 0o001 if os.path.isdir(path) else 0o004
+        own = not os.stat(path).st_mode & needed
         return own or any(not parent.stat().st_mode & 0o001 for parent in Path(path).parents)
     except FileNotFoundError:
         return True  # results, which only their owner can read

@@ -299,7 +299,12 @@ class Command:
 
 
 def _watch(submission: Path, run: Callable[[], Iterable[Path]]) -> None:
-    """Run now, and after each save until Ctrl-C; `run` returns further folders to watch."""
+    """Run now, and after each save until Ctrl-C; `run` returns further folders to watch.
+
+    What is saved during a run is graded after it. The run is not abandoned: with an editor that
+    saves at every pause, none would reach its end. Files are polled, which works everywhere, also
+    on a network.
+    """
     places = {submission, *(submission / folder for folder in USUAL)}
     saved = _saved(places)
     further = {*run()}
@@ -314,7 +319,7 @@ def _watch(submission: Path, run: Callable[[], Iterable[Path]]) -> None:
             return
         try:
             further = {*run()}
-        except (UsageError, OSError) as error:
+        except (UsageError, OSError) as error:  # a folder may be being renamed
             print(f"grader.py: {error}", file=sys.stderr)
 
 

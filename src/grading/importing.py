@@ -68,6 +68,8 @@ class BareNames:
     """Finds bare names that are not found elsewhere, and loads the package's modules for them."""
 
     def __init__(self, package: Path, ours: Iterable[str] = ()) -> None:
+        # A module of the package hides what is next to it, where src/dataset.py is a command, but
+        # none of `ours`.
         self._beside = os.path.realpath(package.parent)
         packages = {path.parent.name for path in package.parent.glob("*/__init__.py")}
         names = {path.stem for path in package.glob("*.py")}
@@ -100,7 +102,9 @@ class Finder:
         stuck: Collection[str],
         switch: Callable[[bool], Any],
     ) -> None:
-        self._write, self._stuck, self._switch = write, stuck, switch
+        self._write, self._stuck = write, stuck
+        # Called with True when an import begins that no other one has caused, then with False.
+        self._switch = switch
         self._depth = 0
         self._started, self._room = time.monotonic(), MAX_NOTES_BYTES
 

@@ -201,7 +201,11 @@ def _open(source: Path, alias: str, work: Path, stack: ExitStack) -> Folder:
 def _package(
     start: Folder, staged: Staged, provided: Provided, stack: ExitStack
 ) -> tuple[Folder, bool]:
-    """Find the student's modules, also in the only archive; return whether the place is usual."""
+    """Find the folder of the student's modules, also in the only archive, and record where.
+
+    Returns:
+        the folder, and whether it is in a usual place.
+    """
     found, origin = find_package(start, provided.modules, provided.given), ""
     if found is None and (packed := _only_archive(start)):
         folder, origin = packed
@@ -461,7 +465,8 @@ def find_package(
     """Find the folder of the modules: `own`, which students write, and the others, `given`.
 
     Returns:
-        the folder, if there is one, and whether it is where the assignment's commands put it.
+        the folder, and whether it is where the assignment's own commands put it; None if there is
+        none.
 
     Raises:
         SubmissionError: there are two, and none is where it is expected.

@@ -244,7 +244,10 @@ def of_stuck(stuck: Stuck, is_hidden: bool) -> Verdict:
 
 
 def _at_place(verdict: Verdict, stack: str, spec: TestSpec, submission: Staged) -> Verdict:
-    """Return a time-out's verdict with the student's innermost line, if a stack claims one."""
+    """Return a time-out's verdict with the student's innermost line, if the stack has one.
+
+    faulthandler wrote the stack, innermost first, unless the student's code did.
+    """
     if verdict.outcome is not Outcome.TIMED_OUT:
         return verdict
     lines = [f"{file.replace(chr(92), '/')}:{number}" for file, number in FRAME.findall(stack)]

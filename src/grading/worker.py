@@ -272,7 +272,7 @@ def _text(error: BaseException) -> str:
     if not isinstance(error, SyntaxError):
         return str(error)
     line = (error.text or "").strip()
-    return f"{error.msg}: {line}" if line else error.msg
+    return f"{error.msg}: {line}" if line else str(error.msg)
 
 
 def _path(error: BaseException) -> str:
