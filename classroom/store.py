@@ -270,7 +270,7 @@ class Store:
         with self.transaction():
             self.db.execute(
                 "INSERT INTO history (at, what, release, reason, author) VALUES (?, ?, ?, ?, ?)",
-                (times.now(), what, release, reason, author),
+                [*map(_text, (times.now(), what, release, reason, author))],
             )
 
     def compact(self) -> None:

@@ -160,6 +160,18 @@ def test_a_students_latest_submission_counts_also_in_a_second_download(store):
     assert latest(store)["A@x"] == "canvas_1_100"
 
 
+def test_who_leaves_a_group_counts_alone(store):
+    add(store, GROUP, Submission("submission_2", (ADA,), AT + timedelta(seconds=1)))
+    assert latest(store) == {"A@x": "submission_2", "b@x": "submission_1"}
+    add(store, replace(GROUP, students=(ADA,)))  # the other one was removed on the platform
+    assert latest(store) == {"A@x": "submission_2"}
+
+
+def test_texts_that_are_no_text_are_kept_in_the_history(store):
+    store.note("regrade-1 applied", reason="\udcff")
+    assert [row["reason"] for row in store.rows("SELECT * FROM history")] == ["\\udcff"]
+
+
 def test_a_record_keeps_its_tests_and_exact_points(store):
     add(store, GROUP)
     number = store.add_record(record())

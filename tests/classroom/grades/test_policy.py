@@ -83,6 +83,19 @@ def test_late_days_come_first_then_the_percentage_and_neither_after_the_deadline
     assert [(end.total, end.charged) for end in ends] == expected
 
 
+def test_late_days_that_were_used_before_are_gone_and_no_part_loses_more_than_all():
+    grading, work = Grading(late_days=2, percent_per_day=Decimal(25)), (Fraction(10), Fraction(0))
+    assert settled(grading, [(*work, 2 * DAY_S)], 1).total == 7.5
+    assert settled(grading, [(*work, 2 * DAY_S)], 9).total == 5
+    assert settled(grading, [(*work, 9 * DAY_S)], 0).total == 0
+
+
+def test_lateness_comes_before_the_cap_of_extra_credit():
+    """Half of 5 is 2.5, below the cap; the other way round, it would be half of 3."""
+    grading = Grading(percent_per_day=Decimal(50), extra_credit_cap=Decimal(3))
+    assert settled(grading, [(Fraction(0), Fraction(5), DAY_S)], 0).total == 2.5
+
+
 def test_without_a_policy_lateness_costs_nothing():
     assert settled(Grading(), [(Fraction(10), Fraction(2), 100 * DAY_S)], 0).total == 12
 
