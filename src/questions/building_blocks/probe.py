@@ -10,7 +10,8 @@ import numpy as np
 import torch
 
 from grading.worker import Context
-from questions.shared.shapes import form_of, numbers, parts_of
+from questions.shared.probe import form_of_tensor
+from questions.shared.shapes import numbers, parts_of
 
 MAX_WORDS = 1000
 
@@ -36,7 +37,7 @@ def call(
     for given in arguments:
         taken = [_argument(value) for value in given]
         got = getattr(imported, function)(*taken)
-        forms.append(form_of(got))
+        forms.append(form_of_tensor(got))
         answers.append(parts_of(got, parts, _plain))
         changed.append(any(_is_changed(*pair) for pair in zip(given, taken, strict=True)))
     return {"forms": forms, "answers": answers, "changed": changed}

@@ -101,9 +101,10 @@ class InductionScores(FunctionCase):
         """Return a function's answers; fail unless they are scores, one for each head."""
         answers, got = self.call(function, inputs, 1, self.probe)
         for answer, (weights, *_) in zip(answers, inputs, strict=True):
-            nh = len(weights)
+            nh, (scores,) = len(weights), answer.parts
+            is_array = isinstance(scores, np.ndarray) and scores.shape == (nh,)
             answer.expect(
-                answer.form in (f"float32[{nh}]", f"float64[{nh}]") and answer.parts[0] is not None,
+                is_array and answer.form in (f"float32[{nh}]", f"float64[{nh}]"),
                 f"{function} doesn't return one score for each head",
                 id=f"induction.{function}.form",
                 got=answer.form,
