@@ -103,7 +103,7 @@ def write(rows: Iterable[Iterable[str | Number]], delimiter: str = ",", bom: boo
     writer = csv.writer(
         SimpleNamespace(write=lines.append),
         delimiter=delimiter,
-        lineterminator="\r\n",  # before Python 3.13, only what ends lines is quoted
+        lineterminator="\r\n",  # before Python 3.13, no other line ends are quoted
     )
     for row in rows:
         writer.writerow([c.text if isinstance(c, Number) else guarded(c) for c in row])
