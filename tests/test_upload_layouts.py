@@ -159,6 +159,9 @@ LAYOUTS: dict[str, Upload] = {
     "a zip in a folder in a zip": Upload(
         zipped({"a5/a5.zip": zipped(below("a5/"))}), place="a5.zip/a5/submission"
     ),
+    "a tar.gz in a zip, beside a PDF": Upload(
+        zipped({"a5.tar.gz": tarred(HAND_IN), "report.pdf": b"%PDF"}), place="a5.tar.gz/submission"
+    ),
     "a tar.gz": Upload(tarred(HAND_IN), "work.tar.gz", place="work.tar.gz/submission"),
     "a tar": Upload(tarred(HAND_IN, "w"), "work.tar", place="work.tar/submission"),
     "a Mac's tar.gz": Upload(
@@ -179,6 +182,7 @@ LAYOUTS: dict[str, Upload] = {
         refused=("code.zip",),
     ),
     "a rar": Upload(b"Rar!\x1a\7\1\0", "work.rar", refused=("work.rar",)),
+    "a rar in a zip": Upload(zipped({"hw.rar": b"Rar!"}), refused=("hw.rar",)),
     "a rar called zip": Upload(b"Rar!\x1a\7\1\0", "work.zip", refused=("work.zip",)),
     # Nothing to grade.
     "a PDF": Upload(zipped({"report.pdf": b"%PDF"}), refused=("report.pdf",)),
@@ -196,6 +200,10 @@ LAYOUTS: dict[str, Upload] = {
     "outputs in data": Upload(
         zipped(moved(lambda n: n if n in MODULES else f"data/{n}")),
         renamed=tuple((n, f"data/{n}") for n in sorted(OUTPUTS)),
+    ),
+    "x (1).params": Upload(
+        zipped(renamed("vanilla.model.params", "vanilla.model (1).params")),
+        renamed=(("vanilla.model.params", "vanilla.model (1).params"),),
     ),
     "x.predictions.txt in data": Upload(
         zipped(renamed(DEV, f"data/{DEV}.txt")), renamed=((DEV, f"data/{DEV}.txt"),)

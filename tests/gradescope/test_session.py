@@ -228,6 +228,14 @@ def test_without_its_own_time_an_upload_shows_hidden_tests_and_staff_read_why(gr
     assert "metadata: " in capsys.readouterr().out
 
 
+def test_an_earlier_upload_without_a_time_is_reported_and_not_counted(grade, capsys):
+    term = Term(grade, limited(1))
+    term.upload(0)
+    term.entries[0]["submission_time"] = "2027-01-28T12:00:00"
+    assert term.upload(1)
+    assert "metadata: submission_time is '2027-01-28T12:00:00'" in capsys.readouterr().out
+
+
 # ---------------------------------------------------------------- when the rest becomes visible
 
 
@@ -255,6 +263,15 @@ def test_over_the_limit_hidden_tests_wait_for_the_next_moment(grade, kind, usual
     # Where nothing changes for the student, nothing is said.
     assert ("in 24 hours" in results["output"]) is (usual != then)
     assert ("leaderboard" in results) is (usual == then)
+
+
+def test_without_a_due_date_they_wait_for_the_grades(grade):
+    about = emulate.about("first")
+    del about["users"], about["assignment"]["due_date"]
+    before = (emulate.CREATED - timedelta(hours=2)).isoformat()
+    about["previous_submissions"] = [{"submission_time": before, "autograder_error": False}]
+    results = grade(limited(1), about)
+    assert {entry["visibility"] for entry in results["tests"]} == {"visible", "after_published"}
 
 
 def test_the_student_reads_why_and_when_the_next_upload_shows_them(grade):
@@ -309,6 +326,17 @@ def told(grade, edition, *scores, hours=None):
 def test_the_best_score_so_far_is_gradescopes_own(grade, scores, best):
     line = told(grade, edition_of(), *scores)
     assert re.findall(r"[\d.]*\d", line) == [str(len(scores)), best]
+
+
+def test_an_unknown_score_is_left_out(grade):
+    for score in (None, "", "NaN", "Infinity", "-1", True, [], "1e400", "x"):
+        assert re.findall(r"\d+", told(grade, edition_of(), score)) == ["1"], score
+
+
+def test_scores_with_points_that_wait_are_left_out(grade):
+    for shown in ("after_due_date", "after_published"):
+        line = told(grade, edition_of(hidden_tests=shown), "19.0", "30.0")
+        assert re.findall(r"\d+", line) == ["2"]
 
 
 def test_a_single_test_that_waits_leaves_scores_out_as_well(grade):

@@ -34,6 +34,10 @@ class Disagreeing(GradedTestCase):
         """claims another time limit"""
 
 
+class Lacking(GradedTestCase):
+    topic = "attention_copying"
+
+
 class Extra(AttentionCopying):
     @graded()
     def test_more(self):
@@ -44,6 +48,8 @@ class Extra(AttentionCopying):
     ("cases", "words"),
     [
         ([Disagreeing], "timeout_s = 99"),
+        ([], "no class in src/questions/ has the topic 'attention_copying'"),
+        ([Lacking], "Lacking has no graded method test_perpendicular"),
         ([Extra], "test_more"),
         ([AttentionCopying, Extra], "Extra and .*AttentionCopying both have the topic"),
     ],

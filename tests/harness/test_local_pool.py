@@ -75,6 +75,7 @@ ATTACKS = {
     "a finalizer": "global kept\nclass Late:\n"
     "    def __del__(self): np.exp = lambda x: 0.0\nkept = Late(); kept.me = kept",
     "the files": "[open(str(n), 'w').close() for n in range(50)]",
+    "the streams": "sys.stdout = sys.stderr = None",
     "closed streams": "sys.stdout.close()",
     "the end": "os._exit(0)",
     "all descriptors": "os.closerange(0, 256)",

@@ -271,7 +271,7 @@ def test_of_what_lies_deep_in_a_zip_no_folders_are_made(tmp_path):
 
 
 @pytest.mark.parametrize("packed", [True, False], ids=["zip", "folder"])
-@pytest.mark.parametrize("number", [errno.ENOSPC, errno.EMFILE])
+@pytest.mark.parametrize("number", [errno.ENOSPC, errno.EDQUOT, errno.EIO, errno.EMFILE])
 def test_what_the_machine_lacks_is_no_fault_of_the_upload(tmp_path, monkeypatch, packed, number):
     """Otherwise, a full disk would cost a student points: a missing file, or nothing to grade."""
     source = make_package(tmp_path / "a5" / "submission").parent
