@@ -137,8 +137,9 @@ def _array(tests: list[str]) -> str:
 def difference(name: str, expected: dict[str, list[str]] | None, found: Outcomes) -> str:
     """Return the lines in which a verdict differs from the table; "" if none does."""
     wanted = {test: outcome for outcome, tests in (expected or {}).items() for test in tests}
+    table = "the table" if expected else "the table, which has no entry for it,"
     lines = [
-        f"  {test}: the table says {wanted.get(test, PASSED)}, the grader says {found.get(test)}"
+        f"  {test}: {table} says {wanted.get(test, PASSED)}, the grader says {found.get(test)}"
         for test in sorted({*wanted, *found})
         if wanted.get(test, PASSED) != found.get(test)
     ]
@@ -156,7 +157,7 @@ def bounds(judged: dict[Variant, Outcomes]) -> list[str]:
             missed = sum((end == {PASSED}) != is_right for end in ends)
             limit = ""
             if ends and not missed:
-                limit = f" (at most {1 - 0.05 ** (1 / len(ends)):.1%} of all)"
+                limit = f" (95 % bound: {1 - 0.05 ** (1 / len(ends)):.1%})"
             words.append(f"{missed} of {len(ends)} {kind} codes misjudged{limit}")
         lines.append(f"{question}: {'; '.join(words)}")
     return lines

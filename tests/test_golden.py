@@ -218,8 +218,8 @@ def test_a_bound_follows_from_how_many_codes_were_judged():
     right += [v for v in VARIANTS if v.question == "span_corruption" and v.is_right][:25]
     judged = {v: {"a": "passed"} for v in (*right, wrong)}
     assert golden_verdicts.bounds(judged) == [
-        "rope: 0 of 9 right codes misjudged (at most 28.3% of all); 1 of 1 wrong codes misjudged",
-        "span_corruption: 0 of 25 right codes misjudged (at most 11.3% of all); "
+        "rope: 0 of 9 right codes misjudged (95 % bound: 28.3%); 1 of 1 wrong codes misjudged",
+        "span_corruption: 0 of 25 right codes misjudged (95 % bound: 11.3%); "
         "0 of 0 wrong codes misjudged",
-        "all: 0 of 34 right codes misjudged (at most 8.4% of all); 1 of 1 wrong codes misjudged",
+        "all: 0 of 34 right codes misjudged (95 % bound: 8.4%); 1 of 1 wrong codes misjudged",
     ]
