@@ -58,7 +58,7 @@ class Grader(WorkerPlugin):
     idempotent = True
 
     def __init__(self, name: str, release: bytes, counts: bool) -> None:
-        """Take the packed autograder; `counts` accepts only workers whose results can count."""
+        """Take the packed autograder; if `counts`, accept only workers whose results can count."""
         self.name, self._release, self._counts = name, release, counts
 
     def setup(self, worker: Worker) -> None:

@@ -184,13 +184,13 @@ def test_uploads_of_canvas_are_attempts_in_the_order_of_their_numbers(
 def test_loose_files_make_one_submission_with_their_own_names(download, tmp_path):
     files = {
         "ada_1_9_dataset.py": b"x = 1\n",
-        "ada_LATE_1_12_dataset-1.py": b"x = 2\n",
+        "ada_1_12_dataset-1.py": b"x = 2\n",
         "ada_1_10_vanilla.model-1.params": b"weights",
-        "ada_1_11_notes": b"",
+        "ada_LATE_1_13_notes": b"",
     }
     export = download(files)
     (one,) = export.submissions
-    assert one.id == "canvas_1_12" and one.late
+    assert one.id == "canvas_1_13" and one.late
     with one.upload.tree(tmp_path) as top:
         assert {name: top.file(name).read() for name in top.names} == {
             "dataset.py": b"x = 2\n",
