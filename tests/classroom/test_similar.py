@@ -12,6 +12,7 @@ import torch
 
 from autograder import solutions
 from classroom import __main__ as classroom
+from classroom.exports import read_export
 from classroom.similar import command
 from classroom.similar.parameters import signature_of, similarities
 from classroom.similar.ranking import Entry, Index, Ranking, authors_of, comparable
@@ -124,6 +125,24 @@ def test_what_is_left_out_is_noted(made):
         assert any(part in note for note in notes)
     assert all(note in unescape(made.index) for note in notes)
     assert id_of("upload", "staff") not in made.index
+
+
+def test_of_many_files_the_first_are_compared_and_of_large_ones_none(tmp_path, monkeypatch):
+    monkeypatch.setattr(command.isolation, "is_available", lambda: False)
+    monkeypatch.setattr(command, "MOST_FILES", 2)
+    monkeypatch.setitem(command.MOST_BYTES, ".py", 20)
+    code = {f"submission/{name}.py": f"{name} = 1\n" for name in ("a", "b", "c")}
+    similar.write(tmp_path / "class" / "many", code)
+    similar.write(tmp_path / "class" / "large", code | {"submission/b.py": "y" * 21})
+    (tmp_path / "class" / "large" / "submission" / "c.py").unlink()
+    notes, texts = [], {}
+    reading = command.Reading(tmp_path, notes.append)
+    for one in read_export(tmp_path / "class").submissions:
+        name = one.students[0].name
+        texts[name] = [text.file for text in reading.entry(one, name, frozenset("1")).texts]
+    assert texts == {"many": ["a.py", "b.py"], "large": ["a.py"]}
+    assert "many: only the first 2 files are compared" in notes
+    assert [note for note in notes if "large" in note and "more than 20 bytes" in note]
 
 
 def test_pages_are_private_and_name_nobody(made):
