@@ -17,7 +17,7 @@ from classroom.similar import command
 from classroom.similar.parameters import signature_of, similarities
 from classroom.similar.ranking import Entry, Index, Ranking, authors_of, comparable
 from classroom.similar.texts import NAMES, SHAPE, VIEWS, Known, Text, tokens_of
-from classroom.submissions import id_of
+from classroom.submissions import Student, Submission, id_of
 from grading import paths
 from submission.model import GPT
 from tests.accessible import WINDOWS, check_files
@@ -143,6 +143,17 @@ def test_of_many_files_the_first_are_compared_and_of_large_ones_none(tmp_path, m
     assert texts == {"many": ["a.py", "b.py"], "large": ["a.py"]}
     assert "many: only the first 2 files are compared" in notes
     assert [note for note in notes if "large" in note and "more than 20 bytes" in note]
+
+
+def test_a_group_is_left_out_only_if_all_its_authors_are():
+    ada, bob = Student("a@x", "Ada", "a@x", "007"), Student("b@x", "Bob", "b@x")
+    group, alone = Submission("submission_1", (ada, bob)), Submission("submission_2", (bob,))
+    for words, remaining in (
+        (["BOB"], [group]),
+        (["b@x", "007"], []),
+        (["submission_1"], [alone]),
+    ):
+        assert command._without(words, (group, alone)) == remaining
 
 
 def test_pages_are_private_and_name_nobody(made):
