@@ -1,11 +1,12 @@
 """The canary tries what an attacker would, and each of its successes is a fault."""
 
 import os
+import sys
 from types import SimpleNamespace
 
 import pytest
 
-from autograder import authoritative
+from autograder import authoritative, isolation
 from autograder.isolation import authority, sandbox
 from autograder.judging import course_runner
 from grading import paths, upload
@@ -36,6 +37,21 @@ def test_each_success_of_the_canary_is_a_fault():
     for key, value in NOTHING.items():
         success = False if value is True else ["/solutions"]
         assert len(authority.faults(ROOT, NOTHING | {key: success})) == 1
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="workers are forked on Linux alone")
+def test_the_canary_finds_what_is_open(tmp_path, monkeypatch):
+    places = {"SOLUTIONS": paths.SOLUTIONS, "SRC": tmp_path, "ROOT": tmp_path, "DATA": tmp_path}
+    monkeypatch.setattr(authority, "paths", SimpleNamespace(**places))  # it writes there
+    found = isolation.obstacles(sandbox.Layers(root=False, landlock_abi=0, seccomp=False))
+    for words in (
+        f"can read {paths.SOLUTIONS / 'hidden' / '__init__.py'}",
+        f"can write to {tmp_path}",
+        f"can signal process {os.getpid()}",
+        "can open TCP sockets",
+        "can open Unix sockets",
+    ):
+        assert f"student code {words}" in found
 
 
 @pytest.mark.skipif(os.getuid() != 0, reason="needs root")

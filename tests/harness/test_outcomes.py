@@ -2,12 +2,14 @@
 
 import os
 import time
+from dataclasses import replace
 
 import pytest
 
-from autograder.isolation import kernel, leftovers, sandbox
+from autograder.isolation import guardian, kernel, leftovers, sandbox
 from grading import verdicts
 from grading.verdicts import Outcome
+from grading.worker import Limits
 from tests.harness.conftest import POOLS
 
 ID = "3a-0-basic"
@@ -184,6 +186,13 @@ def test_orphans_are_reaped_while_a_test_runs_and_still_count(write_query, grade
     assert few.outcome is Outcome.PASSED, few
     many = grade(write_query(zombies.format(count=80)), ID, layers=UNCONFINED)[ID]
     assert many.cause == "killed.processes", many
+
+
+def test_too_many_processes_are_called_so_though_their_memory_is_too_much():
+    # The guardian checks every 30 ms; both limits would be exceeded at one check only by chance.
+    limits = replace(Limits.for_test(2.0), memory_bytes=1 << 30)
+    both = guardian._Usage(0.1, memory_bytes=2 << 30, processes=limits.processes + 1, threads=0)
+    assert guardian._over(both, 0.1, guardian.Imports(), limits, abandoned=False) == "processes"
 
 
 def test_folders_too_deep_for_a_path_are_removed(tmp_path):
