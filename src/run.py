@@ -196,9 +196,10 @@ def extras(args: argparse.Namespace, function: Callable, recipe: recipes.Recipe)
     return {name: value for name, value in given.items() if name in known}
 
 
-def train(it: Setting, trainer_obj: Trainer) -> None:
+def train(setting: Setting, trainer_obj: Trainer) -> None:
     """Train, write the parameters and the curve, and print how long it took."""
-    args, recipe, config, path = it.args, it.recipe, trainer_obj.config, it.args.writing_params_path
+    args, recipe, config = setting.args, setting.recipe, trainer_obj.config
+    path = args.writing_params_path
     config.dtype, config.threads, config.resume = args.dtype, args.threads, args.resume
     config.checkpoint_path = checkpoint_of(path)
     if args.function == "pretrain":
@@ -208,7 +209,7 @@ def train(it: Setting, trainer_obj: Trainer) -> None:
     if args.seed_path is not None:
         files.keep_seed(args.seed, args.seed_path)
     started = time.monotonic()
-    helper.train(it.model, path, trainer_obj)
+    helper.train(setting.model, path, trainer_obj)
     minutes, seconds = divmod(round(time.monotonic() - started), 60)
     print(f"Trained for {minutes} min {seconds} s; wrote {path}.")
     Path(config.checkpoint_path).unlink(missing_ok=True)
@@ -252,28 +253,28 @@ def checkpoint_of(writing_params_path: str) -> str:
     return f"{writing_params_path}.checkpoint"
 
 
-def run_pretrain(it: Setting) -> None:
+def run_pretrain(setting: Setting) -> None:
     """Pretrain on the corpus."""
-    if it.args.reading_params_path is not None:
-        commands.load(it.model, it.args.reading_params_path)
-    extra = extras(it.args, helper.pretrain, it.recipe)
-    prepared = helper.pretrain(it.dataset, it.dataset.block_size, it.model, **extra)
-    train(it, returned.trainer(helper.pretrain, prepared))
+    if setting.args.reading_params_path is not None:
+        commands.load(setting.model, setting.args.reading_params_path)
+    extra = extras(setting.args, helper.pretrain, setting.recipe)
+    prepared = helper.pretrain(setting.dataset, setting.dataset.block_size, setting.model, **extra)
+    train(setting, returned.trainer(helper.pretrain, prepared))
 
 
-def run_finetune(it: Setting) -> None:
+def run_finetune(setting: Setting) -> None:
     """Finetune, from pretrained parameters if there are any."""
-    corpus = read_answered(it.args.finetune_corpus_path)[0]
-    extra = extras(it.args, helper.finetune, it.recipe)
+    corpus, dataset = read_answered(setting.args.finetune_corpus_path)[0], setting.dataset
+    extra = extras(setting.args, helper.finetune, setting.recipe)
     with tempfile.TemporaryDirectory() as folder:
-        params = fitting_file(it.args.reading_params_path, it.model, folder)
+        params = fitting_file(setting.args.reading_params_path, setting.model, folder)
         try:
             prepared = helper.finetune(
-                params, str(corpus), it.dataset, it.dataset.block_size, it.model, **extra
+                params, str(corpus), dataset, dataset.block_size, setting.model, **extra
             )
         except InputError as error:
             raise InputError(f"{corpus}: {error}") from None
-    train(it, returned.trainer(helper.finetune, prepared))
+    train(setting, returned.trainer(helper.finetune, prepared))
 
 
 def fitting_file(path: str | None, model: GPT, folder: str) -> str | None:
@@ -292,12 +293,12 @@ def fitting_file(path: str | None, model: GPT, folder: str) -> str | None:
     return copy
 
 
-def run_evaluate(it: Setting) -> None:
+def run_evaluate(setting: Setting) -> None:
     """Predict places, write them, and score them where there are answers."""
-    args, corpus = it.args, find_data(it.args.eval_corpus_path)
+    args, corpus = setting.args, find_data(setting.args.eval_corpus_path)
     questions, places = utils.read_places(corpus)
-    commands.load(it.model, args.reading_params_path)
-    predictions = predict(it.model, it.dataset, corpus, questions)
+    commands.load(setting.model, args.reading_params_path)
+    predictions = predict(setting.model, setting.dataset, corpus, questions)
     # One line each: a poorly trained model may also write newlines.
     predicted = [" ".join(prediction.place.split("\n")) for prediction in predictions]
     files.write_atomically(args.outputs_path, "".join(f"{place}\n" for place in predicted))
@@ -305,7 +306,7 @@ def run_evaluate(it: Setting) -> None:
     total, correct = utils.evaluate_places(corpus, predicted)
     if total > 0:
         print(f"Correct: {correct} of {total}, {100 * correct / total:.1f} percent")
-        print(hint_if_low(args, it.recipe, correct / total), end="")
+        print(hint_if_low(args, setting.recipe, correct / total), end="")
     print(f"Wrote {len(predicted)} predictions to {args.outputs_path}.")
 
 
@@ -357,19 +358,20 @@ def run(args: argparse.Namespace) -> None:
         seed_in_words = choose_seed(args)
         utils.set_seed(args.seed)
         command = COMMANDS[args.function]
-        it = Setting(args, recipe, device)
+        setting = Setting(args, recipe, device)
         if command.has_corpus:
             fields = recipe.model_of(args.variant)
             dataset = read_corpus(args.pretrain_corpus_path, fields["block_size"])
             config = GPTConfig(dataset.vocab_size, **fields)
-            it = Setting(args, recipe, device, dataset, build_model(args.variant, config, device))
+            model = build_model(args.variant, config, device)
+            setting = Setting(args, recipe, device, dataset, model)
             print(
                 f"{args.function} {args.variant}: recipe {recipe.name}, {len(dataset)} documents, "
-                f"{dataset.vocab_size} characters, "
-                f"{sum(p.numel() for p in it.model.parameters()):,} parameters, device {device}"
+                f"{dataset.vocab_size} characters, {sum(p.numel() for p in model.parameters()):,} "
+                f"parameters, device {device}"
                 + (f", seed {seed_in_words}" if args.function in TRAININGS else "")
             )
-        command.run(it)
+        command.run(setting)
 
 
 @dataclass(frozen=True)

@@ -72,45 +72,48 @@ def load(model: GPT, path: str) -> Mapping[str, torch.Tensor]:
 # -- looking into a model -------------------------------------------------------------------------
 
 
-def run_cloze(it: Setting) -> None:
+def run_cloze(setting: Setting) -> None:
     """Ask a pretrained model in several wordings; print the share of right choices."""
-    files = {"train": it.args.finetune_corpus_path or TRAIN, "dev": it.args.eval_corpus_path}
+    files = {
+        "train": setting.args.finetune_corpus_path or TRAIN,
+        "dev": setting.args.eval_corpus_path,
+    }
     groups = {split: people_in(file) for split, file in files.items()}
-    load(it.model, it.args.reading_params_path)
-    for line in cloze.lines(cloze.ask(it.model, it.dataset, groups), list(groups)):
+    load(setting.model, setting.args.reading_params_path)
+    for line in cloze.lines(cloze.ask(setting.model, setting.dataset, groups), list(groups)):
         print(line, flush=True)
     known = {person.place for group in groups.values() for person in group}
     print(f"Each question is a choice among at most {min(cloze.CHOICES, len(known))} places.")
 
 
-def run_calibration(it: Setting) -> None:
+def run_calibration(setting: Setting) -> None:
     """Compare a finetuned model's probabilities with its accuracy, in a picture and a table."""
-    path, questions, places = read_answered(it.args.eval_corpus_path or DEV)
-    unseen = find_data(it.args.unseen_corpus_path)
-    load(it.model, it.args.reading_params_path)
-    pairs = list(zip(predict(it.model, it.dataset, path, questions), places, strict=True))
-    made_up = predict(it.model, it.dataset, unseen, utils.read_places(unseen)[0])
+    path, questions, places = read_answered(setting.args.eval_corpus_path or DEV)
+    unseen = find_data(setting.args.unseen_corpus_path)
+    load(setting.model, setting.args.reading_params_path)
+    pairs = list(zip(predict(setting.model, setting.dataset, path, questions), places, strict=True))
+    made_up = predict(setting.model, setting.dataset, unseen, utils.read_places(unseen)[0])
     answers = calibration.Answers(
         right=[p.probability for p, place in pairs if p.place == place],
         wrong=[p.probability for p, place in pairs if p.place != place],
         unseen=[p.probability for p in made_up],
     )
-    write_atomically(it.args.outputs_path, calibration.draw(answers, it.args.variant))
+    write_atomically(setting.args.outputs_path, calibration.draw(answers, setting.args.variant))
     print(calibration.report(answers))
-    print(f"Wrote {it.args.outputs_path}.")
+    print(f"Wrote {setting.args.outputs_path}.")
 
 
-def run_inspect(it: Setting) -> None:
+def run_inspect(setting: Setting) -> None:
     """Write a page that shows how one model, or two, answer a question."""
-    args, dataset = it.args, it.dataset
+    args, dataset = setting.args, setting.dataset
     _, train, train_places = read_answered(args.finetune_corpus_path or TRAIN)
     _, dev, dev_places = read_answered(args.eval_corpus_path or DEV)
     recorded = dict(zip(train + dev, train_places + dev_places, strict=True))
     question = args.question or dev[0]
-    models = [(args.variant, it.model, args.reading_params_path)]
+    models = [(args.variant, setting.model, args.reading_params_path)]
     if args.second_variant is not None:
-        config = GPTConfig(dataset.vocab_size, **it.recipe.model_of(args.second_variant))
-        second = build_model(args.second_variant, config, it.device)
+        config = GPTConfig(dataset.vocab_size, **setting.recipe.model_of(args.second_variant))
+        second = build_model(args.second_variant, config, setting.device)
         models.append((args.second_variant, second, args.second_params_path))
     places = sorted(set(recorded.values()))
     inspected: list[tuple[inspection.Inspected, GPT]] = []
@@ -130,19 +133,19 @@ def run_inspect(it: Setting) -> None:
     print(f"Wrote {beside} for it, which holds your parameters: don't post that file.")
 
 
-def attention(it: Setting, shape: dict[str, Any], device: torch.device) -> torch.nn.Module:
+def attention(setting: Setting, shape: dict[str, Any], device: torch.device) -> torch.nn.Module:
     """Return the variant's attention, new, of a model's shape."""
     config = GPTConfig(vocab_size=1, **shape, **recall.DROPOUT)
-    return cast("Block", build_model(it.args.variant, config, device).blocks[0]).attn
+    return cast("Block", build_model(setting.args.variant, config, device).blocks[0]).attn
 
 
-def run_recall(it: Setting) -> None:
+def run_recall(setting: Setting) -> None:
     """Train one layer of a variant's attention on associative recall; print its accuracy."""
-    attn = attention(it, recall.ONE_LAYER, it.device)
+    attn = attention(setting, recall.ONE_LAYER, setting.device)
     parameters = sum(parameter.numel() for parameter in attn.parameters())
     name = type(attn).__name__
-    print(f"recall {it.args.variant}: one layer of {name}, {parameters:,} parameters")
-    print(f"Right: {recall.recall(attn, it.device)} nats")
+    print(f"recall {setting.args.variant}: one layer of {name}, {parameters:,} parameters")
+    print(f"Right: {recall.recall(attn, setting.device)} nats")
 
 
 # -- experiments ----------------------------------------------------------------------------------
@@ -150,25 +153,25 @@ def run_recall(it: Setting) -> None:
 Results = tuple[list[str], str]  # lines of text, and a picture
 
 
-def run_trace(it: Setting) -> Results:
+def run_trace(setting: Setting) -> Results:
     """Trace the dev people's answers, in the model and in an untrained one."""
-    trios = trace.trios(people_in(it.args.eval_corpus_path))
-    untrained = build_model(it.args.variant, it.model.config, it.device)
-    trained = trace.trace(it.model, it.dataset, trios)
-    return trace.report(trained, trace.trace(untrained, it.dataset, trios), len(trios))
+    trios = trace.trios(people_in(setting.args.eval_corpus_path))
+    untrained = build_model(setting.args.variant, setting.model.config, setting.device)
+    trained = trace.trace(setting.model, setting.dataset, trios)
+    return trace.report(trained, trace.trace(untrained, setting.dataset, trios), len(trios))
 
 
-def run_ablate(it: Setting) -> Results:
+def run_ablate(setting: Setting) -> Results:
     """Ablate each part, and ask about the dev people."""
-    people = people_in(it.args.eval_corpus_path)
-    questions = ablate.Questions(it.dataset, people, it.device)
-    whole = ablate.answers(it.model.eval(), questions)
-    results = ablate.ablate(it.model, questions)
-    looks = ablate.roles(it.model, it.dataset, people[: ablate.LOOKED_AT])
+    people = people_in(setting.args.eval_corpus_path)
+    questions = ablate.Questions(setting.dataset, people, setting.device)
+    whole = ablate.answers(setting.model.eval(), questions)
+    results = ablate.ablate(setting.model, questions)
+    looks = ablate.roles(setting.model, setting.dataset, people[: ablate.LOOKED_AT])
     return ablate.report(results, whole, looks)
 
 
-def run_induction(it: Setting) -> Results:
+def run_induction(setting: Setting) -> Results:
     """Grow models of one and two layers."""
     scores: Any = None
     with contextlib.suppress(ImportError):  # an edition without their question lacks the functions
@@ -177,86 +180,92 @@ def run_induction(it: Setting) -> Results:
         scores = induction_scores if hasattr(induction_scores, "induction_score") else None
 
     def build(heads: int) -> torch.nn.Module:
-        return attention(it, recall.TWO_LAYERS | {"n_head": heads}, torch.device("cpu"))
+        return attention(setting, recall.TWO_LAYERS | {"n_head": heads}, torch.device("cpu"))
 
     grown = []
-    for each in recall.grow_all(build, scores, it.args.digits, it.args.seed):
+    for each in recall.grow_all(build, scores, setting.args.digits, setting.args.seed):
         grown.append(each)
         print(f"layers {each.layers}, heads {each.heads}: {each.held_out:.1%} right", flush=True)
     return recall.report(grown)
 
 
-def run_reverse(it: Setting) -> Results:
+def run_reverse(setting: Setting) -> Results:
     """Ask about train and dev people in both directions."""
-    train, dev = it.args.finetune_corpus_path or TRAIN, it.args.eval_corpus_path
+    train, dev = setting.args.finetune_corpus_path or TRAIN, setting.args.eval_corpus_path
     groups = reverse.groups_of([*people_in(train), *people_in(dev)])
-    return reverse.report(reverse.choose(it.model, it.dataset, groups))
+    return reverse.report(reverse.choose(setting.model, setting.dataset, groups))
 
 
-def run_overwrite(it: Setting) -> Results:
+def run_overwrite(setting: Setting) -> Results:
     """Teach each set made of one half of dev, and ask about the other half."""
-    people = people_in(it.args.eval_corpus_path)
+    people = people_in(setting.args.eval_corpus_path)
     halves = people[: len(people) // 2], people[len(people) // 2 :]
-    strangers = names_in(it.args.unseen_corpus_path)
-    runs = overwrite.overwrite(it.model, it.dataset, halves, strangers, [it.args.seed])
+    strangers = names_in(setting.args.unseen_corpus_path)
+    runs = overwrite.overwrite(
+        setting.model, setting.dataset, halves, strangers, [setting.args.seed]
+    )
     return overwrite.report(runs)
 
 
-def pretraining(it: Setting, dataset: CharCorruptionDataset, model: GPT) -> Trainer:
+def pretraining(setting: Setting, dataset: CharCorruptionDataset, model: GPT) -> Trainer:
     """Return the Trainer with which the student's code would pretrain a model."""
-    prepared = helper.pretrain(dataset, dataset.block_size, model, recipe=it.recipe.name)
-    return _paced(it, returned.trainer(helper.pretrain, prepared))
+    prepared = helper.pretrain(dataset, dataset.block_size, model, recipe=setting.recipe.name)
+    return _paced(setting, returned.trainer(helper.pretrain, prepared))
 
 
-def _paced(it: Setting, trainer: Trainer) -> Trainer:
+def _paced(setting: Setting, trainer: Trainer) -> Trainer:
     """Let a training have the data type and the threads that the command's options name."""
-    trainer.config.dtype, trainer.config.threads = it.args.dtype, it.args.threads
+    trainer.config.dtype, trainer.config.threads = setting.args.dtype, setting.args.threads
     return trainer
 
 
-def finetuned_answers(it: Setting, corpus: Path, people: list[Person], model: GPT) -> list[bool]:
+def finetuned_answers(
+    setting: Setting, corpus: Path, people: list[Person], model: GPT
+) -> list[bool]:
     """Finetune a pretrained model on a table; return which answers about people are right."""
-    dataset = it.dataset
+    dataset = setting.dataset
     with tempfile.TemporaryDirectory() as folder:
         params = str(Path(folder) / "pretrained.params")
         save_tensors(model.state_dict(), params)
         prepared = helper.finetune(
-            params, str(corpus), dataset, dataset.block_size, model, recipe=it.recipe.name
+            params, str(corpus), dataset, dataset.block_size, model, recipe=setting.recipe.name
         )
-    _paced(it, returned.trainer(helper.finetune, prepared)).train()
+    _paced(setting, returned.trainer(helper.finetune, prepared)).train()
     answers = predict(model, dataset, corpus, [person.question for person in people])
     return [each.place == person.place for each, person in zip(answers, people, strict=True)]
 
 
-def run_wordings(it: Setting) -> Results:
+def run_wordings(setting: Setting) -> Results:
     """Pretrain on one wording and on four, finetune both, and ask about the dev people."""
-    corpus, _, _ = read_answered(it.args.finetune_corpus_path or TRAIN)
-    people = people_in(it.args.eval_corpus_path)
+    corpus, _, _ = read_answered(setting.args.finetune_corpus_path or TRAIN)
+    people = people_in(setting.args.eval_corpus_path)
     names = [*names_in(TRAIN), *names_in(DEV), *names_in(TEST)]
-    prepare, ask = partial(pretraining, it), partial(finetuned_answers, it, corpus, people)
+    prepare = partial(pretraining, setting)
+    ask = partial(finetuned_answers, setting, corpus, people)
     results = []
     for count, factor in wordings.WORDINGS_AND_STEPS:
-        utils.set_seed(it.args.seed)
-        model = build_model(it.args.variant, it.model.config, it.device)
+        utils.set_seed(setting.args.seed)
+        model = build_model(setting.args.variant, setting.model.config, setting.device)
         results.append(
-            wordings.learn(count, factor, names, people, it.dataset, model, prepare, ask)
+            wordings.learn(count, factor, names, people, setting.dataset, model, prepare, ask)
         )
     return wordings.report(results)
 
 
-def run_compare(it: Setting) -> Results:
+def run_compare(setting: Setting) -> Results:
     """Pretrain two variants for equally many steps, finetune them, and ask about the dev people."""
-    corpus, _, _ = read_answered(it.args.finetune_corpus_path or TRAIN)
-    people = people_in(it.args.eval_corpus_path)
+    corpus, _, _ = read_answered(setting.args.finetune_corpus_path or TRAIN)
+    people = people_in(setting.args.eval_corpus_path)
 
     def prepare(variant: str, seed: int) -> Trainer:
         utils.set_seed(seed)
-        config = GPTConfig(it.dataset.vocab_size, **it.recipe.model_of(variant))
-        return pretraining(it, it.dataset, build_model(variant, config, it.device))
+        config = GPTConfig(setting.dataset.vocab_size, **setting.recipe.model_of(variant))
+        return pretraining(setting, setting.dataset, build_model(variant, config, setting.device))
 
     results = []
-    variants, seeds = (it.args.variant, it.args.second_variant), (it.args.seed, it.args.seed + 1)
-    ask = partial(finetuned_answers, it, corpus, people)
+    variants = (setting.args.variant, setting.args.second_variant)
+    seeds = (setting.args.seed, setting.args.seed + 1)
+    ask = partial(finetuned_answers, setting, corpus, people)
     for each in compare.train_all(variants, seeds, prepare, ask):
         results.append(each)
         right = int(sum(each.right))
@@ -291,15 +300,15 @@ QUESTIONS = {
 }
 
 
-def run_experiment(it: Setting) -> None:
+def run_experiment(setting: Setting) -> None:
     """Run an experiment for which there is a prediction; print, draw and keep its results."""
-    args, name = it.args, it.args.function
+    args, name = setting.args, setting.args.function
     prediction = check_prediction(args.predict, QUESTIONS[name])
     print(f"Your prediction: {prediction}")
     torch.set_num_threads(1)  # batches are small, and threads would wait for each other
     path = args.reading_params_path
-    parameters = None if path is None else load(it.model, path)
-    text, picture = EXPERIMENTS[name](it)
+    parameters = None if path is None else load(setting.model, path)
+    text, picture = EXPERIMENTS[name](setting)
     print("\n".join(text))
     outputs = args.outputs_path or f"{name}.svg"
     write_atomically(outputs, picture)

@@ -92,12 +92,12 @@ def choose(
         places, names = [p.place for p in group], [p.name for p in group]
         forward = [(f"{name} was born in {mask}", places) for name in names]
         backward = [(f"{mask} was born in {place}", names) for place in places]
-        found = []
+        best = []
         for sentences in (forward, backward):
             logp = torch.tensor(fillings(model, dataset, sentences), dtype=torch.float64)
-            found.append((logp - logp.mean(dim=0)).argmax(dim=1).tolist())  # of each sentence
+            best.append((logp - logp.mean(dim=0)).argmax(dim=1).tolist())  # of each sentence
         for number, person in enumerate(group):
-            is_right = found[0][number] == number, found[1][number] == number
+            is_right = best[0][number] == number, best[1][number] == number
             choices.append(Choice(person, *is_right, has_reversed_line(dataset.data, person)))
     return choices
 
