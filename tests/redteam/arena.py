@@ -61,8 +61,8 @@ NOT_STOPPED: dict[str, dict[str, str]] = {
     "root-bare": dict.fromkeys(FILTERED, KERNEL)
     | dict.fromkeys(("hoards_in_memory_files", *HOARDS), UNCOUNTED),
     "user-bare": dict.fromkeys(
-        """reads_solutions reads_the_reference reads_by_another_program reads_through_links
-        reads_through_proc reads_results reads_other_peoples_files imports_the_judge
+        """reads_solutions reads_by_another_program reads_through_links reads_through_proc
+        reads_results reads_the_reference reads_other_peoples_files imports_the_judge
         unshares""".split(),
         READS,
     )
