@@ -175,6 +175,20 @@ def test_a_build_that_fails_leaves_dist_as_it_was(
     assert left == dict.fromkeys(names, "good")
 
 
+def test_a_new_autograder_replaces_the_test_zips_of_its_edition_alone(project, monkeypatch):
+    """Another edition's name may begin with this one's."""
+    own, other = (project / f"dist/test-{e}-starter-expect-1.zip" for e in ("cs224n", "cs224n-b"))
+    own.parent.mkdir(exist_ok=True)
+    for path in (own, other):
+        path.touch()
+    monkeypatch.setattr(autograder, "REPO", project)
+    monkeypatch.setattr(reference, "train", lambda *_, **__: project)
+    monkeypatch.setattr(autograder, "build", lambda *_: [])
+    assert autograder.main(["--recipe", "smoke", "--edition", "cs224n"]) == 0
+    assert (own.exists(), other.exists()) == (False, True)
+    other.unlink()
+
+
 LATE = (COURSE, "2027-01-18", "2027-02-18")
 NO_RECIPE = (TOML, 'recipe = "smoke"', 'recipe = "smok"')
 
