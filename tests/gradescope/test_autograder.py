@@ -293,6 +293,7 @@ def test_the_leaderboard_ranks_what_was_accepted(tree, release, upload, tmp_path
 def test_where_no_container_can_be_made_a_folder_serves(tree, release, monkeypatch, capsys):
     # For an ordinary user, or on a Mac: no limits and no authority, and the output says so.
     monkeypatch.setattr(container, "is_possible", lambda: False)
+    monkeypatch.setattr(container, "engine", lambda: None)
     starter = tree / "dist" / f"test-{EDITION}-starter-expect-0.zip"
     seen = emulate.grade(release, starter)
     assert emulate.score_of(seen.results) == 0 and seen.ran.code == 0
