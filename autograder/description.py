@@ -400,7 +400,7 @@ class Splits(Table):
 
 
 class DataSetTable(Table):
-    """One table [datasets.NAME]; people is None if nothing is generated."""
+    """One table [datasets.NAME]; fictional: its people are made up, and people are how many."""
 
     title: Text
     fictional: bool

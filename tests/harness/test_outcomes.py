@@ -234,6 +234,25 @@ def test_removing_stops_in_time(tmp_path):
     assert not (tmp_path / "flood").exists()
 
 
+def test_nothing_outlives_a_test(write_query, grade, tmp_path):
+    body = f"""
+        import os, time
+        reader, writer = os.pipe()
+        if os.fork() == 0:
+            os.setsid()
+            if os.fork() == 0:
+                os.write(writer, str(os.getpid()).encode())
+                time.sleep(600)
+            os._exit(0)
+        with open({str(tmp_path / "daemon")!r}, "wb") as file:
+            file.write(os.read(reader, 20))
+        return 100.0 * keys[j]
+    """
+    assert grade(write_query(body), ID, layers=UNCONFINED)[ID].outcome is Outcome.PASSED
+    with pytest.raises(ProcessLookupError):
+        os.kill(int((tmp_path / "daemon").read_bytes()), 0)
+
+
 def test_bytes_that_are_no_utf8_are_a_syntax_error(submission, grade):
     path = submission / "submission" / "attention_exploration.py"
     path.write_bytes(b"name = 'caf\xe9'\n")
