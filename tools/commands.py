@@ -53,12 +53,20 @@ class Command:
 
     @property
     def lines(self) -> list[str]:
-        """The command as the sheet prints it: one option per line, joined by backslashes."""
+        """The command as the sheet prints it: one option per line, joined by backslashes.
+
+        The prediction, which is short there, is on the line of what precedes it.
+        """
         words = self.words
         options = [i for i, word in enumerate(words) if word.startswith("--")]
         first = options[0] if options else len(words)
         rows = [" ".join(words[:first])]
-        rows += [f"    {words[i]} {words[i + 1]}" for i in range(first, len(words), 2)]
+        for i in range(first, len(words), 2):
+            option = f"{words[i]} {words[i + 1]}"
+            if words[i] == "--predict":
+                rows[-1] += f" {option}"
+            else:
+                rows.append(f"    {option}")
         return [row + " \\" for row in rows[:-1]] + rows[-1:]
 
     @property
