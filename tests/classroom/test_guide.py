@@ -42,7 +42,9 @@ def followed(tmp_path_factory, course, release, temporary):
         (home / name).write_text(text, encoding="utf-8")
     hand_in(home / "earlier-years" / "2025", BODIES["slow"])
     for command in COMMANDS:
-        program, *words = shlex.split(command.replace("~", str(home)))
+        # The class of the test has another assignment, whose hidden test has this id.
+        command = command.replace("1e-8-hidden", "1a-1-hidden").replace("~", str(home))
+        program, *words = shlex.split(command)
         if program == "make":
             continue  # `release` has the same files
         if program == "sqlite3":
