@@ -167,4 +167,6 @@ def test_an_interrupted_import_is_completed(old, monkeypatch):
             Store.existing(old)
     with Store.existing(old) as store:
         assert len(store.rows("SELECT * FROM records")) == len(RECORDS)
+        regrades = [row["what"] for row in store.rows("SELECT * FROM history")]
+        assert regrades and len(regrades) == len({*regrades})  # nothing was imported twice
     assert not (old / "classroom.json").exists() and not (old / "records").exists()
