@@ -23,7 +23,7 @@ from pathlib import Path
 from typing import Any
 
 from . import paths, printable, report
-from .cases import HINTS, BoundTest, QuestionSet, derive_seed, select
+from .cases import HINTS, BoundTest, QuestionSet, derive_seed
 from .edition import Edition, load_assignment
 from .errors import GradingError, UsageError
 from .pool import (
@@ -407,7 +407,7 @@ def _list(runner: Runner, edition: Edition) -> None:
 
 
 def _show_where(runner: Runner, edition: Edition, words: list[str]) -> None:
-    for test in select(runner.tests(edition), tuple(words)):
+    for test in runner.select(edition, tuple(words)):
         print(f"{test.spec.test_id}  {test.description}")
         for line in where_lines(runner, test):
             print(f"  {line}")

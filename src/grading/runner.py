@@ -20,7 +20,7 @@ import traceback
 from collections import deque
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass, replace
 from decimal import Decimal
 from fractions import Fraction
@@ -145,6 +145,29 @@ class Runner:
         untested = (question.topic for question in edition.questions if not question.tests)
         return bind(edition.tests, self._cases, untested)
 
+    def select(self, edition: Edition, words: tuple[str, ...]) -> list[BoundTest]:
+        """Return the tests of an edition that words name; all, if there are no words.
+
+        Raises:
+            UsageError: a word names no test, or one of another edition, as the message then says.
+        """
+        try:
+            return select(self.tests(edition), words)
+        except UsageError:
+            for word in words:
+                others = [e.name for e in self.assignment.editions.values() if self._has(e, word)]
+                if others and edition.name not in others:
+                    raise UsageError(
+                        f"edition {edition.name} has no test or question {word!r}, but edition "
+                        f"{others[0]} does: add --edition {others[0]}"
+                    ) from None
+            raise
+
+    def _has(self, edition: Edition, word: str) -> bool:
+        with suppress(UsageError):
+            return bool(select(self.tests(edition), (word,)))
+        return False
+
     def run(self, options: Options, seed: int, observer: Observer, pool: Pool) -> Results:
         """Stage a submission, judge it, and return the results of all tests of the edition.
 
@@ -229,7 +252,7 @@ class Runner:
             UsageError: a word of the selection names no test.
         """
         tests = self.tests(edition)
-        selected = select(tests, selection)
+        selected = self.select(edition, selection)
         blank = []
         for test in tests:
             spec, is_selected = test.spec, test in selected

@@ -41,6 +41,7 @@ student 3a --submission solutions --seed 7
 REFUSED = """\
 staff 9z
 staff 1e-0-basci
+staff --where 1e 1h-0-basic
 staff --edition other
 staff --jobs 0
 staff --seed -1
