@@ -400,7 +400,12 @@ class Splits(Table):
 
 
 class DataSetTable(Table):
-    """One table [datasets.NAME]; fictional: its people are made up, and people are how many."""
+    """One table [datasets.NAME].
+
+    Attributes:
+        fictional: whether its people are made up.
+        people: how many there are in all splits; None if nothing is generated.
+    """
 
     title: Text
     fictional: bool

@@ -425,6 +425,8 @@ def place_of(error: Exception) -> str:
 
 @dataclass(frozen=True)
 class BoundTest:
+    """A test of the edition, with the method that runs it."""
+
     spec: TestSpec
     case: type[GradedTestCase]
     method: Callable[[GradedTestCase], None]

@@ -58,6 +58,8 @@ class Job:
 
 @dataclass(frozen=True)
 class Ending:
+    """How a worker ended."""
+
     code: int  # exit status, meaningless when signal is not 0
     signal: int
     reason: str  # the limit that it hit; "": it ended by itself; "abandoned": the grader ended
@@ -69,6 +71,8 @@ class Ending:
 
 @dataclass(frozen=True)
 class Finished:
+    """How a worker ended, and what it left: its frame, prints and notes."""
+
     ending: Ending
     ready: bool  # it reached the student's code: any failure before that is the grader's
     # If there is a complete one: a view of what was read, so that it is never in memory twice.
@@ -304,6 +308,8 @@ class Crew:
 
 
 class Worker:
+    """The grader's end of one worker."""
+
     def __init__(self, with_torch: bool, environment: dict[str, str]) -> None:
         self._errors = tempfile.TemporaryFile()
         self._process = subprocess.Popen(

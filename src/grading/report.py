@@ -212,6 +212,8 @@ class Cause:
 
 @dataclass(frozen=True)
 class Question(Group):
+    """A question, and those of its tests that were selected."""
+
     number: str
     title: str
     has_points: bool

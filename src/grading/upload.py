@@ -100,6 +100,8 @@ class Entry:
 
 @dataclass(frozen=True)
 class Folder:
+    """A folder of an upload."""
+
     entry: Entry
     path: Path  # where the whole upload is, or would be if an archive were a folder
     alias: str  # what messages call the whole upload

@@ -68,6 +68,8 @@ def exit_code(outcomes: list[Outcome]) -> ExitCode:
 
 @dataclass(frozen=True)
 class Verdict:
+    """How a test ended."""
+
     outcome: Outcome
     message: str  # what the student may read: one sentence or a few lines
     detail: str = ""  # what only staff may also read: got, expected, traceback

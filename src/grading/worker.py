@@ -110,6 +110,8 @@ class Limits:
 
 @dataclass(frozen=True)
 class Context:
+    """What a probe can use besides its arguments."""
+
     scratch: Path  # a folder of the test's own, empty but for FONTS: the current directory
     files: Path  # the staged submission, with the parameter files
 
