@@ -23,7 +23,7 @@ from typing import Any
 
 import numpy as np
 
-from pretraining.errors import InputError
+from pretraining import InputError
 from pretraining.files import write_atomically
 from pretraining.plots import panels, svg
 from submission.attention_exploration import attention, single_head_query, two_head_queries

@@ -25,7 +25,7 @@ from typing import IO
 
 import letters
 from grading import markers
-from pretraining.errors import InputError
+from pretraining import InputError
 from pretraining.files import save_atomically
 
 ROOT = Path(__file__).resolve().parent.parent

@@ -192,12 +192,12 @@ def check_parameters(name: str, path: Path) -> list[str]:
         # These can be missing; work can be packed without them.
         import numpy  # noqa: F401  (torch warns if it is missing)
 
-        from pretraining import errors, parameter_files
+        from pretraining import InputError, parameter_files
     except ImportError as error:
         return [f"{name} can't be checked: {error} (activate the environment)"]
     try:
         parameter_files.read(path, name)
-    except (errors.InputError, OSError) as error:
+    except (InputError, OSError) as error:
         return [str(error)]
     return []
 

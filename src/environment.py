@@ -226,7 +226,7 @@ def use_utf8() -> None:
 
 def report_errors(command: "Callable[[], None]") -> int:
     """Call command(); return the exit code: 2, with one line, for bad input or unwritten code."""
-    from pretraining.errors import InputError
+    from pretraining import InputError
 
     use_utf8()
     try:

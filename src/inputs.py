@@ -9,8 +9,7 @@ from typing import Any
 
 import torch
 
-from pretraining import recipes, returned
-from pretraining.errors import InputError
+from pretraining import InputError, recipes, returned
 from submission import helper, utils
 from submission.dataset import CharCorruptionDataset
 from submission.model import GPT, GPTConfig

@@ -81,8 +81,7 @@ from inputs import (
     read_corpus,
     staffs_recipe,
 )
-from pretraining import files, plots, recipes, returned
-from pretraining.errors import InputError
+from pretraining import InputError, files, plots, recipes, returned
 from pretraining.fast import FORMATS
 from pretraining.parameter_files import save_tensors
 from pretraining.progress import Writer

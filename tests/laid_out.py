@@ -98,7 +98,7 @@ def imports_from(source: Path) -> Iterator[None]:
 def imported(source: Path, *names: str) -> Iterator[SimpleNamespace]:
     """Import modules from `source`, and all of both packages, by the last parts of their names."""
     paths = [*source.glob("pretraining/*.py"), *source.glob("submission/*.py")]
-    packages = [f"{path.parent.name}.{path.stem}" for path in paths if path.stem != "__init__"]
+    packages = [f"{path.parent.name}.{path.stem}".removesuffix(".__init__") for path in paths]
     with imports_from(source):
         yield SimpleNamespace(
             **{n.rpartition(".")[2]: importlib.import_module(n) for n in (*packages, *names)}

@@ -17,8 +17,7 @@ import torch
 import torch.nn as nn
 import torch.nn.functional as F
 
-from pretraining import returned
-from pretraining.errors import InputError
+from pretraining import InputError, returned
 
 if TYPE_CHECKING:
     from .model import GPTConfig

@@ -102,8 +102,7 @@ class Trained:
         sys.path.insert(0, str(folder / "src"))
         import torch
 
-        from pretraining import recipes
-        from pretraining.errors import InputError
+        from pretraining import InputError, recipes
         from submission import dataset, helper, model
 
         self._folder, self._input_error = folder, InputError

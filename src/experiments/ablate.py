@@ -29,9 +29,8 @@ import torch
 import torch.nn.functional as F
 from torch.nn.utils.rnn import pad_sequence
 
+from pretraining import GPT, InputError
 from pretraining.batches import PAD_ID, TextExamples
-from pretraining.errors import InputError
-from pretraining.given import GPT
 
 from .estimates import Estimate, bars, mean, table
 from .inspection import ROLES, attention_of

@@ -13,7 +13,7 @@ import random
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 
-from pretraining.given import GPT, CharCorruptionDataset
+from pretraining import GPT, CharCorruptionDataset
 
 from .people import Person, fillings
 

@@ -18,8 +18,7 @@ from typing import Any, cast
 import torch
 
 from inputs import Setting, build_model, find_data, predict, read_answered
-from pretraining import returned
-from pretraining.errors import InputError
+from pretraining import InputError, returned
 from pretraining.files import write_atomically
 from pretraining.parameter_files import save_tensors
 from submission import helper, utils

@@ -15,7 +15,7 @@ import time
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 
-from pretraining.given import GPT, Trainer
+from pretraining import GPT, Trainer
 
 from .estimates import bars, mean, table
 

@@ -28,11 +28,9 @@ from typing import Any
 
 import torch
 
-from pretraining import given, parameter_files
+from pretraining import GPT, InputError, has_given_blocks, parameter_files
 from pretraining.batches import TextExamples
 from pretraining.decoding import ANSWER_STEPS, greedy_answers
-from pretraining.errors import InputError
-from pretraining.given import GPT
 
 from .people import continuations, encode, log_probabilities
 
@@ -316,7 +314,7 @@ def _plain(value: Any) -> Any:
 
 def is_live(model: GPT) -> bool:
     """Return whether inspect.js can compute a model."""
-    return given.has_given_blocks(model) and model.variant in LIVE
+    return has_given_blocks(model) and model.variant in LIVE
 
 
 def parameters(models: Sequence[GPT]) -> str:

@@ -25,8 +25,8 @@ from dataclasses import dataclass
 import torch
 import torch.nn.functional as F
 
+from pretraining import GPT
 from pretraining.batches import TextExamples
-from pretraining.given import GPT
 from pretraining.optimizers import AdamW
 
 from .ablate import Questions, answers

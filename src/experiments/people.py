@@ -12,10 +12,9 @@ from dataclasses import dataclass
 import torch
 import torch.nn.functional as F
 
+from pretraining import GPT, InputError
 from pretraining.batches import TextExamples
 from pretraining.decoding import BATCH_SIZE
-from pretraining.errors import InputError
-from pretraining.given import GPT
 
 QUESTION = re.compile(r"Where was (.+) born\?")
 

@@ -35,7 +35,7 @@ import torch
 import torch.nn as nn
 import torch.nn.functional as F
 
-from pretraining.errors import InputError
+from pretraining import InputError
 from pretraining.optimizers import AdamW
 
 from .estimates import bars, table

@@ -22,8 +22,7 @@ from dataclasses import dataclass
 
 import torch
 
-from pretraining.errors import InputError
-from pretraining.given import GPT, CharCorruptionDataset
+from pretraining import GPT, CharCorruptionDataset, InputError
 
 from .estimates import Estimate, bars, mean, table
 from .people import Person, fillings

@@ -24,9 +24,8 @@ from dataclasses import dataclass
 
 import torch
 
+from pretraining import GPT, InputError
 from pretraining.batches import TextExamples
-from pretraining.errors import InputError
-from pretraining.given import GPT
 
 from .estimates import Estimate, curves, slope, table
 from .people import Person, encode

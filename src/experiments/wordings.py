@@ -18,7 +18,7 @@ import random
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
-from pretraining.given import GPT, CharCorruptionDataset, Trainer
+from pretraining import GPT, CharCorruptionDataset, Trainer
 
 from .estimates import bars, mean, table
 from .people import Person, fillings

@@ -21,25 +21,15 @@ from types import FrameType
 import numpy as np
 import torch
 
+from . import InputError, Trainer
 from .batches import random_states, restore_random_states
-from .errors import InputError
 from .fast import Pace
-from .given import Trainer, TrainerConfig
 from .parameter_files import save_tensors
 from .progress import Progress
 
 # Settings of a TrainerConfig that may differ between the two halves of a training.
-FREE = (
-    "writer",
-    "ckpt_path",
-    "num_workers",
-    "dtype",
-    "threads",
-    "checkpoint_path",
-    "checkpoint_s",
-    "resume",
-    "expected_loss",
-)
+FREE = {"writer", "ckpt_path", "num_workers", "dtype", "threads", "resume", "expected_loss"}
+FREE |= {"checkpoint_path", "checkpoint_s"}
 POSITION = ("tokens", "history", "best_test_loss")  # attributes of a Trainer
 
 
@@ -77,9 +67,9 @@ def surroundings() -> dict[str, str]:
     }
 
 
-def save_checkpoint(trainer: Trainer, path: str) -> None:
-    """Write a checkpoint; the previous one is kept until the new one is complete."""
-    state = {
+def state_of(trainer: Trainer) -> dict:
+    """Return what a checkpoint contains."""
+    return {
         "identity": trainer.identity,
         "surroundings": surroundings(),
         "pace": dataclasses.asdict(trainer.pace),
@@ -89,15 +79,21 @@ def save_checkpoint(trainer: Trainer, path: str) -> None:
         "order": {"seed": trainer.order.seed, "done": trainer.order.done},
         "random": random_states(),
     }
-    save_tensors(state, path)
 
 
-def load_checkpoint(path: str) -> dict:
-    """Read a checkpoint.
+def to_resume(trainer: Trainer) -> dict | None:
+    """Return the checkpoint to resume from, or None; print a line if there should be one.
 
     Raises:
-        InputError: it can't be read.
+        InputError: it can't be read, or is from a different training; the message says what
+            differs.
     """
+    path = trainer.config.checkpoint_path
+    if not trainer.config.resume or path is None:
+        return None
+    if not Path(path).is_file():
+        print(f"There is no {path}: training starts from the beginning.")
+        return None
     try:
         state = torch.load(path, map_location="cpu", weights_only=True)
         if not isinstance(state, dict) or "surroundings" not in state:
@@ -109,26 +105,6 @@ def load_checkpoint(path: str) -> dict:
             f"{path}: not a readable checkpoint, expected one that an interrupted training left "
             "(--restart instead of --resume starts from the beginning)"
         ) from None
-    return state
-
-
-def to_resume(config: TrainerConfig) -> str | None:
-    """Return the checkpoint to resume from, or None; print a line if there should be one."""
-    if not config.resume or config.checkpoint_path is None:
-        return None
-    if not Path(config.checkpoint_path).is_file():
-        print(f"There is no {config.checkpoint_path}: training starts from the beginning.")
-        return None
-    return config.checkpoint_path
-
-
-def resume(trainer: Trainer, path: str) -> None:
-    """Restore the state in a checkpoint to a trainer whose optimizers are built.
-
-    Raises:
-        InputError: the checkpoint is from a different training; the message says what differs.
-    """
-    state = load_checkpoint(path)
     then, now = state["identity"], trainer.identity
     for key in [*now, *then]:
         if then.get(key) != now.get(key):
@@ -137,10 +113,16 @@ def resume(trainer: Trainer, path: str) -> None:
                 f"now {now.get(key)} (a different recipe, variant, data set, seed or pretraining? "
                 "--restart instead of --resume starts from the beginning)"
             )
+    return state
+
+
+def restore(trainer: Trainer, state: dict) -> None:
+    """Give a checkpoint's state to a trainer whose optimizers are built."""
+    here = surroundings()
     changed = [
-        f"{key} was {value}, and is now {surroundings().get(key)}"
+        f"{key} was {value}, and is now {here.get(key)}"
         for key, value in state["surroundings"].items()
-        if surroundings().get(key) != value
+        if here.get(key) != value
     ]
     if dataclasses.asdict(trainer.pace) != state["pace"]:
         changed.append(f"computed in {Pace(**state['pace'])}, now in {trainer.pace}")
@@ -154,11 +136,6 @@ def resume(trainer: Trainer, path: str) -> None:
     restore_random_states(state["random"])
 
 
-def stored_pace(path: str) -> Pace:
-    """Return the number format and threads with which a checkpoint was computed."""
-    return Pace(**load_checkpoint(path)["pace"])
-
-
 class Keeper:
     """Writes a checkpoint from time to time, and before training stops for Ctrl-C.
 
@@ -167,11 +144,6 @@ class Keeper:
     """
 
     def __init__(self, trainer: Trainer, progress: Progress):
-        """
-        Args:
-            trainer: the trainer whose state to save.
-            progress: its Progress, which has the latest losses, and prints messages.
-        """
         self._trainer, self._progress = trainer, progress
         self._path = trainer.config.checkpoint_path
         self._last = time.monotonic()
@@ -200,19 +172,16 @@ class Keeper:
         """
         due = time.monotonic() - self._last >= self._trainer.config.checkpoint_s
         if self._path and (due or self._asked_to_stop):
-            self._save(self._path)
+            self._progress.settle()
+            try:
+                save_tensors(state_of(self._trainer), self._path)
+            except OSError as error:
+                if not self._failed:
+                    self._progress.say(
+                        f"Warning: no checkpoint was written ({error}); training continues, but "
+                        "can't be resumed from here."
+                    )
+                self._failed = True
+            self._last = time.monotonic()
         if self._asked_to_stop:
             raise KeyboardInterrupt
-
-    def _save(self, path: str) -> None:
-        self._progress.settle()
-        try:
-            save_checkpoint(self._trainer, path)
-        except OSError as error:
-            if not self._failed:
-                self._progress.say(
-                    f"Warning: no checkpoint was written ({error}); training continues, but can't "
-                    "be resumed from here."
-                )
-            self._failed = True
-        self._last = time.monotonic()

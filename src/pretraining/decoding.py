@@ -15,8 +15,8 @@ import math
 import torch
 import torch.nn.functional as F
 
+from . import GPT, has_replaceable_attention
 from .fast import Past, attend
-from .given import GPT, has_replaceable_attention
 
 ANSWER_STEPS = 32  # characters that an answer may have, including the MASK at its end
 BATCH_SIZE = 256  # a larger batch is no faster on a CPU, and needs more memory

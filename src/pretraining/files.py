@@ -15,7 +15,7 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import IO
 
-from .errors import InputError
+from . import InputError
 
 SEED_FILE = "training_seed.txt"
 SEEDS = 2**32  # numpy accepts no larger ones

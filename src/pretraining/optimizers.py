@@ -1,4 +1,4 @@
-"""Optimizers: which one updates which parameters, and how learning rates change."""
+"""Optimizers: which one updates which parameters, how learning rates change, and the pace."""
 
 from __future__ import annotations
 
@@ -6,17 +6,28 @@ import inspect
 import math
 from collections.abc import Iterable
 from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass
 
 import torch
 
-from .errors import InputError
-from .fast import FORMATS, Pace
-from .given import TrainerConfig
+from . import InputError, TrainerConfig
 
+FORMATS = {"float32": torch.float32, "bfloat16": torch.bfloat16}
 # For the Newton-Schulz iteration (Jordan et al. 2024): a x + b x^3 + c x^5 takes singular values
 # in (0, 1] to between .7 and 1.2 in five rounds.
 NEWTON_SCHULZ = (3.4445, -4.7750, 2.0315)
 ROUNDS = 5
+
+
+@dataclass(frozen=True)
+class Pace:
+    """How steps are computed: the dtype, "float32" or "bfloat16", and the number of threads."""
+
+    dtype: str = "float32"
+    threads: int = 1
+
+    def __str__(self) -> str:
+        return f"{self.dtype}, {self.threads} thread{'s' if self.threads > 1 else ''}"
 
 
 def build_optimizers(

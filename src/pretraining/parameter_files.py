@@ -11,7 +11,7 @@ from os import PathLike
 
 import torch
 
-from .errors import InputError
+from . import InputError
 from .files import save_atomically
 
 WRAPPERS = ("state_dict", "model_state_dict", "model", "params")

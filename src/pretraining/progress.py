@@ -14,10 +14,9 @@ from typing import Protocol, TextIO
 import torch
 from tqdm import tqdm  # type: ignore[import-untyped]  # it has no annotations
 
+from . import InputError, Trainer, is_corrupted
 from .batches import Examples, TextExamples, random_states, restore_random_states
 from .decoding import greedy_answers
-from .errors import InputError
-from .given import Trainer, is_corrupted
 
 REFRESH_S = 0.5  # losses are fetched from the device together, as each fetch makes it wait
 COMPLETIONS = 3

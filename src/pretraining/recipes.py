@@ -12,7 +12,7 @@ import sys
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from .errors import InputError
+from . import InputError
 
 HERE = Path(__file__).resolve().parent
 STAGES = ("pretrain", "finetune_scratch", "finetune_pretrained")

@@ -11,9 +11,8 @@ from typing import Any
 
 import torch
 
+from . import GPT, InputError, Trainer
 from .batches import Examples, random_states, restore_random_states
-from .errors import InputError
-from .given import GPT, Trainer
 
 EXAMPLES = 8  # items that are checked before training
 PART = re.compile(r"^\s*# \[([a-z ]+)\]$", re.MULTILINE)

@@ -17,8 +17,7 @@ from torch.utils.data import Dataset
 if __name__ == "__main__":
     raise SystemExit("This file only defines datasets; its command is: python src/dataset.py")
 
-from pretraining import given
-from pretraining.errors import InputError
+from pretraining import InputError, register
 
 MASK_CHAR = "\u2047"  # ⁇, unlike any character of the corpus
 PAD_CHAR = "\u25a1"  # □
@@ -176,4 +175,4 @@ class NameDataset(Dataset):
         return x, y
 
 
-given.register(corruption=CharCorruptionDataset)
+register(corruption=CharCorruptionDataset)

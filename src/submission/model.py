@@ -15,9 +15,8 @@ import torch
 import torch.nn as nn
 import torch.nn.functional as F
 
-from pretraining import given, returned
+from pretraining import InputError, register, returned
 from pretraining.batches import PAD_ID
-from pretraining.errors import InputError
 
 from . import attention
 from .attention import CausalSelfAttention, SynthesizerAttention
@@ -161,4 +160,4 @@ class GPT(nn.Module):
         return self.ln_f(self.blocks(self.drop(x)))
 
 
-given.register(block=Block, gpt=GPT)
+register(block=Block, gpt=GPT)

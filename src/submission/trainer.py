@@ -14,9 +14,8 @@ import torch
 
 from pretraining import checkpoints
 from pretraining.batches import BatchOrder, Examples, load
-from pretraining.fast import Engine
+from pretraining.fast import Engine, choose_pace
 from pretraining.optimizers import build_optimizers, learning_rate_factor
-from pretraining.pace import choose_pace
 from pretraining.progress import Progress, Writer
 
 from .utils import save_parameters
@@ -102,12 +101,12 @@ class Trainer:
         """
         config = self.config
         self.identity = checkpoints.identity(self)
-        stored = checkpoints.to_resume(config)
+        checkpoint = checkpoints.to_resume(self)
         self.order = BatchOrder(len(self.train_dataset), config.batch_size, config.max_epochs)
-        self.pace, step_s = choose_pace(self, stored)
+        self.pace, step_s = choose_pace(self, checkpoint)
         self.optimizers = build_optimizers(self.model, config, self.pace)
-        if stored is not None:
-            checkpoints.resume(self, stored)
+        if checkpoint is not None:
+            checkpoints.restore(self, checkpoint)
         with (
             Progress(self, step_s) as progress,
             checkpoints.Keeper(self, progress) as keeper,

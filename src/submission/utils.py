@@ -15,10 +15,9 @@ import numpy as np
 import torch
 import torch.nn.functional as F
 
-from pretraining import parameter_files
+from pretraining import InputError, parameter_files
 from pretraining.batches import TextExamples
 from pretraining.decoding import ANSWER_STEPS, greedy_answers
-from pretraining.errors import InputError
 
 if TYPE_CHECKING:
     from .model import GPT

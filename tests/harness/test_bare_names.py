@@ -47,7 +47,7 @@ BODIES = [
     # Libraries come first: the names of these modules are taken.
     "import token; assert token.NAME == 1",
     "import numpy.random, numpy; assert numpy.__version__",
-    "import pretraining.errors",
+    "import pretraining.files",
 ]
 
 

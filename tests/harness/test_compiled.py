@@ -37,6 +37,6 @@ def test_only_what_the_grader_adds_is_compiled(submission, tmp_path):
 def test_it_is_not_used_for_other_source(tmp_path):
     stage_reference(tmp_path / "reference", PROVIDED)
     root = tmp_path / "reference"
-    assert bytecode(root / "pretraining" / "errors.py").exists()
-    (root / "pretraining" / "errors.py").write_text("OTHER = 7\n", encoding="utf-8")
-    assert run(root, "import pretraining.errors as m; print(m.OTHER)") == "7"
+    assert bytecode(root / "pretraining" / "files.py").exists()
+    (root / "pretraining" / "files.py").write_text("OTHER = 7\n", encoding="utf-8")
+    assert run(root, "import pretraining.files as m; print(m.OTHER)") == "7"

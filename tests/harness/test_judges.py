@@ -99,7 +99,7 @@ def test_without_a_reference_nothing_is_judged(edited):
     assert ran.returncode == 3 and "solutions/submission/" in ran.stderr
 
 
-@pytest.mark.parametrize("name", ["src/submission/model.py", "src/pretraining/given.py"])
+@pytest.mark.parametrize("name", ["src/submission/model.py", "src/pretraining/__init__.py"])
 def test_a_given_module_that_is_missing_is_our_fault(name, edited):
     (edited.root / name).unlink()
     words = ("--submission", "solutions/submission", "1g-1-basic")
@@ -108,7 +108,7 @@ def test_a_given_module_that_is_missing_is_our_fault(name, edited):
 
 
 def test_a_fault_of_the_given_machinery_is_ours(edited):
-    edited("src/pretraining/given.py", lambda text: "raise ImportError\n")
+    edited("src/pretraining/__init__.py", lambda text: "raise ImportError\n")
     ran = python(edited.root, "src/grader.py", "--submission", "solutions/submission", "1e-2-basic")
     assert ran.returncode == 3 and "grader error" in ran.stdout
 

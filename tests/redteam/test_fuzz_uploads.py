@@ -31,7 +31,7 @@ NAMES = [
     *("submission/x.py", "submission", "submission/", "submission/x.py/y.py", "new/x.py", "new"),
     *("src/submission/x.py", "submission/X.PY", "vanilla.model.params", "x.params", ".git/config"),
     *("submission/../../x.py", "/x.py", "C:/x.py", "a\\b\\x.py", "x.predictions", "edition.txt"),
-    *("pretraining/pace.py", "submission/recipes.json", "submission/sitecustomize.py", FILE),
+    *("pretraining/fast.py", "submission/recipes.json", "submission/sitecustomize.py", FILE),
     *("__MACOSX/submission/x.py", "d/" * 30 + "x.py", "submission/" + "é" * 200 + ".py"),
     *("Submission/x.py", "deep/er/submission (1)/x.py", "inner.zip", "x (1).params"),
     *(".", "a\0b.py", "\x1b[2J.py", "\u202e.py", "submission/\n.py", "submission/*.py"),

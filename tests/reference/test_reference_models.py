@@ -181,10 +181,10 @@ def test_batched_decoding_agrees_with_sampling_one_by_one(s, kind, lengths):
 
 
 def test_only_the_given_attention_is_cached(s):
-    assert s.given.has_replaceable_attention(make_model(s))
-    assert s.given.has_replaceable_attention(make_model(s, "rope"))
-    assert not s.given.has_replaceable_attention(make_model(s, "synthesizer"))
-    assert not s.given.has_replaceable_attention(own_attention(s, make_model(s)))
+    assert s.pretraining.has_replaceable_attention(make_model(s))
+    assert s.pretraining.has_replaceable_attention(make_model(s, "rope"))
+    assert not s.pretraining.has_replaceable_attention(make_model(s, "synthesizer"))
+    assert not s.pretraining.has_replaceable_attention(own_attention(s, make_model(s)))
 
 
 def test_an_answer_is_the_text_between_the_first_and_second_mask(s, corpus, monkeypatch):

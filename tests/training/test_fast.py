@@ -1,4 +1,4 @@
-"""fast.py, optimizers.py and pace.py: the same results as plain code, but faster."""
+"""fast.py and optimizers.py: the same results as plain code, but faster."""
 
 import os
 import textwrap
@@ -135,7 +135,7 @@ def test_a_batch_without_targets_is_one_clear_line(submission, build, batch):
     x, y = batch(dataset)
     with (
         submission.fast.Engine(model, submission.fast.Pace()) as engine,
-        pytest.raises(submission.errors.InputError, match="y is PAD .* everywhere"),
+        pytest.raises(submission.pretraining.InputError, match="y is PAD .* everywhere"),
     ):
         engine.backward(x, torch.zeros_like(y))
 
@@ -207,7 +207,7 @@ class TestOptimizers:
 
     def test_an_unknown_optimizer_is_refused_by_name(self, submission, build):
         config = submission.trainer.TrainerConfig(optimizer="sgd")
-        with pytest.raises(submission.errors.InputError, match="'sgd' is unknown"):
+        with pytest.raises(submission.pretraining.InputError, match="'sgd' is unknown"):
             submission.optimizers.build_optimizers(build()[1], config, submission.fast.Pace())
 
 
@@ -232,14 +232,14 @@ class TestPace:
     def test_the_fastest_pace_is_chosen_by_timing_a_few(self, submission, monkeypatch, case):
         others, options, expected, times = PACES[case]
         seconds, timed = IDLE | others, []
-        monkeypatch.setattr(submission.pace.os, "cpu_count", lambda: 8)
+        monkeypatch.setattr(submission.fast.os, "cpu_count", lambda: 8)
 
         def time_a_step(pace, rows):
             timed.append((pace.dtype, pace.threads))
             return seconds[timed[-1]]
 
         given = {"steps": 10_000, "dtype": None, "threads": None, "most": 4} | options
-        pace, step_s = submission.pace.fastest(time_a_step, rows=128, **given)
+        pace, step_s = submission.fast.fastest(time_a_step, rows=128, **given)
         assert (pace.dtype, pace.threads) == expected and step_s == seconds[expected]
         assert len(timed) == times, timed
 
@@ -254,13 +254,13 @@ class TestPace:
     def test_impossible_wishes_get_one_line(self, submission, build, settings, message):
         dataset, model = build()
         config = submission.trainer.TrainerConfig(max_epochs=1, **settings)
-        with pytest.raises(submission.errors.InputError, match=message):
+        with pytest.raises(submission.pretraining.InputError, match=message):
             submission.trainer.Trainer(model, dataset, None, config).train()
 
     def test_timing_leaves_no_trace(self, submission, build, monkeypatch):
-        monkeypatch.setattr(submission.pace, "WORTH_S", 0.0)  # so that all is timed
-        monkeypatch.setattr(submission.pace, "GAIN_OF_FORMAT", 1e9)  # but float32 is chosen,
-        monkeypatch.setattr(submission.pace, "GAIN_OF_THREADS", 1e9)  # with one thread
+        monkeypatch.setattr(submission.fast, "WORTH_S", 0.0)  # so that all is timed
+        monkeypatch.setattr(submission.fast, "GAIN_OF_FORMAT", 1e9)  # but float32 is chosen,
+        monkeypatch.setattr(submission.fast, "GAIN_OF_THREADS", 1e9)  # with one thread
         ends = []
         for wishes in ({}, {"dtype": "float32", "threads": 1}):
             dataset, model = build()

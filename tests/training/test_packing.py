@@ -108,7 +108,7 @@ def test_a_students_attention_that_changes_the_shape_is_one_line(submission, bui
 
     model.blocks[0].attn.__class__ = Short
     with submission.fast.Engine(model, submission.fast.Pace()) as engine:
-        with pytest.raises(submission.errors.InputError, match="forward .* a tensor of shape"):
+        with pytest.raises(submission.pretraining.InputError, match="forward .* a tensor of shape"):
             engine.backward(*batch(dataset))
 
 

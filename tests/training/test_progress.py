@@ -124,7 +124,7 @@ class TestMaskedShare:
 
 
 def test_a_loss_that_is_no_number_stops_training(train, submission):
-    with pytest.raises(submission.errors.InputError, match="training has diverged") as error:
+    with pytest.raises(submission.pretraining.InputError, match="training has diverged") as error:
         train(optimizer="adamw", learning_rate=1e30, weight_decay=0.0)
     assert "\n" not in str(error.value)
 

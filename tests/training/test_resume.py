@@ -150,14 +150,15 @@ def test_another_pace_or_version_is_said(train, tmp_path, capsys):
 def test_a_checkpoint_from_other_parameters_is_refused(train, submission):
     # For example, finetuning was interrupted, and pretraining has been repeated since.
     train(stop_after=3)
-    with pytest.raises(submission.errors.InputError, match="start was parameters .*pretraining"):
+    message = "start was parameters .*pretraining"
+    with pytest.raises(submission.pretraining.InputError, match=message):
         train(resume=True, start=1)
 
 
 @pytest.mark.parametrize("content", [b"", b"PK\x03\x04 cut off", b"\x80\x02cos\nsystem\n."])
 def test_a_damaged_checkpoint_is_refused(train, submission, tmp_path, content):
     (tmp_path / "p.checkpoint").write_bytes(content)
-    with pytest.raises(submission.errors.InputError, match="not a readable checkpoint"):
+    with pytest.raises(submission.pretraining.InputError, match="not a readable checkpoint"):
         train(resume=True)
 
 

@@ -54,8 +54,7 @@ def read_parameters(context: Context, name: str) -> dict[str, Any]:
         problem: "", or why the file can't be read; names and arrays (float32) of the parameters.
     """
     # The grader's own copy, which is staged beside the files.
-    from pretraining import parameter_files
-    from pretraining.errors import InputError
+    from pretraining import InputError, parameter_files
 
     try:
         weights = parameter_files.weights(parameter_files.read(context.files / name, name))
@@ -250,8 +249,7 @@ def experiment(
         digest: of the parameters; table: what is printed, or ""; problem: "", or why it is.
     """
     from experiments import commands  # beside the reference, but no submission
-    from pretraining import recipes
-    from pretraining.errors import InputError
+    from pretraining import InputError, recipes
     from submission import utils
 
     utils.set_seed(seed)
