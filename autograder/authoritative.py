@@ -15,9 +15,8 @@ from dataclasses import replace
 from grading.cases import derive_seed
 from grading.errors import GradingError, UsageError
 from grading.pool import LocalPool, Pool
-from grading.results import Results
 from grading.runner import Observer, Options, Runner
-from grading.verdicts import Outcome
+from grading.verdicts import Outcome, Results
 
 from . import isolation, solutions
 

@@ -7,15 +7,14 @@ import contextlib
 import secrets
 from pathlib import Path
 
-from grading import paths
+import grading
 from grading.cli import Command, print_machine
 from grading.edition import load_assignment
 from grading.errors import UsageError
 from grading.pool import Pool
-from grading.results import TestResult
 from grading.runner import ResultsFile, Runner
 from grading.staging import Staged
-from grading.verdicts import exit_code
+from grading.verdicts import TestResult, exit_code
 
 from . import authoritative, console, isolation, judging, pages, replay
 
@@ -24,7 +23,7 @@ class StaffCommand(Command):
     """Staff's command; on a computer without confinement, each job has a process of its own."""
 
     def runner(self) -> Runner:
-        return judging.course_runner(load_assignment(paths.ROOT), self.questions)
+        return judging.course_runner(load_assignment(grading.ROOT), self.questions)
 
     def run(self, asked: argparse.Namespace) -> int:
         isolation.hide_memory()
@@ -51,7 +50,7 @@ class StaffCommand(Command):
             return
         faults = isolation.obstacles(layers)
         unjudged = " (there are no solutions here, so hidden tests aren't judged)"
-        hidden = "" if paths.SOLUTIONS.is_dir() else unjudged
+        hidden = "" if grading.SOLUTIONS.is_dir() else unjudged
         print(f"Authority    {'no' if faults else 'yes'}{hidden}")
         for fault in faults:
             print(f"             {fault}")

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from decimal import Decimal
 
-from grading import printable
 from grading.edition import Edition
+from grading.errors import safe_line
 from grading.report import INDENT, NO_POINTS, Report, identity, points, printed
-from grading.results import Results, State, TestResult
 from grading.staging import Staged
+from grading.verdicts import Results, State, TestResult
 
 
 def show_release(edition: Edition) -> None:
@@ -24,7 +24,7 @@ def show_staged(staged: Staged) -> None:
         folder = origin.removesuffix(name.rsplit("/", 1)[-1])
         folders.setdefault(folder, []).append(name.rsplit("/", 1)[-1])
     for folder, names in folders.items():
-        print(f"  {printable.line(folder)}  {' '.join(sorted(names))}")
+        print(f"  {safe_line(folder)}  {' '.join(sorted(names))}")
     if staged.added:
         print(f"  added by the grader  {' '.join(staged.added)}")
     for omission in staged.omissions:

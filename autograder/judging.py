@@ -17,7 +17,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from types import ModuleType
 
-from grading import paths
+import grading
 from grading.cases import QuestionSet, place_of
 from grading.edition import Assignment, TestSpec, to_json
 from grading.errors import GradingError, UsageError
@@ -27,7 +27,7 @@ from grading.staging import Provided, complete
 from . import solutions
 
 Judge = Callable[..., None]
-DESCRIPTION = paths.ROOT / "autograder" / "description.py"  # only in a checkout
+DESCRIPTION = grading.ROOT / "autograder" / "description.py"  # only in a checkout
 
 
 @dataclass
@@ -146,10 +146,10 @@ def stage_reference(target: Path, provided: Provided) -> list[Path]:
     target.mkdir(mode=0o700)
     package = target / "submission"
     package.mkdir()
-    folder = paths.SOLUTIONS / "submission"
+    folder = grading.SOLUTIONS / "submission"
     reference = sorted(folder.glob("*.py"))
     if not reference:
-        place = folder.relative_to(paths.ROOT).as_posix()
+        place = folder.relative_to(grading.ROOT).as_posix()
         raise GradingError(f"{place}/ contains no reference, which judges need")
     for path in reference:
         shutil.copyfile(path, package / path.name)
@@ -164,22 +164,22 @@ def judged_by(assignment: Assignment, provided: Provided) -> str:
     """
     digest = hashlib.sha256(to_json(assignment))
     for path in sorted(_files(provided)):
-        digest.update(f"\0{Path(os.path.relpath(path, paths.ROOT)).as_posix()}\0".encode())
+        digest.update(f"\0{Path(os.path.relpath(path, grading.ROOT)).as_posix()}\0".encode())
         digest.update(hashlib.sha256(path.read_bytes()).digest())
     return digest.hexdigest()
 
 
 def _files(provided: Provided) -> Iterator[Path]:
     """Yield all files that decide a verdict."""
-    yield paths.SRC / "grader.py"
-    for folder in (paths.SRC / "grading", paths.QUESTIONS, paths.ROOT / "autograder"):
+    yield grading.SRC / "grader.py"
+    for folder in (grading.SRC / "grading", grading.QUESTIONS, grading.ROOT / "autograder"):
         found = (p for p in folder.rglob("*") if p.suffix in (".py", ".json", ".toml"))
         yield from (p for p in found if p != DESCRIPTION)
-    yield from (p for p in paths.DATA.glob("*") if p.is_file())
+    yield from (p for p in grading.DATA.glob("*") if p.is_file())
     for name in provided.packages:
-        yield from (paths.SRC / name).glob("*.py")
-    given = (paths.SRC / "submission" / name for name in provided.given)
+        yield from (grading.SRC / name).glob("*.py")
+    given = (grading.SRC / "submission" / name for name in provided.given)
     yield from (path for path in given if path.is_file())
-    yield from (paths.SOLUTIONS / "submission").glob("*.py")
+    yield from (grading.SOLUTIONS / "submission").glob("*.py")
     yield from solutions.HIDDEN.glob("*.py")
     yield from solutions.ANSWERS.glob("*.tsv")

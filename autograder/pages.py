@@ -11,7 +11,7 @@ from typing import Any
 
 from grading import report
 from grading.report import Report
-from grading.results import Results
+from grading.verdicts import Results
 
 TEMPLATES = Path(__file__).with_name("templates")
 TEMPLATE = TEMPLATES / "record.html.j2"

@@ -13,10 +13,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from grading import printable
-from grading.errors import UsageError
-from grading.results import Results, versions
-from grading.verdicts import Outcome
+from grading.errors import UsageError, safe_line
+from grading.verdicts import Outcome, Results, versions
 
 RECORD = "record: "
 
@@ -88,7 +86,7 @@ def _record(raw: dict[str, Any]) -> Record:
         tests |= {str(test_id): (Outcome(end).value, score) for test_id, end in ends.items()}
     for ends in facts.get("not_begun", {}).values():
         tests |= {str(test_id): (Outcome(end).value, 0.0) for test_id, end in ends.items()}
-    versions = {printable.line(k, 60): printable.line(v, 60) for k, v in facts["versions"].items()}
+    versions = {safe_line(k, 60): safe_line(v, 60) for k, v in facts["versions"].items()}
     in_full = facts.get("hidden_feedback", True)
     seed = int(head["seed"])
     if seed < 0:

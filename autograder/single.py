@@ -26,13 +26,12 @@ import traceback
 from pathlib import Path
 from typing import Any
 
-from grading import paths
+import grading
 from grading.cases import QuestionSet
 from grading.edition import load_assignment
 from grading.errors import GradingError, SubmissionError
-from grading.results import has_torch
 from grading.runner import Options, Runner, require_data, require_judging
-from grading.verdicts import ExitCode, Outcome
+from grading.verdicts import ExitCode, Outcome, has_torch
 
 from . import authoritative, isolation, solutions
 from .judging import course_runner
@@ -53,7 +52,7 @@ def main(questions: QuestionSet) -> int:
     request = json.loads(sys.stdin.readline() or "{}")
     threading.Thread(target=_end_with_input, daemon=True).start()
     try:
-        runner = course_runner(load_assignment(paths.ROOT), questions)
+        runner = course_runner(load_assignment(grading.ROOT), questions)
         if "name" in request:
             answer = _grade(runner, request)
         else:
@@ -86,7 +85,7 @@ def _obstacles(runner: Runner, counts: bool) -> list[str]:
         return ["scores can count only on Linux"]
     try:
         require_judging(runner.judging)
-        require_data(runner.questions.open_data(runner.assignment, paths.DATA, solutions.ANSWERS))
+        require_data(runner.questions.open_data(runner.assignment, grading.DATA, solutions.ANSWERS))
     except GradingError as error:
         return [str(error)]
     return isolation.obstacles(isolation.detect())

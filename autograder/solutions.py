@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import os
 
+from grading import SOLUTIONS
 from grading.errors import UsageError
-from grading.paths import SOLUTIONS
 
 HIDDEN = SOLUTIONS / "hidden"
 ANSWERS = SOLUTIONS / "data"

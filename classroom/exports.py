@@ -26,9 +26,9 @@ from dataclasses import dataclass, replace
 from datetime import datetime, tzinfo
 from pathlib import Path
 
-from grading import paths, printable
+import grading
 from grading import upload as reading
-from grading.errors import SubmissionError, UsageError
+from grading.errors import SubmissionError, UsageError, safe_line
 from grading.staging import PACKAGE
 from grading.upload import Entry, archive_suffix, is_archive, is_supported
 from grading.verdicts import ExitCode
@@ -82,7 +82,7 @@ def read_export(source: Path, all_attempts: bool = False) -> Export:
     """
     notes: list[str] = []
     root = class_folder(source, notes)
-    if source.resolve().is_relative_to(paths.ROOT):
+    if source.resolve().is_relative_to(grading.ROOT):
         notes.append(f"{source} is inside the repository: move it, so that nobody commits it")
     metadata = gradescope.metadata_of(root)
     if metadata is not None:
@@ -106,7 +106,7 @@ def read_export(source: Path, all_attempts: bool = False) -> Export:
             "Canvas or Moodle, or a folder of zips and folders"
         )
     submissions.sort(key=lambda one: one.id)
-    return Export(kind, tuple(submissions), tuple(map(printable.line, notes)))
+    return Export(kind, tuple(submissions), tuple(map(safe_line, notes)))
 
 
 def _compare_names(submissions: list[Submission], notes: list[str]) -> None:
@@ -120,7 +120,7 @@ def _compare_names(submissions: list[Submission], notes: list[str]) -> None:
     for name, number in sorted(names.items()):
         if number > 1:
             notes.append(
-                f"{number} students are called {printable.line(name, 200)}: they differ in their "
+                f"{number} students are called {safe_line(name, 200)}: they differ in their "
                 "e-mail address, ID or file's name"
             )
 
@@ -222,13 +222,11 @@ def _read_files(folder: Entry, notes: list[str]) -> list[Submission]:
         if piece is not None:
             pieces[piece.id].append(piece)
         elif entry.kind == "folder" and _is_results(entry):
-            notes.append(f"{printable.line(entry.name)} is left out: it is a class's folder")
+            notes.append(f"{safe_line(entry.name)} is left out: it is a class's folder")
         elif entry.kind == "folder" or is_archive(entry.name):
             submissions.append(_plain(entry))
         else:
-            notes.append(
-                f"{printable.line(entry.name)} is left out: neither a folder nor an archive"
-            )
+            notes.append(f"{safe_line(entry.name)} is left out: neither a folder nor an archive")
     for owned in pieces.values():
         submissions += _attempts(owned, notes)
     return submissions
@@ -285,10 +283,10 @@ def _attempts(pieces: list[_Piece], notes: list[str]) -> list[Submission]:
     if not whole:
         return [_submission(_newest(loose, notes), 1, 1)]
     for piece in loose:
-        shown = printable.line(piece.entry.name)
+        shown = safe_line(piece.entry.name)
         notes.append(f"{shown} is left out: the same student has an archive or folder")
     if len({piece.name for piece in whole}) > 1:
-        names = ", ".join(printable.line(piece.entry.name, 200) for piece in whole)
+        names = ", ".join(safe_line(piece.entry.name, 200) for piece in whole)
         notes.append(
             f"{names}: each of a student's several archives or folders counts as an attempt"
         )
@@ -304,7 +302,7 @@ def _newest(pieces: list[_Piece], notes: list[str]) -> list[_Piece]:
     newest: dict[str, _Piece] = {}
     for piece in sorted(pieces, key=_order):
         if piece.name in newest:
-            old = printable.line(newest[piece.name].entry.name)
+            old = safe_line(newest[piece.name].entry.name)
             notes.append(f"{old} is left out: it was handed in again later")
         newest[piece.name] = piece
     return [*newest.values()]
@@ -380,7 +378,7 @@ def with_worksheet(export: Export, path: Path, zone: tzinfo) -> Export:
         raise UsageError(f"{path} has nobody who is in the download: is it the same assignment's?")
     for number, row in rows.items():
         if number not in known and _time(sheet.cell(row, MODIFIED), zone):
-            shown = printable.line(sheet.cell(row, FIELDS["name"]) or number, 200)
+            shown = safe_line(sheet.cell(row, FIELDS["name"]) or number, 200)
             notes.append(f"{shown} has a time in {path.name}, but no files in the download")
     return replace(export, submissions=tuple(submissions), notes=tuple(notes))
 
@@ -454,7 +452,7 @@ def run(asked: argparse.Namespace) -> int:
             words.append(f"attempt {one.attempt}")
         if asked.names:
             names = (f"{s.name or '(no name)'} <{s.email or s.key}>" for s in one.students)
-            words.append(", ".join(map(printable.line, names)))
+            words.append(", ".join(map(safe_line, names)))
         elif len(one.students) > 1:
             words.append(f"group of {len(one.students)}")
         print("  ".join(words))

@@ -22,9 +22,9 @@ from typing import Any
 
 from tqdm import tqdm  # type: ignore[import-untyped]
 
+import grading
 from autograder.authoritative import SECRET, seed_of
 from autograder.description import load_assignment
-from grading import paths
 from grading.edition import EDITION
 from grading.errors import SubmissionError, UsageError
 from grading.verdicts import ExitCode, Outcome
@@ -334,8 +334,8 @@ def release_of(asked: argparse.Namespace, store: Store) -> Release:
     path = asked.release
     if path is None:
         chosen = asked.edition or store.setting("edition")
-        edition = load_assignment(paths.ROOT).edition(chosen).name
-        path = paths.ROOT / "dist" / f"autograder-{edition}.zip"
+        edition = load_assignment(grading.ROOT).edition(chosen).name
+        path = grading.ROOT / "dist" / f"autograder-{edition}.zip"
     release = Release.read(path)
     if asked.edition not in (None, release.edition):
         raise UsageError(f"{path} is for the edition {release.edition}, not {asked.edition}")

@@ -28,8 +28,7 @@ from zipfile import BadZipFile
 
 import yaml
 
-from grading import printable
-from grading.errors import UsageError
+from grading.errors import UsageError, safe_line
 from grading.upload import Entry
 
 from .submissions import ID, Student, Submission, Upload, children, id_of
@@ -187,9 +186,7 @@ def read(metadata: Entry, export: Entry, notes: list[str]) -> list[Submission]:
         if name in active and _id(name) not in submissions:
             notes.append(f"{name} is left out: {active[name]} is active instead")
         elif _id(name) not in submissions:
-            notes.append(
-                f"{printable.line(name)} is not in {METADATA}, so it is unknown whose it is"
-            )
+            notes.append(f"{safe_line(name)} is not in {METADATA}, so it is unknown whose it is")
             student = Student(_id(name), "")
             submissions[_id(name)] = Submission(
                 _id(name), (student,), upload=Upload.of({name: folder})

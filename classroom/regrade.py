@@ -25,12 +25,10 @@ from typing import Any
 
 from autograder.isolation.leftovers import remove_tree
 from autograder.pages import WIDE
-from grading import printable
-from grading.errors import UsageError
+from grading.errors import UsageError, safe_line
 from grading.report import points as shown_points
 from grading.report import render
-from grading.results import write_atomically
-from grading.verdicts import ExitCode, Outcome, cause_of
+from grading.verdicts import ExitCode, Outcome, cause_of, write_atomically
 
 from . import times
 from .arguments import Commands, add_cluster, add_command, add_folder, count, where_of
@@ -323,7 +321,7 @@ def preview_lines(store: Store, regrade: Regrade, changes: Difference) -> list[s
         f"Nothing counts yet: continue with `apply {store.path} --reason ...` or `discard "
         f"{store.path}`"
     )
-    return [printable.line(line) for line in shown]
+    return [safe_line(line) for line in shown]
 
 
 def _cut(lines: list[str]) -> list[str]:
@@ -485,8 +483,7 @@ def _check_tests(words: list[str], release: Release, edition: str | None) -> Non
     for word in words:
         if not any(is_named(test, [word]) for test in tests):
             raise UsageError(
-                f"--tests {printable.line(word, 60)}: {release.edition} has no such test or "
-                "question"
+                f"--tests {safe_line(word, 60)}: {release.edition} has no such test or question"
             )
 
 
@@ -564,7 +561,7 @@ def run_history(asked: argparse.Namespace) -> int:
             reason = f": {row['reason']}" if row["reason"] else ""
             release = f" (release {row['release']})" if row["release"] else ""
             at = times.shown(row["at"], zone)
-            print(printable.line(f"{at}  {row['what']}{release}{by}{reason}"))
+            print(safe_line(f"{at}  {row['what']}{release}{by}{reason}"))
         regrade = Regrade.of(store)
         if regrade is not None:
             print(f"{regrade.name} is not decided yet: `apply` or `discard` it")

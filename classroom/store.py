@@ -22,7 +22,7 @@ from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import Any
 
-from grading import paths
+import grading
 from grading.errors import GradingError, UsageError
 
 from . import old_folder, times
@@ -339,7 +339,7 @@ def refuse_project(path: Path) -> None:
     """Refuse a folder inside the repository, in this copy or another."""
     for folder in (path, *path.parents):
         is_copy = (folder / "assignment.toml").is_file() and (folder / "tools").is_dir()
-        if folder == paths.ROOT or is_copy:
+        if folder == grading.ROOT or is_copy:
             raise UsageError(
                 f"{path} is inside the repository {folder}, where students' work might be "
                 "committed; choose a folder outside"

@@ -24,14 +24,14 @@ from pathlib import Path
 from typing import IO
 
 import letters
-from grading import markers
+from grading import release
 from pretraining import InputError
 from pretraining.files import save_atomically
 
 ROOT = Path(__file__).resolve().parent.parent
 WRITTEN = ROOT / "written"
-START = f"% {markers.START}"
-END = f"% {markers.END}"
+START = f"% {release.START}"
+END = f"% {release.END}"
 # A comment line that is a marker, possibly mistyped.
 MARKER = re.compile(r"%[\s%#]*(START|END)[\s_]+CODE[\s_]+HERE[\s#]*$", re.IGNORECASE)
 COMMENT = re.compile(

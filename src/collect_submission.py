@@ -27,9 +27,10 @@ from collections.abc import Collection
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from grading import importing, markers, paths, release, staging
+import grading
+from grading import release, staging
 from grading.edition import Assignment, Edition, load_assignment
-from grading.errors import UsageError
+from grading.errors import UTF16, UsageError, is_utf16
 from pretraining.files import write_atomically
 from questions.provided import PROVIDED, QUESTION_FILES, CourseData
 
@@ -68,14 +69,14 @@ def gather(scratch: Path) -> Work:
     Raises:
         UsageError: there is no code, two files of one name differ, or edition.json is broken.
     """
-    assignment = load_assignment(paths.ROOT)
+    assignment = load_assignment(grading.ROOT)
     edition = assignment.edition(None)
-    if not any((paths.SRC / "submission").glob("*.py")):
+    if not any((grading.SRC / "submission").glob("*.py")):
         raise UsageError(
             "src/submission contains no *.py, expected the assignment's code; "
             "unpack the course's zip again"
         )
-    staged = staging.stage(paths.SRC, scratch / "staged", PROVIDED, edition.required_files)
+    staged = staging.stage(grading.SRC, scratch / "staged", PROVIDED, edition.required_files)
     others = (*edition.required_files, staging.EXPERIMENTS)
     wanted = [name for name in staged.taken if _is_code(name) or name in others]
     work = Work(
@@ -98,7 +99,7 @@ def _add_release(work: Work, edition: Edition, scratch: Path) -> None:
     work.files[staging.COPY] = scratch / staging.COPY
     work.files[staging.COPY].write_text(content, encoding="utf-8", newline="\n")
     work.sizes[staging.COPY] = work.files[staging.COPY].stat().st_size
-    work.origins[staging.COPY] = paths.ROOT / staging.COPY
+    work.origins[staging.COPY] = grading.ROOT / staging.COPY
 
 
 def _is_code(name: str) -> bool:
@@ -112,7 +113,7 @@ def check_code(work: Work, edition: Edition) -> None:
     """Add a warning for each module that is missing, can't run or isn't written yet."""
     given = release.given_lines() or {}
     for name in sorted(given.keys() - work.files.keys()):
-        if not os.path.lexists(paths.SRC / name):  # check_omissions() reports what was left out
+        if not os.path.lexists(grading.SRC / name):  # check_omissions() reports what was left out
             work.warnings.append(f"src/{name} is missing; take it from the course's zip")
     work.warnings += _strangers(given)
     for name in sorted(filter(_is_code, work.files)):
@@ -120,13 +121,13 @@ def check_code(work: Work, edition: Edition) -> None:
         if not data.strip():
             work.warnings.append(f"{where} is empty")
             continue
-        if importing.is_utf16(data):
-            work.warnings.append(f"{where} is {importing.UTF16}")
+        if is_utf16(data):
+            work.warnings.append(f"{where} is {UTF16}")
             continue
         text = data.decode("utf-8-sig", errors="replace")
         work.warnings += release.check_syntax(where, data)
         free = 0
-        for number, said in markers.unwritten_parts(text):
+        for number, said in release.unwritten_parts(text):
             if _counts(text, number, edition):
                 work.warnings.append(f"{where}:{number}: {said}".removesuffix(": "))
             else:
@@ -138,9 +139,9 @@ def check_code(work: Work, edition: Edition) -> None:
 
 def _strangers(given: Collection[str]) -> list[str]:
     """Return a warning for each added module in a package that the grader brings itself."""
-    folders = [paths.SRC / package for package in PROVIDED.packages] if given else []
+    folders = [grading.SRC / package for package in PROVIDED.packages] if given else []
     found = sorted(path for folder in folders for path in folder.rglob("*.py"))
-    names = [path.relative_to(paths.SRC).as_posix() for path in found]
+    names = [path.relative_to(grading.SRC).as_posix() for path in found]
     advice = "is not packed, and the grader lacks it; move what you import to src/submission/"
     return [f"src/{name} {advice}" for name in names if name not in given]
 
@@ -212,7 +213,7 @@ def check_predictions(
         from questions.shared import trained_files
     except ImportError as error:
         return [f"{name}: its lines can't be counted: {error} (activate the environment)"]
-    data = CourseData(assignment, paths.DATA, None)
+    data = CourseData(assignment, grading.DATA, None)
     try:
         trained_files.read_predictions(staged, name, len(data.questions(split)))
     except TestEnd as end:
@@ -228,7 +229,7 @@ def check_predictions(
 def check_omissions(work: Work, staged: staging.Staged, edition: Edition) -> None:
     """Report what isn't packed, with a warning if the grader needs it."""
     for omission in staged.omissions:
-        path = paths.ROOT / omission.name
+        path = grading.ROOT / omission.name
         folder = path.is_dir() and any(path.rglob("*.py"))
         needed = path.name in (*edition.required_files, staging.EXPERIMENTS)
         if needed or path.suffix.lower() == ".py" or folder:
@@ -238,7 +239,7 @@ def check_omissions(work: Work, staged: staging.Staged, edition: Edition) -> Non
     others = sorted(staged.taken.keys() - work.files.keys())
     if others:
         work.notes.append(f"Not packed, because it is not required: {', '.join(others)}")
-    if any((paths.ROOT / "submission").glob("*.py")):
+    if any((grading.ROOT / "submission").glob("*.py")):
         work.notes.append(
             "there is a folder submission next to src (an unpacked zip?): it isn't packed, but "
             "grader.py would grade it instead of src/submission; delete it"
@@ -318,9 +319,9 @@ def collect(out: Path) -> tuple[Work, int]:
 def tell(work: Work, out: Path, size: int) -> None:
     """Print what was packed, what was not, and what looks wrong."""
     for name in sorted(work.files):
-        usual = paths.SRC / "submission" if _is_code(name) else paths.ROOT
+        usual = grading.SRC / "submission" if _is_code(name) else grading.ROOT
         folder = work.origins[name].parent
-        found = "" if folder == usual else f"  (in {folder.relative_to(paths.ROOT).as_posix()})"
+        found = "" if folder == usual else f"  (in {folder.relative_to(grading.ROOT).as_posix()})"
         print(f"  {name:<44}{show_size(work.sizes[name]):>12}{found}")
     print(f"{len(work.files)} files in {out}, {show_size(size)}.")
     for note in work.notes:
@@ -343,7 +344,7 @@ def main(arguments: list[str] | None = None) -> int:
     parser.add_argument(
         "--out", type=Path, help=f"where to write the zip (default: {NAME} next to src)"
     )
-    out = parser.parse_args(arguments).out or paths.ROOT / NAME
+    out = parser.parse_args(arguments).out or grading.ROOT / NAME
     try:
         work, size = collect(out)
     except (UsageError, OSError) as error:

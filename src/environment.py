@@ -199,15 +199,16 @@ def find_submission() -> None:
 
     Exit with code 2 and one line for each module that is saved as UTF-16.
     """
-    from grading import importing
+    from grading.errors import UTF16, saved_as_utf16
+    from grading.worker import BareNames
 
     package = Path(ROOT) / "src" / "submission"
-    bad = importing.saved_as_utf16(package)
+    bad = saved_as_utf16(package)
     for path in bad:
-        _say(f"{_from_here(str(path))} is {importing.UTF16}")
+        _say(f"{_from_here(str(path))} is {UTF16}")
     if bad:
         sys.exit(USAGE)
-    sys.meta_path.insert(0, importing.BareNames(package, OURS))
+    sys.meta_path.insert(0, BareNames(package, OURS))
 
 
 def parser(doc: str) -> argparse.ArgumentParser:

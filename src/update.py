@@ -37,7 +37,8 @@ from contextlib import suppress
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from grading import markers, paths, upload
+import grading
+from grading import release, upload
 from grading.errors import GradingError, UsageError
 from grading.release import GIVEN, Release, check_syntax, describe, digest, given_files
 
@@ -129,7 +130,7 @@ def _with_code(
         student's is not in it.
     """
     mine = own.decode("utf-8-sig", errors="replace").replace("\r\n", "\n")
-    text, lost, changed, fault = markers.put_back(name, mine, given.decode("utf-8"), lines[0])
+    text, lost, changed, fault = release.put_back(name, mine, given.decode("utf-8"), lines[0])
     merged = text.encode("utf-8")
     if check_syntax(name, merged) and not check_syntax(name, own):
         fault = fault or f"{name}: your code does not fit into the new file"
@@ -144,8 +145,8 @@ def _with_code(
         said = textwrap.indent(interface, "    ")
         plan.todo.append(f"{name}: what is around your code has changed, and is now\n{said}")
     whys = [f"your part of {scope} has no place in the new one" for scope in lost]
-    if all(markers.changed_outside(name, mine, one) for one in lines):
-        whys.append("you changed it" + " outside the markers" * (markers.START in mine))
+    if all(release.changed_outside(name, mine, one) for one in lines):
+        whys.append("you changed it" + " outside the markers" * (release.START in mine))
     return merged, " and ".join(whys)
 
 
@@ -220,7 +221,9 @@ def main(arguments: list[str] | None = None) -> int:
     parser = environment.parser(__doc__)
     parser.add_argument("zip", type=Path, help="the new zip, or the folder from it")
     parser.add_argument("--show", action="store_true", help="only show what would change")
-    parser.add_argument("--folder", type=Path, default=paths.ROOT, help="the copy (default: this)")
+    parser.add_argument(
+        "--folder", type=Path, default=grading.ROOT, help="the copy (default: this)"
+    )
     options = parser.parse_args(arguments)
     root = options.folder.resolve()
     try:

@@ -25,9 +25,9 @@ from grading import wire
 from grading.cases import BoundTest, Run, bind
 from grading.edition import Assignment, TestSpec, load_assignment
 from grading.pool import Finished, InProcessPool, Job, LocalPool, Pool, clean_environment
-from grading.results import TestResult
 from grading.runner import judge
 from grading.staging import Staged, stage
+from grading.verdicts import TestResult
 from questions.course import Course
 from questions.provided import CourseData
 from tests import pinned

@@ -7,7 +7,7 @@ import subprocess
 import sys
 from pathlib import Path
 
-from grading import paths
+import grading
 
 HEAD = """
 import sys
@@ -21,7 +21,7 @@ def peak_kib():
 def growth_kib(code: str, *arguments: str | Path) -> int:
     """Run `code` with these as sys.argv[2:]; return the growth of peak_kib(): its last output."""
     ran = subprocess.run(
-        [sys.executable, "-c", HEAD + code, paths.SRC, *arguments],
+        [sys.executable, "-c", HEAD + code, grading.SRC, *arguments],
         check=True,
         capture_output=True,
         encoding="utf-8",

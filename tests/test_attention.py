@@ -5,14 +5,14 @@ import itertools
 import numpy as np
 import pytest
 
-from grading import paths
+import grading
 from questions.attention_exploration import attention_math, tests
 from tests.variants import load_module
 
 
 @pytest.fixture(scope="module")
 def reference():
-    path = paths.SOLUTIONS / "submission" / "attention_exploration.py"
+    path = grading.SOLUTIONS / "submission" / "attention_exploration.py"
     return load_module("reference_exploration", path)
 
 

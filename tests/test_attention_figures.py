@@ -9,7 +9,7 @@ import xml.dom.minidom
 import numpy as np
 import pytest
 
-from grading import paths
+import grading
 from tests.snapshots import check
 from tools.reference import GIVEN, compose
 
@@ -17,10 +17,10 @@ from tools.reference import GIVEN, compose
 @pytest.fixture
 def laid_out(tmp_path):
     """The command beside the reference."""
-    compose(paths.ROOT, tmp_path / "src")
+    compose(grading.ROOT, tmp_path / "src")
     (tmp_path / "src" / "grading").mkdir()
     for name in GIVEN:
-        shutil.copy(paths.SRC / name, tmp_path / "src" / name)
+        shutil.copy(grading.SRC / name, tmp_path / "src" / name)
     return tmp_path
 
 

@@ -12,8 +12,7 @@ import pytest
 
 from autograder import pages
 from grading import report
-from grading.results import Results, TestResult
-from grading.verdicts import Outcome
+from grading.verdicts import Outcome, Results, TestResult
 from tests.accessible import check_files
 from tests.interpreter import python
 from tests.snapshots.made import EDITION

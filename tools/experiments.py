@@ -23,19 +23,18 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
+import grading
 from autograder import authoritative, isolation
 from autograder.description import REPO, load_assignment
 from autograder.judging import course_runner
 from autograder.pages import TEMPLATES, Repeated, shown_experiments
 from classroom.arguments import count
 from classroom.report.result_pages import read_rubrics
-from grading import paths, printable
-from grading.errors import GradingError, UsageError
+from grading.errors import GradingError, UsageError, safe_line
 from grading.report import render
-from grading.results import write_atomically
 from grading.runner import Observer, Options, case_of
 from grading.staging import EXPERIMENTS
-from grading.verdicts import TestEnd
+from grading.verdicts import TestEnd, write_atomically
 from questions.course import Course
 from questions.shared.outputs import OutputsCase
 
@@ -63,9 +62,9 @@ def opened(upload: Path, edition: str | None) -> Iterator[OutputsCase]:
             run.data.require()
             if run.staged.reference is None:
                 raise UsageError("there are no solutions here, which repeat experiments")
-            shutil.copy(paths.SRC / "inputs.py", run.staged.reference)
+            shutil.copy(grading.SRC / "inputs.py", run.staged.reference)
             for name in ("experiments", "data"):
-                shutil.copytree(paths.SRC / name, run.staged.reference / name)
+                shutil.copytree(grading.SRC / name, run.staged.reference / name)
             case = case_of(run, runner.tests(run.edition), "pretraining", "matches_checkpoint")
             assert isinstance(case, OutputsCase)
             yield case
@@ -82,9 +81,9 @@ def ask(case: OutputsCase, params: str, name: str, seed: int = 0, digest: str = 
     except TestEnd as end:
         return Repeated("", end.verdict.message)
     except GradingError as error:  # it took too long, for example
-        return Repeated("", f"{params}: {printable.line(str(error), 200)}")
+        return Repeated("", f"{params}: {safe_line(str(error), 200)}")
     if answer["problem"]:
-        return Repeated("", f"{params}: {printable.line(answer['problem'], 200)}")
+        return Repeated("", f"{params}: {safe_line(answer['problem'], 200)}")
     note = f"By the reference's code, with {params}. Rounding may move a last digit."
     return Repeated(answer["table"], note)
 

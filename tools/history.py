@@ -34,7 +34,7 @@ from autograder.description import (
 )
 from grading.cases import QuestionSet
 from grading.errors import nearest
-from grading.results import versions
+from grading.verdicts import versions
 
 from . import archive, autograder, student
 from .arguments import OneLineParser, with_one_line_errors

@@ -35,8 +35,7 @@ GIVEN = (
     "dataset.py",
     "london_baseline.py",
     "attention_exploration.py",
-    "grading/__init__.py",
-    "grading/importing.py",
+    *(f"grading/{name}.py" for name in ("__init__", "errors", "wire", "worker")),
 )
 STATE = "trained.json"  # which outputs are finished, and for which hash
 
@@ -78,7 +77,8 @@ def fingerprint(target: Path, recipe: str | None, seed: int) -> str:
     recipes = read(target / EDITION).for_training()  # not titles and points, which decide nothing
     digest = hashlib.sha256(json.dumps([recipe, seed, sys.version_info[:2], recipes]).encode())
     for path in sorted((target / "src").rglob("*")):
-        if path.is_file() and path.suffix != ".pyc" and path != target / EDITION:
+        decides = path != target / EDITION and path.parent.name != "grading"
+        if path.is_file() and path.suffix != ".pyc" and decides:
             digest.update(f"\0{path.relative_to(target).as_posix()}\0".encode())
             digest.update(path.read_bytes())
     return digest.hexdigest()

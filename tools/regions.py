@@ -25,7 +25,7 @@ import tokenize
 from collections.abc import Collection
 from dataclasses import dataclass
 
-from grading.markers import END, START
+from grading.release import END, START
 
 from .arguments import Failed
 

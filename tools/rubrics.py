@@ -22,7 +22,7 @@ from autograder.description import REPO
 from classroom.arguments import count
 from classroom.cells import Number, shown, write
 from grading.errors import UsageError
-from grading.results import write_atomically
+from grading.verdicts import write_atomically
 
 from .arguments import OneLineParser, with_one_line_errors
 from .handout.build import compute_numbers

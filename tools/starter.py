@@ -15,7 +15,7 @@ from pathlib import Path
 
 from autograder.description import REPO, load_assignment
 from grading.edition import to_json
-from grading.markers import START
+from grading.release import START
 from pretraining.files import write_atomically
 from questions.provided import PROVIDED
 

@@ -19,8 +19,7 @@ from pathlib import Path
 
 from autograder.description import ASSIGNMENT, REPO, editions, load_assignment
 from grading.edition import EDITION, Edition
-from grading.markers import fingerprints
-from grading.release import GIVEN, LINES, manifest
+from grading.release import GIVEN, LINES, fingerprints, manifest
 from pretraining.files import write_atomically
 
 from . import archive, leaks, notebooks, requirements, staff_model, starter

@@ -19,11 +19,9 @@ from collections import Counter
 from dataclasses import dataclass
 from pathlib import Path
 
-from grading import printable
-from grading.errors import GradingError
+from grading.errors import GradingError, safe_line
 from grading.report import render
-from grading.results import write_atomically
-from grading.verdicts import TestEnd
+from grading.verdicts import TestEnd, write_atomically
 from questions.shared.outputs import OutputsCase
 
 from .experiments import ask, command, opened, uploaded
@@ -126,7 +124,7 @@ def about_answer(case: OutputsCase) -> Question:
     except TestEnd as end:
         raise Missing(end.verdict.message) from None
     except GradingError as error:  # it took too long, for example
-        raise Missing(f"{params}: {printable.line(str(error), 200)}") from None
+        raise Missing(f"{params}: {safe_line(str(error), 200)}") from None
     known = Counter(place for _, place in data.train_pairs())
     triples = zip(asked, places, answers, strict=True)
     wrong = [triple for triple in triples if triple[1] != triple[2]]

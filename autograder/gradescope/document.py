@@ -17,8 +17,7 @@ from grading.cases import Cases
 from grading.edition import Assignment, TestSpec
 from grading.errors import GradingError
 from grading.report import Question, Report
-from grading.results import Results, State, TestResult
-from grading.verdicts import Outcome, TestEnd
+from grading.verdicts import Outcome, Results, State, TestEnd, TestResult
 
 from . import feedback
 

@@ -8,9 +8,9 @@ from __future__ import annotations
 
 import re
 
-from grading import printable
+from grading.errors import safe_line, safe_lines
 from grading.report import Group, share
-from grading.results import State, TestResult
+from grading.verdicts import State, TestResult
 
 MAX_LINES = 24
 MAX_COLUMNS = 100
@@ -69,14 +69,14 @@ def plain(text: str) -> str:
 
     This uses entities, since every dialect of Markdown supports them, unlike backslashes.
     """
-    shown = printable.line(" ".join(text.split()))
+    shown = safe_line(" ".join(text.split()))
     shown = re.sub(r"[\\`*_{}\[\]#|~$<>&]", lambda found: f"&#{ord(found[0])};", shown)
     return re.sub(r"^([-+]|\d+[.)])", lambda found: f"&#{ord(found[0][0])};{found[0][1:]}", shown)
 
 
 def fenced(text: str, most: int = MAX_LINES - 6) -> str:
     """Put a text into a block that Markdown leaves alone; wrap long lines, and cut a long text."""
-    shown = printable.lines(text.strip("\n"), len(text))
+    shown = safe_lines(text.strip("\n"), len(text))
     lines = [part for line in shown.split("\n") for part in _wrapped(line)]
     if len(lines) > most:
         lines = [*lines[:most], f"[... {len(lines) - most} more lines]"]

@@ -15,14 +15,14 @@ from datetime import timedelta
 from pathlib import Path
 from typing import Any
 
-from grading import paths, printable, release, report
+import grading
+from grading import release, report
 from grading.cases import Cases
 from grading.edition import VISIBILITIES, Edition, Gradescope
-from grading.errors import SubmissionError
-from grading.results import Results, TestResult, write_atomically
+from grading.errors import SubmissionError, safe_line
 from grading.runner import Observer, Options, Runner, require_judging
 from grading.staging import Staged
-from grading.verdicts import ExitCode, exit_code
+from grading.verdicts import ExitCode, Results, TestResult, exit_code, write_atomically
 
 from .. import authoritative, console, pages, replay, solutions
 from ..authoritative import SECRET, seed_from_secret
@@ -95,7 +95,7 @@ class Session(Observer):
         self._protect()
         console.show_release(self._edition)
         for problem in self._about.problems:
-            print(f"metadata: {printable.line(problem)}")
+            print(f"metadata: {safe_line(problem)}")
         if self._about.created is None and _settings(self._edition).hidden_feedback_a_day:
             print("metadata: so the daily limit on hidden feedback can't be applied")
         options = Options(
@@ -121,7 +121,7 @@ class Session(Observer):
 
     def _protect(self) -> None:
         """Close what was unpacked readable for everybody; workers need only src/."""
-        closed = [(paths.SOLUTIONS, 0o700), (self._root / RESULTS.parent, 0o700)]
+        closed = [(grading.SOLUTIONS, 0o700), (self._root / RESULTS.parent, 0o700)]
         closed += [(self._root / UPLOAD, 0o700), (self._root / METADATA, 0o600)]
         for path, mode in closed:
             if path.exists():

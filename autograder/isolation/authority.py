@@ -22,7 +22,8 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
-from grading import paths, wire
+import grading
+from grading import wire
 from grading.errors import GradingError, SubmissionError, WireError
 from grading.pool import Job, Pool
 from grading.staging import stage
@@ -55,8 +56,8 @@ def secrets(private: Sequence[Path] = ()) -> list[str]:
         UsageError: this user can't read the solutions.
     """
     solutions.refuse_closed()
-    found = [paths.SOLUTIONS, solutions.ANSWERS, *sorted(solutions.ANSWERS.glob("*"))]
-    for code in (solutions.HIDDEN, paths.SOLUTIONS / "submission"):
+    found = [grading.SOLUTIONS, solutions.ANSWERS, *sorted(solutions.ANSWERS.glob("*"))]
+    for code in (solutions.HIDDEN, grading.SOLUTIONS / "submission"):
         found += [code, *sorted(code.glob("*.py"))]
     return [str(path) for path in [*found, *private] if path.exists()]
 
@@ -80,7 +81,9 @@ def send_canary(
     parents = [path.parent for path in private]
     args = {
         "secrets": secrets(private),
-        "folders": [str(p) for p in {work, staged, paths.SRC, paths.ROOT, paths.DATA, *parents}],
+        "folders": [
+            str(p) for p in {work, staged, grading.SRC, grading.ROOT, grading.DATA, *parents}
+        ],
         "pids": [os.getpid(), os.getppid()],
     }
     probe = "autograder.isolation.authority:try_everything"
@@ -100,7 +103,7 @@ def hand_in_links(work: Path) -> list[str]:
     for number, (name, target) in enumerate(LINKS.items()):
         upload, staged = work / f"canary-upload-{number}", work / f"canary-staged-{number}"
         (upload / name).parent.mkdir(parents=True)
-        (upload / name).symlink_to(paths.SOLUTIONS / target)
+        (upload / name).symlink_to(grading.SOLUTIONS / target)
         try:
             stage(upload, staged)
             followed.append(name)

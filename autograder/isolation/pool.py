@@ -20,9 +20,8 @@ from dataclasses import asdict, replace
 from pathlib import Path
 from typing import Any
 
-from grading import wire
+from grading import ROOT, wire
 from grading.errors import GradingError, UsageError
-from grading.paths import ROOT
 from grading.pool import (
     MAX_FRAME_BYTES,
     START_S,

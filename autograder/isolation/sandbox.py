@@ -17,7 +17,7 @@ from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 
-from grading import paths
+import grading
 from grading.worker import MEMORY_BYTES, Limits
 
 from . import kernel, users
@@ -116,7 +116,7 @@ def interpreter_folders() -> list[str]:
     """
     folders = {sys.prefix, sys.base_prefix, sys.exec_prefix, os.path.dirname(sys.executable)}
     folders.add(os.path.dirname(os.path.realpath(sys.executable)))
-    secret = os.path.realpath(paths.SOLUTIONS)
+    secret = os.path.realpath(grading.SOLUTIONS)
     for folder in filter(os.path.isdir, sys.path):
         if os.path.commonpath([secret, os.path.realpath(folder)]) != os.path.realpath(folder):
             folders.add(folder)

@@ -23,7 +23,7 @@ import traceback
 from dataclasses import asdict
 from typing import Any
 
-from grading import importing, wire, worker
+from grading import wire, worker
 from grading.pool import Ending
 from grading.worker import Limits
 
@@ -154,7 +154,7 @@ def _work(
         os.write(FRAME_FD, worker.READY)
         stuck = request.get("stuck", ())
         note = functools.partial(os.write, FRAME_FD)
-        sys.meta_path.insert(0, importing.Finder(note, stuck, clock.switch))
+        sys.meta_path.insert(0, worker.Finder(note, stuck, clock.switch))
         reply = memoryview(answer())
         with contextlib.suppress(Exception):  # by now these are whatever the student's code left
             sys.stdout.flush()

@@ -10,10 +10,8 @@ from pathlib import Path
 from typing import Any
 
 from autograder.description import Grading, load_course
-from grading import printable
-from grading.errors import UsageError, nearest
-from grading.results import write_atomically
-from grading.verdicts import ExitCode
+from grading.errors import UsageError, nearest, safe_line
+from grading.verdicts import ExitCode, write_atomically
 
 from .. import cells
 from ..arguments import Commands, add_command, add_folder, count
@@ -99,7 +97,7 @@ def run_decide(asked: argparse.Namespace) -> int:
         said = [f"{path.name}: {_store(store, path, due)}" for path in asked.files]
         for line in said:
             store.note(f"decide {line}")
-            print(printable.line(line))
+            print(safe_line(line))
         try:
             read_book(store, load_course()).grades()
         except UsageError as error:
@@ -151,7 +149,7 @@ def run_grades(asked: argparse.Namespace) -> int:
     if asked.explain:
         person = find_one(book.people, asked.explain)
         for line in explanation(book.grade(person), book):
-            print(printable.line(line))
+            print(safe_line(line))
         return ExitCode.OK
     grades = book.grades()
     notes = [*book.notes, *_open(grades)]
@@ -162,7 +160,7 @@ def run_grades(asked: argparse.Namespace) -> int:
         notes += more
     _write(folder, texts)
     for note in notes:
-        print(f"note: {printable.line(note)}")
+        print(f"note: {safe_line(note)}")
     print(_summary(grades, len(notes)))
     for path in texts:
         print(path)

@@ -17,8 +17,7 @@ from functools import cached_property
 from itertools import chain
 from typing import Any
 
-from grading import printable
-from grading.errors import UsageError
+from grading.errors import UsageError, safe_line
 
 from ..submissions import same
 
@@ -115,7 +114,7 @@ class Person:
     def label(self) -> str:
         """The person's name, address and ID, to be shown to people."""
         known = [f"<{self.email}>" if self.email else "", f"({self.sid})" if self.sid else ""]
-        return printable.line(" ".join(filter(None, [self.name or "(no name)", *known])), 200)
+        return safe_line(" ".join(filter(None, [self.name or "(no name)", *known])), 200)
 
     def of(self, source: str) -> list[Mention]:
         return [mention for mention in self.mentions if mention.source == source]
@@ -227,7 +226,7 @@ def _merge(other: Person, person: Person) -> None:
     """
     for twice in sorted(other.sources & person.sources - {CODING}):
         both = (other.of(twice)[0], person.of(twice)[0])
-        places = " and ".join(sorted(f"{m.where} ({printable.line(m.name, 60)})" for m in both))
+        places = " and ".join(sorted(f"{m.where} ({safe_line(m.name, 60)})" for m in both))
         raise UsageError(
             f"two records for one person: {places} share an ID or an e-mail address; correct or "
             "remove one of them"

@@ -17,8 +17,7 @@ from autograder.pages import WIDE, Rubric
 from grading.errors import UsageError
 from grading.report import points as shown_points
 from grading.report import render
-from grading.results import write_atomically
-from grading.verdicts import ExitCode
+from grading.verdicts import ExitCode, write_atomically
 
 from ..arguments import Commands, add_command, add_folder
 from ..cells import Number, write

@@ -8,12 +8,12 @@ from decimal import Decimal
 from pathlib import Path
 from typing import Any
 
+import grading
 from autograder.pages import TEMPLATE, Rubric, shown_experiments
-from grading import paths, report
+from grading import report
 from grading.edition import TestSpec, load_assignment
 from grading.errors import UsageError
-from grading.results import TestResult, write_atomically
-from grading.verdicts import Outcome
+from grading.verdicts import Outcome, TestResult, write_atomically
 
 from .. import cells
 from ..submissions import points, question_of
@@ -23,7 +23,7 @@ Test = dict[str, Any]
 
 def titles() -> dict[str, str]:
     """Return the titles of this checkout's topics."""
-    editions = load_assignment(paths.ROOT).editions.values()
+    editions = load_assignment(grading.ROOT).editions.values()
     return {question.topic: question.title for each in editions for question in each.questions}
 
 
@@ -38,7 +38,7 @@ def read_rubrics(folder: Path, edition: str | None) -> dict[str, Rubric]:
     """
     rubrics: dict[str, Rubric] = {}
     columns = ("points", "description", "kind")
-    for question in load_assignment(paths.ROOT).edition(edition).questions:
+    for question in load_assignment(grading.ROOT).edition(edition).questions:
         path = folder / f"{question.number}.csv"
         if path.exists():
             sheet = cells.table(cells.read(path), columns)

@@ -12,9 +12,9 @@ from tempfile import TemporaryDirectory
 
 from tqdm import tqdm  # type: ignore[import-untyped]
 
+import grading
 from autograder import isolation, solutions
-from grading import paths, printable
-from grading.errors import SubmissionError, UsageError
+from grading.errors import SubmissionError, UsageError, safe_line
 from grading.staging import MAX_OUTPUT_BYTES
 from grading.upload import Folder
 from grading.verdicts import ExitCode
@@ -32,7 +32,7 @@ from .texts import MOST_TOKENS, Known, Text
 CODE, PARAMETERS, PREDICTIONS = ".py", ".params", ".predictions"
 MOST_BYTES = {CODE: 1 << 20, PARAMETERS: MAX_OUTPUT_BYTES, PREDICTIONS: 1 << 20}  # of a file
 MOST_FILES = 400  # of one submission
-RESULTS = paths.ROOT / "build" / "reference"  # what `make reference` trains
+RESULTS = grading.ROOT / "build" / "reference"  # what `make reference` trains
 
 
 class Reading:
@@ -47,7 +47,7 @@ class Reading:
         self._note, self._known = note, Known()
         self._reader = parameters.Reader(work) if isolation.is_available() else None
         self._places: dict[str, list[str]] = {}  # the right answers of each split
-        for split, folder in (("dev", paths.DATA), ("test", solutions.ANSWERS)):
+        for split, folder in (("dev", grading.DATA), ("test", solutions.ANSWERS)):
             path = folder / f"birth_{split}.tsv"
             if path.is_file():
                 rows = path.read_text(encoding="utf-8").splitlines()
@@ -94,8 +94,8 @@ class Reading:
         return entry
 
     def _leave_out(self, entry: Entry, file: str, why: object) -> None:
-        shown = printable.line(file, 80)
-        self._note(printable.line(f"{entry.name}: {shown} is not compared: {why}"))
+        shown = safe_line(file, 80)
+        self._note(safe_line(f"{entry.name}: {shown} is not compared: {why}"))
 
     def _add(self, entry: Entry, file: str, content: bytes) -> None:
         if file.endswith(PARAMETERS):

@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 
 from grading.report import render
-from grading.results import write_atomically
+from grading.verdicts import write_atomically
 
 from .parameters import similarities
 from .ranking import ANSWERS, TENSORS, Entry, Index, Ranking, Row, authors_of, comparable

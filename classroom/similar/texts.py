@@ -14,7 +14,8 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from itertools import accumulate, islice
 
-from grading import markers, paths
+import grading
+from grading import release
 
 NAMES, SHAPE = VIEWS = ("with names", "without names")
 GRAM = 5  # tokens
@@ -103,8 +104,8 @@ class Known:
     """
 
     def __init__(self) -> None:
-        modules = {*paths.SRC.glob("submission/*.py"), *paths.SOLUTIONS.glob("submission/*.py")}
-        given = {*paths.SRC.rglob("*.py")} - modules
+        modules = {*grading.SRC.glob("submission/*.py"), *grading.SOLUTIONS.glob("submission/*.py")}
+        given = {*grading.SRC.rglob("*.py")} - modules
         texts, others = ([p.read_text(encoding="utf-8") for p in ps] for ps in (modules, given))
         tokens = [tokens_of(text) for text in texts]
         self.lines = {line.strip() for text in texts + others for line in text.split("\n")}
@@ -129,11 +130,11 @@ class Text:
         self.starts = [0, *accumulate(len(line) + 1 for line in self.lines)][:-1]
         whole = "\n".join(self.lines)
         is_known = [line.strip() in known.lines or not line.strip() for line in self.lines]
-        for start, end in markers.find_regions(whole)[0]:
+        for start, end in release.find_regions(whole)[0]:
             if not all(is_known[start : end - 1]):
                 is_known[start : end - 1] = [False] * (end - 1 - start)
         numbered = zip(range(1, len(is_known) + 1), self.lines, is_known, strict=True)
-        self.own = {n for n, line, k in numbered if not k and not markers.marker_of(line)}
+        self.own = {n for n, line, k in numbered if not k and not release.marker_of(line)}
         tokens = tokens_of(whole)
         self.is_cut = len(tokens) == MOST_TOKENS
         self.tokens = [t for t in tokens if bisect_right(self.starts, t.start) in self.own]

@@ -7,21 +7,20 @@ checks the answer and judges it: basic tests assert in src/questions/, hidden on
 a judge that is handed in, and only run without one. docs/architecture.md follows a submission
 through all of it. Each line here uses only what is below it:
 
-    cli.py                the command, once and after each save
-    pytest_plugin.py      pytest in a student's copy
-    report.py             what results mean to their readers, in a terminal and on a page
-    runner.py             a submission is staged, its tests are judged
-    cases.py              what a test is and observes by its probes; an assignment's tests
-    release.py            what a course gives its students, and what is wrong with a copy
-    results.py            a run's results, and how they are written
-    verdicts.py           how a test ended, as a value and in words
-    pool.py               who runs a probe in which process
-    worker.py, importing.py: what happens in it, within which limits
-    staging.py, upload.py: which files are graded
-    edition.py            what is graded: editions, questions, points
-    wire.py               frames, and what must be in them
-    printable.py, errors.py, paths.py: used everywhere
-    markers.py            the regions where students write
+    cli.py            the command, once and after each save
+    pytest_plugin.py  pytest in a student's copy
+    report.py         what results mean to their readers, in a terminal and on a page
+    runner.py         a submission is staged, its tests are judged
+    cases.py          what a test is and observes by its probes; an assignment's tests
+    release.py        what a course gives its students, and what is wrong with a copy
+    verdicts.py       how a test ended, in words; a run's results, and how they are written
+    pool.py           who runs a probe in which process
+    worker.py         what happens in it, within which limits
+    staging.py        which files are graded
+    upload.py         folders and archives, as other people pack them
+    edition.py        what is graded: editions, questions, points
+    wire.py           what a worker sends: notes, a frame, and what must be in it
+    errors.py         exceptions, and texts that are safe to show
 
 What a run promises, whichever pool runs it:
 - A probe returns observations, and the parent judges them. Frames are never unpickled, and nothing
@@ -46,3 +45,12 @@ failure in a used one counts only if a fresh one repeats it (`runner.py`); limit
 own; code can do whatever the user can. A run there is for the student's own information. How runs
 are protected that count, or that are next to solutions, is in staff's package `autograder`.
 """
+
+from pathlib import Path
+
+# The tree is the same for a course and for its students.
+SRC = Path(__file__).resolve().parents[1]
+ROOT = SRC.parent
+DATA = SRC / "data"
+QUESTIONS = SRC / "questions"
+SOLUTIONS = ROOT / "solutions"  # which only staff have

@@ -44,9 +44,8 @@ from . import verdicts, wire
 from .edition import Assignment, Edition, TestSpec
 from .errors import GradingError, UsageError, WireError, nearest
 from .pool import Finished, Job, Pool
-from .results import has_torch
 from .staging import Provided, Staged
-from .verdicts import Outcome, TestEnd, Verdict, malformed
+from .verdicts import Outcome, TestEnd, Verdict, has_torch, malformed
 from .worker import Limits
 
 # Decoding 500 answers of a student's synthesizer with the largest recipe takes 75 to 100 on a fast

@@ -22,10 +22,12 @@ from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
 
-from . import paths, printable, report
+import grading
+
+from . import report
 from .cases import HINTS, BoundTest, QuestionSet, derive_seed
 from .edition import Edition, load_assignment
-from .errors import GradingError, UsageError
+from .errors import GradingError, UsageError, safe_lines
 from .pool import (
     InProcessPool,
     LocalPool,
@@ -36,11 +38,10 @@ from .pool import (
     is_debugged,
 )
 from .report import StudentConsole
-from .results import Results, refusing_to_write, write_atomically
 from .runner import Observer, Options, Runner
 from .staging import OUTPUT_SUFFIXES
 from .upload import is_litter
-from .verdicts import ExitCode, exit_code
+from .verdicts import ExitCode, Results, exit_code, refusing_to_write, write_atomically
 
 STAFF = "autograder"  # the folder of staff's part, which students don't have
 METHOD = re.compile(r"\b(?:self|case|apart)\.(\w+)")  # of the topic, with which a test asks probes
@@ -75,14 +76,14 @@ def _reported(run: Callable[[], int]) -> int:
         print(f"grader.py: {error}", file=sys.stderr)
         return ExitCode.USAGE
     except GradingError as error:
-        text = printable.lines(str(error), MAX_TRACEBACK)  # it may quote a worker
+        text = safe_lines(str(error), MAX_TRACEBACK)  # it may quote a worker
         print(f"grader.py: the grader failed: {text}", file=sys.stderr)
         return ExitCode.GRADER_ERROR
     except BrokenPipeError:  # the reader of the output has left, as in `| head`
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         return ExitCode.INTERRUPTED
     except Exception:
-        print(printable.lines(traceback.format_exc(), MAX_TRACEBACK), file=sys.stderr)
+        print(safe_lines(traceback.format_exc(), MAX_TRACEBACK), file=sys.stderr)
         print("grader.py: the grader failed, see above", file=sys.stderr)
         return ExitCode.GRADER_ERROR
     except KeyboardInterrupt:
@@ -98,7 +99,7 @@ def _command(questions: QuestionSet) -> Command:
             submissions would run unconfined next to the solutions.
         UsageError: there are solutions, but no autograder.
     """
-    folder = paths.ROOT / STAFF
+    folder = grading.ROOT / STAFF
     if folder.is_dir():
         try:
             staff = importlib.util.spec_from_file_location(
@@ -113,7 +114,7 @@ def _command(questions: QuestionSet) -> Command:
                 f"{STAFF}/ can't be imported ({type(error).__name__}: {error}), and without it "
                 "nothing is graded next to the solutions"
             ) from error
-    if paths.SOLUTIONS.is_dir():
+    if grading.SOLUTIONS.is_dir():
         raise UsageError(
             f"there is a folder solutions/, but no {STAFF}/, which confines submissions beside "
             "it: use the complete checkout, or remove solutions/"
@@ -156,7 +157,7 @@ class Command:
 
     def runner(self) -> Runner:
         """Return what binds and runs the tests; staff's also judges."""
-        return Runner(load_assignment(paths.ROOT), self.questions)
+        return Runner(load_assignment(grading.ROOT), self.questions)
 
     def examine(self) -> None:
         """Print what works on this computer, and what a run here promises."""
@@ -186,7 +187,7 @@ class Command:
         add("--where", action="store_true", help=where)
         add("--list", action="store_true", help="print all tests and their points")
         what = "the folder or zip to grade (default: this assignment)"
-        add("--submission", type=Path, default=paths.ROOT, metavar="DIR", help=what)
+        add("--submission", type=Path, default=grading.ROOT, metavar="DIR", help=what)
         add("--json", type=Path, metavar="FILE", help="also write the results as JSON")
         add("--html", type=Path, metavar="FILE", help="also write a report as a web page")
         hint = (
@@ -354,7 +355,7 @@ def _saved(places: set[Path]) -> dict[Path, tuple[int, int]]:
 def print_machine() -> None:
     """Print the release, the interpreter, the system and the libraries."""
     try:
-        release = load_assignment(paths.ROOT).edition(None).release
+        release = load_assignment(grading.ROOT).edition(None).release
     except (UsageError, GradingError) as error:
         release = f"UNKNOWN: {error}"
     print(f"Release      {release or 'none'}")
@@ -468,8 +469,8 @@ def _place(function: Callable[..., Any]) -> str:
 
 
 def _shown(path: Path) -> str:
-    inside = path.is_relative_to(paths.ROOT)
-    return (path.relative_to(paths.ROOT) if inside else path).as_posix()
+    inside = path.is_relative_to(grading.ROOT)
+    return (path.relative_to(grading.ROOT) if inside else path).as_posix()
 
 
 def _fill_standard_descriptors() -> None:

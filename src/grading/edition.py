@@ -1,6 +1,6 @@
 """An assignment as the grader needs it: editions, questions, tests, data sets, recipes.
 
-    assignment = load_assignment(paths.ROOT)
+    assignment = load_assignment(grading.ROOT)
     edition = assignment.edition(None)
 
 In staff's checkout, `autograder.description` resolves assignment.toml in memory. Whatever is built

@@ -24,15 +24,14 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any, Protocol
 
-from . import importing, wire, worker
+from . import SRC, wire, worker
 from .errors import GradingError, WireError
-from .paths import SRC
 from .worker import MAX_OUTPUT_BYTES, READY, Limits, forget
 
 MAX_FRAME_BYTES = (
     wire.MAX_ANSWER_HEADER_BYTES
     + wire.MAX_ANSWER_BODY_BYTES
-    + importing.MAX_NOTES_BYTES
+    + wire.MAX_NOTES_BYTES
     + 1024  # READY and the frame's prefix
 )
 START_S = 120.0  # importing torch from a cold disk
@@ -78,7 +77,7 @@ class Finished:
     # If there is a complete one: a view of what was read, so that it is never in memory twice.
     frame: bytes | memoryview | None
     output: str
-    notes: importing.Notes = importing.read_notes(b"")
+    notes: wire.Notes = wire.read_notes(b"")
     stack: str = ""  # of a worker that timed out, as faulthandler writes it, if at all
     used: bool = False  # whether the worker had done other jobs before
 
@@ -132,10 +131,10 @@ def command(code: str) -> list[str]:
     return [sys.executable, *FLAGS, "-c", f"import sys; sys.path.insert(0, {str(SRC)!r}); {code}"]
 
 
-def read_answer(data: bytearray) -> tuple[importing.Notes, memoryview | None, memoryview]:
+def read_answer(data: bytearray) -> tuple[wire.Notes, memoryview | None, memoryview]:
     """Return the notes in what a worker wrote, its frame if it is complete, and what follows."""
     view = memoryview(data)[len(READY) :]
-    notes = importing.read_notes(bytes(view[: importing.MAX_NOTES_BYTES]))
+    notes = wire.read_notes(bytes(view[: wire.MAX_NOTES_BYTES]))
     rest = view[notes.size :]
     try:
         frame = wire.find_frame(rest)
@@ -403,7 +402,7 @@ def _read_all(file: int) -> str:
     return text_of(os.read(file, MAX_OUTPUT_BYTES))
 
 
-def _reason(notes: importing.Notes, stack: str, late: bool) -> str:
+def _reason(notes: wire.Notes, stack: str, late: bool) -> str:
     """Return the limit that a worker without an answer hit, as in `Ending`."""
     if stack.startswith("Timeout ("):  # C code, or the worker's own thread would have stopped it
         return "import" if notes.importing else "cpu"

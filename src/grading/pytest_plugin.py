@@ -29,15 +29,16 @@ from typing import Any
 
 import pytest
 
-from . import paths, runner
+import grading
+
+from . import runner
 from .cases import BoundTest, QuestionSet, derive_seed, select
 from .cli import PATIENCE, STAFF
 from .edition import load_assignment
 from .errors import GradingError, UsageError
 from .pool import InProcessPool, LocalPool, in_process_line, is_debugged
 from .report import Cause, Report, StudentConsole
-from .results import Results, State, TestResult
-from .verdicts import ExitCode, Outcome
+from .verdicts import ExitCode, Outcome, Results, State, TestResult
 
 ELSEWHERE = "tests of submissions run in pytest only in a student's copy; here, run src/grader.py"
 ONE_WORKER = "-n can't be used: all tests share one worker, in which torch is imported only once"
@@ -56,13 +57,13 @@ def pytest_configure(config: pytest.Config) -> None:
     """
     if config.getoption("numprocesses", None):  # pytest-xdist's
         raise pytest.UsageError(ONE_WORKER)
-    if (paths.ROOT / STAFF).is_dir() or paths.SOLUTIONS.is_dir():
+    if (grading.ROOT / STAFF).is_dir() or grading.SOLUTIONS.is_dir():
         raise pytest.UsageError(ELSEWHERE)  # code would run unconfined next to the solutions
     with in_one_line():
-        grading = Grading(pkgutil.resolve_name(config.getini("questions"))())
-        config.args[:] = [node for word in config.args for node in grading.nodes(word)]
+        tests = Grading(pkgutil.resolve_name(config.getini("questions"))())
+        config.args[:] = [node for word in config.args for node in tests.nodes(word)]
     config.addinivalue_line("python_files", "tests*.py")
-    config.pluginmanager.register(grading, "grading")
+    config.pluginmanager.register(tests, "grading")
 
 
 @contextlib.contextmanager
@@ -80,7 +81,7 @@ class Grading:
     """The tests of the edition, by file, and what all items of a session share, as a plugin."""
 
     def __init__(self, questions: QuestionSet) -> None:
-        self._runner = runner.Runner(load_assignment(paths.ROOT), questions)
+        self._runner = runner.Runner(load_assignment(grading.ROOT), questions)
         self._tests = self._runner.tests(self._runner.assignment.edition(None))
         # Also files without a test in this edition: they are no test modules of pytest's own kind.
         self._files: dict[Path, list[BoundTest]] = {
@@ -134,7 +135,7 @@ class Grading:
         if in_process:
             print(in_process_line())
         options = runner.Options(
-            submission=paths.ROOT, selection=selection, in_process=in_process, patience=PATIENCE
+            submission=grading.ROOT, selection=selection, in_process=in_process, patience=PATIENCE
         )
         with in_one_line():
             pool = InProcessPool() if in_process else LocalPool(derive_seed(seed, "hash"))

@@ -24,11 +24,13 @@ from functools import cache, cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TextIO
 
-from . import paths, printable, release
-from .results import FINE, Results, State, TestResult, write_atomically
+import grading
+
+from . import release
+from .errors import safe_line
 from .runner import ResultsFile
 from .staging import Staged, listed
-from .verdicts import Outcome
+from .verdicts import FINE, Outcome, Results, State, TestResult, write_atomically
 
 if TYPE_CHECKING:
     from rich.console import Console
@@ -370,7 +372,7 @@ def facts_of(results: Mapping[str, Any]) -> list[tuple[str, str]]:
         ("Code found in", facts.get("place") or "the usual folder"),
         ("Left out", "; ".join(facts.get("left", [])) or "nothing"),
     ]
-    return [(name, printable.line(value, 20_000)) for name, value in rows]
+    return [(name, safe_line(value, 20_000)) for name, value in rows]
 
 
 def page(results: Results, report: Report, template: Path = TEMPLATE, **more: Any) -> str:
@@ -500,7 +502,7 @@ def files_line(staged: Staged) -> str:
     """Return one line on which files are graded, and which were left out."""
     origins = staged.taken.items()
     folders = Counter(_near(where.removesuffix(name.rpartition("/")[2])) for name, where in origins)
-    taken = " and ".join(f"{count} of {printable.line(f)}" for f, count in folders.items())
+    taken = " and ".join(f"{count} of {safe_line(f)}" for f, count in folders.items())
     ours = f"; added by the grader: {', '.join(staged.added)}" if staged.added else ""
     omitted = ", ".join(map(str, staged.omissions[:OMISSIONS_SHOWN]))
     more = len(staged.omissions) - OMISSIONS_SHOWN
@@ -674,7 +676,7 @@ def _since_last(results: Results) -> str:
     Another edition, or other tests, begin anew. Nothing depends on the file: where it can't be read
     or written, nothing is compared.
     """
-    file = paths.ROOT / FOLDER / FILE
+    file = grading.ROOT / FOLDER / FILE
     tests, last = _fingerprint(results), dict[str, bool]()
     with suppress(OSError, ValueError, LookupError, TypeError, RecursionError):
         content = json.loads(file.read_text(encoding="utf-8"))
@@ -696,6 +698,6 @@ def _since_last(results: Results) -> str:
 def _fingerprint(results: Results) -> str:
     """Return a hash of the edition and of its tests."""
     digest = hashlib.sha256(repr(results.edition).encode())
-    for path in sorted(paths.QUESTIONS.rglob("*.py")):
+    for path in sorted(grading.QUESTIONS.rglob("*.py")):
         digest.update(hashlib.sha256(path.read_bytes()).digest())
     return digest.hexdigest()

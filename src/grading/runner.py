@@ -27,7 +27,9 @@ from fractions import Fraction
 from pathlib import Path
 from typing import Any
 
-from . import paths, printable, release, worker
+import grading
+
+from . import release, worker
 from .cases import (
     OUT_OF_TIME,
     BoundTest,
@@ -40,11 +42,23 @@ from .cases import (
     select,
 )
 from .edition import Assignment, Edition
-from .errors import DataError, GradingError, UsageError
+from .errors import DataError, GradingError, UsageError, safe_line
 from .pool import Pool
-from .results import Results, TestResult, has_torch, now, refusing_to_write, share_of, versions
 from .staging import Staged, stage
-from .verdicts import Outcome, TestEnd, Verdict, malformed, of_dropped
+from .verdicts import (
+    Outcome,
+    Results,
+    TestEnd,
+    TestResult,
+    Verdict,
+    has_torch,
+    malformed,
+    now,
+    of_dropped,
+    refusing_to_write,
+    share_of,
+    versions,
+)
 
 # At Gradescope's time-out, 600 s, all results are lost. Staging counts; a worker that reaches the
 # deadline is killed, and the rest is bounded: twice GRACE_S, a scratch folder's few thousand files,
@@ -77,7 +91,7 @@ class Options:
     counts: bool = False  # refuse to run where missing data would cost a student points
     private: tuple[Path, ...] = ()  # files that student code must not read: results, ...
     deadline_s: float = DEADLINE_S
-    data: Path = paths.DATA
+    data: Path = grading.DATA
 
 
 class Observer:
@@ -261,7 +275,7 @@ class Runner:
                 result = replace(result, **vars(of_dropped(spec)), score=spec.max_score)
             blank.append(result)
         facts = {
-            "submission": printable.line(name, MAX_NAME),
+            "submission": safe_line(name, MAX_NAME),
             "release": edition.release,
             "graded": now(),
             "versions": versions(),
@@ -380,7 +394,7 @@ def judge(run: Run, test: BoundTest, result: TestResult) -> TestResult:
         result,
         **vars(verdict),
         score=score,
-        output=_without_our_folders(run, printable.last_states(case.output)),
+        output=_without_our_folders(run, _last_states(case.output)),
         wall_s=time.monotonic() - started,
         measured=case.measured,
         cpu_s=case.cpu_s,
@@ -393,6 +407,12 @@ def _without_our_folders(run: Run, text: str) -> str:
     text = text.replace(f"{run.staged.root}{os.sep}", "")
     scratch = re.escape(f"{run.work}{os.sep}scratch-")
     return re.sub(rf"{scratch}\w+(?:{re.escape(os.sep)})?", "", text)
+
+
+def _last_states(text: str) -> str:
+    """Return, of each line that is written over itself as a progress bar is, the last state."""
+    rows = (row.rstrip("\r").rpartition("\r")[2] for row in text.split("\n"))
+    return "\n".join(rows)
 
 
 def _judged(

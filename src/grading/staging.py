@@ -26,8 +26,10 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from . import paths, printable, upload
-from .errors import SubmissionError
+import grading
+
+from . import upload
+from .errors import SubmissionError, safe_line, safe_lines
 from .upload import CHUNK_BYTES, MACHINE_ERRNOS, Folder, is_litter, refusal
 
 MAX_CODE_BYTES = 4 << 20
@@ -126,7 +128,7 @@ class Staged:
 
     def omit(self, name: str, reason: str) -> None:
         """Record a file that is left out; its name may be anything."""
-        self.omissions.append(Omission(printable.line(name, 200), reason))
+        self.omissions.append(Omission(safe_line(name, 200), reason))
 
 
 def stage(
@@ -156,7 +158,7 @@ def stage(
     with ExitStack() as stack:
         if not isinstance(source, Folder):
             source = _open(source, alias, target.parent, stack)
-        staged.is_checkout = source.path == paths.ROOT.resolve()
+        staged.is_checkout = source.path == grading.ROOT.resolve()
         package, is_usual = _package(source, staged, provided, stack)
         folders = _output_folders(package, is_usual)
         _copy_code(package, staged, provided)
@@ -167,7 +169,7 @@ def stage(
         outer = package.parent
         if outer and PACKAGE.fullmatch(package.parts[-1]):
             for name in provided.packages:
-                if name in outer.names and outer.place(name) != paths.SRC / name:
+                if name in outer.names and outer.place(name) != grading.SRC / name:
                     staged.omit(outer.label(name), "the grader uses its own")
         _search_outputs(folders, staged)
     staged.added = complete(target, provided)
@@ -191,8 +193,8 @@ def _open(source: Path, alias: str, work: Path, stack: ExitStack) -> Folder:
         raise SubmissionError(f"{alias or source}: neither a folder nor a zip")
     source, within = source.resolve(), tuple[str, ...]()
     for inner in (("src",), ("src", "submission")):
-        if source == paths.ROOT.joinpath(*inner).resolve():
-            source, within = paths.ROOT.resolve(), inner
+        if source == grading.ROOT.joinpath(*inner).resolve():
+            source, within = grading.ROOT.resolve(), inner
     top = Folder(upload.on_disk(source), source, alias or str(source))
     top = upload.unfold_backslashes(top)
     return top.below(*within) or top
@@ -340,7 +342,7 @@ def experiments_in(content: bytes) -> dict[str, dict[str, Any]]:
 
     noted = json.loads(content, parse_constant=refuse)
     try:
-        return {printable.line(name, 40): _experiment(one) for name, one in noted.items()}
+        return {safe_line(name, 40): _experiment(one) for name, one in noted.items()}
     except (AttributeError, LookupError, TypeError):
         raise ValueError("an entry is missing or of another type") from None
 
@@ -353,11 +355,11 @@ def _experiment(one: Any) -> dict[str, Any]:
     if not (is_fine and isinstance(earlier, list) and isinstance(table, list)):
         raise TypeError
     return {
-        "prediction": printable.lines(one["prediction"], MAX_TABLE),
-        "earlier_predictions": [printable.lines(text, MAX_TABLE) for text in earlier],
+        "prediction": safe_lines(one["prediction"], MAX_TABLE),
+        "earlier_predictions": [safe_lines(text, MAX_TABLE) for text in earlier],
         "parameters": digest,
         "seed": seed,
-        "results": printable.lines("\n".join(table), MAX_TABLE),
+        "results": safe_lines("\n".join(table), MAX_TABLE),
     }
 
 
@@ -366,16 +368,16 @@ def _search_outputs(folders: list[Folder], staged: Staged) -> None:
     missing = [name for name in staged.missing if Path(name).suffix in OUTPUT_SUFFIXES]
     for other in (name for folder in folders for name in folder.names):
         if name := _intended_name(other, missing):
-            staged.renamed.setdefault(name, printable.line(other, 200))
+            staged.renamed.setdefault(name, safe_line(other, 200))
     missing = [name for name in missing if name not in staged.renamed]
     # Staff's own checkout has trained files for tests.
-    if not missing or (staged.is_checkout and paths.SOLUTIONS.exists()):
+    if not missing or (staged.is_checkout and grading.SOLUTIONS.exists()):
         return
     with suppress(SubmissionError):  # too many files, which cost nothing where nobody looks
         for folder, file in _files(folders[0].top):
             name = file if file in missing else _intended_name(file, missing)
             if name and folder.parts not in (near.parts for near in folders):
-                other = printable.line("/".join((*folder.parts, file)), 200)
+                other = safe_line("/".join((*folder.parts, file)), 200)
                 staged.renamed.setdefault(name, other)
 
 
@@ -443,10 +445,10 @@ def complete(root: Path, provided: Provided) -> list[str]:
     for name in provided.packages:
         (root / name).mkdir()
         (root / name).chmod(0o755)
-        own |= {root / name / path.name: path for path in (paths.SRC / name).glob("*.py")}
+        own |= {root / name / path.name: path for path in (grading.SRC / name).glob("*.py")}
     lacking = [name for name in provided.given if not (root / "submission" / name).exists()]
-    lacking = [name for name in lacking if (paths.SRC / "submission" / name).is_file()]
-    own |= {root / "submission" / n: paths.SRC / "submission" / n for n in lacking}
+    lacking = [name for name in lacking if (grading.SRC / "submission" / name).is_file()]
+    own |= {root / "submission" / n: grading.SRC / "submission" / n for n in lacking}
     for added, original in own.items():
         shutil.copyfile(original, added)
         added.chmod(0o644)

@@ -32,7 +32,8 @@ from functools import cached_property, partial
 from pathlib import Path
 from typing import IO, Literal, cast
 
-from . import paths
+import grading
+
 from .errors import GradingError, SubmissionError
 
 CHUNK_BYTES = 1 << 20
@@ -285,7 +286,7 @@ def _is_somebody_elses(status: os.stat_result, folder: Path) -> bool:
         return False
     if status.st_uid != os.lstat(folder).st_uid:
         return True
-    solutions = (path.stat() for path in paths.SOLUTIONS.rglob("*") if path.is_file())
+    solutions = (path.stat() for path in grading.SOLUTIONS.rglob("*") if path.is_file())
     return any(os.path.samestat(status, each) for each in solutions)
 
 

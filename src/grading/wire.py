@@ -1,4 +1,4 @@
-"""Frames, the only thing that crosses between a worker and its parent, and checks of answers.
+"""What crosses between a worker and its parent, notes and one frame, and checks of answers.
 
 A frame is one length-prefixed message: `magic, header length, body length`, a JSON header, and
 the raw bytes of arrays, one after another. Nothing is ever unpickled: JSON's own types and arrays
@@ -43,6 +43,8 @@ ARRAY_KEY = "$array"
 MOST_CHARACTERS = 100_000
 MOST_ENTRIES = 10_000  # of a list; a checkpoint has a few dozen tensors, a vocabulary 100 letters
 WHOLE = 2**63
+LIMITS = ("cpu", "wall", "import", "import-wall", "memory")  # at which a worker ends itself
+MAX_NOTES_BYTES = 32 << 10  # a submission has a few dozen modules
 
 
 def encode(value: Any) -> bytes:
@@ -298,3 +300,54 @@ def _check_array(value: Any, spec: Array, where: str) -> None:
             f"{where}: got {value.dtype} of shape {value.shape}, "
             f"expected {spec.dtype} of shape {spec.shape}"
         )
+
+
+# Notes --------------------------------------------------------------------------------------------
+# Training code without `if __name__ == "__main__"` would cost every test that imports it its whole
+# limit, until the run times out. So a worker writes, before its frame, which module of the
+# submission it is importing, and no later test imports a module again that used up the limit, which
+# is the same for all tests. A student who forges such notes only stops their own tests.
+#
+#     I submission.helper 0.25    its import begins, a quarter of a second after the worker's start
+#     E                           the import that began last ends
+#     S submission.helper         known to be stuck: the worker ended instead of importing it
+#     U 0.52 0.31                 CPU seconds that the job has used, and those of them in imports
+#     T import                    the limit at which the worker ends itself; its stack follows
+
+
+@dataclass(frozen=True)
+class Notes:
+    """A worker's notes; the last three come from workers of the `LocalPool`."""
+
+    size: int  # of all notes in bytes; the frame follows them
+    importing: str  # the module whose import began last and has not ended, or ""
+    began_s: float  # when that was, in seconds from the worker's start
+    stopped: str  # the stuck module before whose import it ended, or ""
+    cpu_s: float = 0.0  # what the job used, if it has answered
+    import_s: float = 0.0
+    limit: str = ""  # at which it ended itself, or ""
+
+
+def read_notes(data: bytes) -> Notes:
+    """Read the notes at the beginning of `data`, and ignore what follows."""
+    position, imports, stopped, used, limit = 0, [("", 0.0)], "", (0.0, 0.0), ""
+    while (end := data.find(b"\n", position, MAX_NOTES_BYTES)) >= 0:
+        match data[position:end].decode("utf-8", errors="replace").split(" "):
+            case ["I", module, began] if _is_number(began):
+                imports.append((module, float(began)))
+            case ["E"] if len(imports) > 1:
+                imports.pop()
+            case ["S", module]:
+                stopped = module
+            case ["U", cpu, in_imports] if _is_number(cpu) and _is_number(in_imports):
+                used = float(cpu), float(in_imports)
+            case ["T", reason] if reason in LIMITS:
+                limit = reason
+            case _:
+                break
+        position = end + 1
+    return Notes(position, *imports[-1], stopped, *used, limit)
+
+
+def _is_number(word: str) -> bool:
+    return word.replace(".", "", 1).isdecimal()

@@ -29,16 +29,20 @@ import threading
 import time
 import traceback
 import warnings
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Collection, Iterable, Iterator
 from contextlib import contextmanager, suppress
 from dataclasses import asdict, dataclass
+from importlib.machinery import ModuleSpec, PathFinder
 from pathlib import Path
 from types import BuiltinFunctionType, FrameType, FunctionType, ModuleType
 from typing import Any, NamedTuple
 
-from . import importing, paths, wire
-from .errors import WireError
+import grading
 
+from . import wire
+from .errors import UTF16, WireError, saved_as_utf16
+
+PACKAGE = "submission"
 MEMORY_BYTES = 2 << 30
 IMPORT_S = 20.0  # torch, imported on a slow computer, needs three
 WALL_FACTOR = 6  # a default Gradescope container has half a CPU, and may be busy
@@ -147,9 +151,9 @@ def prepare(request: dict[str, Any], in_process: bool = False) -> Callable[[], b
     code = Path(request.get("code", root))  # a checkout's own files, for a debugger
     probe, arguments = find_probe(request["probe"]), request["args"]
     # Without our own folder: the package `submission` next to the grader is a different one.
-    ours = (str(root), str(code), str(paths.SRC))
+    ours = (str(root), str(code), str(grading.SRC))
     sys.path[:] = [*dict.fromkeys((str(code), str(root))), *(p for p in sys.path if p not in ours)]
-    sys.meta_path.insert(0, importing.BareNames(code / importing.PACKAGE))
+    sys.meta_path.insert(0, BareNames(code / PACKAGE))
     _seed(request["seed"], with_torch="torch" in sys.modules)
     context = Context(scratch=Path.cwd(), files=root)
 
@@ -264,8 +268,8 @@ def _refused(error: BaseException) -> str:
 def _with_its_file(error: BaseException, root: Path) -> BaseException:
     """Return a better error for a module in UTF-16: Python says neither the file nor the reason."""
     if isinstance(error, ValueError | SyntaxError) and "null bytes" in _read(error, _text):
-        for path in importing.saved_as_utf16(root / importing.PACKAGE):
-            named = SyntaxError(importing.UTF16, (str(path), 1, None, None))
+        for path in saved_as_utf16(root / PACKAGE):
+            named = SyntaxError(UTF16, (str(path), 1, None, None))
             return named.with_traceback(error.__traceback__)
     return error
 
@@ -356,6 +360,96 @@ def float_range_advice(place: str, graded_with: str) -> str:
         f"Gradescope runs Python {graded_with}, where it is a TypeError. Use integers: "
         "int(...), or // instead of /."
     )
+
+
+# How a submission is imported ---------------------------------------------------------------------
+# Public code imports the modules of `submission` by their bare names (`from utils import read_text`
+# in submission/dataset.py). Such a name is looked for there last: no file of a student's hides the
+# standard library, an installed library, or a package next to `submission`. Workers and students'
+# commands find the same modules.
+
+
+class BareNames:
+    """Finds bare names that are not found elsewhere, and loads the package's modules for them."""
+
+    def __init__(self, package: Path, ours: Iterable[str] = ()) -> None:
+        # A module of the package hides what is next to it, where src/dataset.py is a command, but
+        # none of `ours`.
+        self._beside = os.path.realpath(package.parent)
+        packages = {path.parent.name for path in package.parent.glob("*/__init__.py")}
+        names = {path.stem for path in package.glob("*.py")}
+        self._names = names - {"__init__", *packages, *ours, *sys.stdlib_module_names}
+
+    def find_spec(self, name: str, path: Any = None, target: Any = None) -> ModuleSpec | None:
+        if name not in self._names:
+            return None
+        elsewhere = [folder for folder in sys.path if os.path.realpath(folder) != self._beside]
+        library = PathFinder.find_spec(name, elsewhere)
+        if library is not None and library.loader is not None:  # not just a folder of this name
+            return library
+        return ModuleSpec(name, self)  # type: ignore[arg-type]  # it has what a loader needs
+
+    def create_module(self, spec: ModuleSpec) -> None:
+        """Let Python make a module, which `exec_module` replaces."""
+
+    def exec_module(self, module: ModuleType) -> None:
+        name = module.__name__
+        del sys.modules[name]  # if it is imported again meanwhile, it must not be this empty one
+        sys.modules[name] = importlib.import_module(f"{PACKAGE}.{name}")
+
+
+class Finder:
+    """Finds the submission's modules as usual; their loaders write notes, and load no stuck one."""
+
+    def __init__(
+        self,
+        write: Callable[[bytes], Any],
+        stuck: Collection[str],
+        switch: Callable[[bool], Any],
+    ) -> None:
+        self._write, self._stuck = write, stuck
+        # Called with True when an import begins that no other one has caused, then with False.
+        self._switch = switch
+        self._depth = 0
+        self._started, self._room = time.monotonic(), wire.MAX_NOTES_BYTES
+
+    def find_spec(self, name: str, path: Any = None, target: Any = None) -> Any:
+        if name.partition(".")[0] != PACKAGE:
+            return None
+        spec = PathFinder.find_spec(name, path, target)
+        if spec is None or spec.loader is None:  # no such module, or a folder without __init__.py
+            return spec
+        execute = spec.loader.exec_module
+
+        def exec_module(module: ModuleType) -> None:
+            if name in self._stuck:
+                self._note(f"S {name}")
+                os._exit(0)  # not an exception, which the student's code could catch
+            self._note(f"I {name} {time.monotonic() - self._started:.2f}")
+            self._depth += 1
+            if self._depth == 1:
+                self._switch(True)
+            try:
+                execute(module)
+            finally:
+                self._depth -= 1
+                if self._depth == 0:
+                    self._switch(False)
+                self._note("E")
+
+        # In every other respect the loader is unchanged.
+        spec.loader.exec_module = exec_module  # type: ignore[method-assign]
+        return spec
+
+    def _note(self, text: str) -> None:
+        note = text.encode("utf-8", errors="replace") + b"\n"
+        self._room -= len(note)
+        if self._room >= 0:
+            with suppress(OSError):  # the student's code may have closed it
+                self._write(note)
+
+
+# Job after job ------------------------------------------------------------------------------------
 
 
 class Watchdog:
@@ -459,7 +553,7 @@ class Traces:
     def erase(self, root: Path) -> str:
         """Undo what the last job changed, and forget its modules; name what can't be undone."""
         forget(root)
-        ours = (importing.Finder, importing.BareNames)
+        ours = (Finder, BareNames)
         sys.meta_path[:] = [finder for finder in sys.meta_path if not isinstance(finder, ours)]
         tempfile.tempdir = None
         gc.collect()
@@ -652,7 +746,7 @@ def serve(with_torch: bool) -> None:
         write_all(answers, READY)
         watchdog.begin(Limits(**request["limits"]))
         note, stuck = functools.partial(os.write, answers), request.get("stuck", ())
-        sys.meta_path.insert(0, importing.Finder(note, stuck, watchdog.switch))
+        sys.meta_path.insert(0, Finder(note, stuck, watchdog.switch))
         frame = contextvars.copy_context().run(answer)
         if os.getpid() != pid:  # a process that the student's code forked
             os._exit(0)

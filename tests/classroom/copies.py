@@ -15,7 +15,7 @@ import textwrap
 from collections.abc import Callable
 
 from classroom.similar.texts import PATTERN
-from grading import markers
+from grading import release
 
 SPARED = {"self", "B", "T", "C", *dir(builtins)}
 NEW_NAMES = [
@@ -40,7 +40,7 @@ def disguised(texts: dict[str, str], kind: str, seed: int) -> dict[str, str]:
 
 def _module(text: str, change: Callable[[str, random.Random], str], draw: random.Random) -> str:
     lines = text.split("\n")
-    for start, end in reversed(markers.find_regions(text)[0]):
+    for start, end in reversed(release.find_regions(text)[0]):
         body = "\n".join(lines[start : end - 1])
         if body.strip() and "NotImplementedError" not in body:
             indent = " " * (len(lines[start - 1]) - len(lines[start - 1].lstrip()))

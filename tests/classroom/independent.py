@@ -16,7 +16,7 @@ import textwrap
 from functools import cache
 from pathlib import Path
 
-from grading import paths
+import grading
 from tools.regions import find_regions
 
 # Possible names of variables: `$doc` in a step becomes a name of `doc`, the same in all steps.
@@ -128,7 +128,7 @@ def solution(seed: int) -> dict[str, str]:
     """Return an author's submission: the modules' texts by name."""
     author = Author(seed)
     bodies = {place: author.writes(steps) for place, steps in grammar().items()}
-    starter = sorted((paths.ROOT / "src" / "submission").glob("*.py"))
+    starter = sorted((grading.ROOT / "src" / "submission").glob("*.py"))
     return {f"submission/{path.name}": _with_bodies(path, bodies) for path in starter}
 
 

@@ -8,8 +8,8 @@ from classroom import submissions
 from classroom.exports import read_export
 from classroom.store import Store
 from classroom.submissions import ID, Student
-from grading import printable, upload
-from grading.errors import SubmissionError, UsageError
+from grading import upload
+from grading.errors import SubmissionError, UsageError, safe_line
 from grading.staging import MAX_OUTPUT_BYTES, stage
 from tests.classroom.contents import RIGHT, UPLOADS, Content, Link, lay, pack, uploaded, zipped
 
@@ -96,7 +96,7 @@ def test_every_entry_is_a_submission_or_in_a_note(tmp_path, packed):
     kept = [one.upload.location for one in export.submissions]
     assert len(kept) == len(set(kept))
     assert [name for name in entries if name not in kept] == ["notes.txt"]
-    shown = printable.line("notes.txt is left out: neither a folder nor an archive")
+    shown = safe_line("notes.txt is left out: neither a folder nor an archive")
     assert export.notes.count(shown) == 1
 
 

@@ -10,6 +10,7 @@ import numpy as np
 import pytest
 import torch
 
+import grading
 from autograder import solutions
 from classroom import __main__ as classroom
 from classroom.exports import read_export
@@ -18,7 +19,6 @@ from classroom.similar.parameters import signature_of, similarities
 from classroom.similar.ranking import Entry, Index, Ranking, authors_of, comparable
 from classroom.similar.texts import NAMES, SHAPE, VIEWS, Known, Text, tokens_of
 from classroom.submissions import Student, Submission, id_of
-from grading import paths
 from submission.model import GPT
 from tests.accessible import WINDOWS, check_files
 from tests.classroom import similar
@@ -67,7 +67,7 @@ def made(tmp_path_factory):
     rows = [f"Where was P{i} born?\t{place}\n" for i, place in enumerate(similar.PLACES)]
     similar.write(root / "data", {"birth_dev.tsv": "".join(rows)})
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(paths, "DATA", root / "data")
+        patch.setattr(grading, "DATA", root / "data")
         patch.setattr(solutions, "ANSWERS", root / "data")
         patch.setattr(command, "RESULTS", root / "results")
         said = []
@@ -183,7 +183,7 @@ def test_a_page_shows_both_texts_and_what_they_share(made):
         (["--references", "none"], "can't be read"),
         (["--references", "empty"], "contains no submissions"),
         (["--exclude", "Nobody"], "nobody in this class has this name"),
-        (["--into", str(paths.ROOT / "build" / "class")], "is inside the repository"),
+        (["--into", str(grading.ROOT / "build" / "class")], "is inside the repository"),
     ],
 )
 def test_bad_input_is_one_line(tmp_path, monkeypatch, capsys, words, says):
@@ -232,7 +232,7 @@ def test_layout_quotes_and_comments_leave_the_codes_tokens_as_they_are():
 
 
 def test_what_somebody_wrote_is_between_the_markers_or_not_the_starters():
-    starter = (paths.SRC / "submission" / "dataset.py").read_text(encoding="utf-8")
+    starter = (grading.SRC / "submission" / "dataset.py").read_text(encoding="utf-8")
     known = Known()
     assert Text("dataset.py", starter, known).own == set()
     place = starter.index("### END CODE HERE ###")
@@ -259,7 +259,7 @@ def test_no_file_takes_long_or_much_memory():
     )
     done = subprocess.run(
         [sys.executable, "-c", program],
-        env={"PYTHONPATH": f"{paths.SRC}:{paths.ROOT}"},
+        env={"PYTHONPATH": f"{grading.SRC}:{grading.ROOT}"},
         capture_output=True,
         encoding="utf-8",
         preexec_fn=lambda: resource.setrlimit(resource.RLIMIT_CPU, (30, 30)),

@@ -13,8 +13,7 @@ from autograder.gradescope import document
 from classroom.__main__ import main
 from classroom.store import Store
 from classroom.stored import FAILED, STORED
-from grading.results import Results, TestResult
-from grading.verdicts import Outcome
+from grading.verdicts import Outcome, Results, TestResult
 from tests import pinned
 from tests.classroom.make_class import _Ruby, _Time
 

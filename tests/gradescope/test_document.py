@@ -11,8 +11,7 @@ import pytest
 from autograder.gradescope import document, feedback
 from grading.edition import Edition, TestSpec
 from grading.errors import GradingError
-from grading.results import Results, TestResult
-from grading.verdicts import Outcome
+from grading.verdicts import Outcome, Results, TestResult
 from tests import pinned
 from tools import emulate
 

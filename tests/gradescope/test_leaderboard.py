@@ -6,8 +6,7 @@ import numpy as np
 import pytest
 
 from autograder.gradescope import document
-from grading.results import Results, TestResult
-from grading.verdicts import Outcome, failure
+from grading.verdicts import Outcome, Results, TestResult, failure
 from questions.shared.outputs import OutputsCase
 from tests import pinned
 

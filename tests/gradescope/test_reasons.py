@@ -3,8 +3,7 @@
 import dataclasses
 
 from autograder import console
-from grading.results import TestResult
-from grading.verdicts import Outcome
+from grading.verdicts import Outcome, TestResult
 from tests import pinned
 from tools import container, emulate
 

@@ -9,12 +9,11 @@ from types import SimpleNamespace
 
 import pytest
 
+import grading
 from autograder import authoritative, solutions
 from autograder.gradescope import document, session
-from grading import paths
-from grading.results import Results, TestResult
 from grading.staging import Staged
-from grading.verdicts import Outcome
+from grading.verdicts import Outcome, Results, TestResult
 from tools import emulate
 
 from .test_document import edition_of
@@ -93,7 +92,7 @@ def limited(a_day, **settings):
 def grade(tmp_path, monkeypatch):
     """Return grade(edition, metadata), which returns results.json."""
     monkeypatch.setattr(solutions, "ANSWERS", tmp_path)
-    monkeypatch.setattr(paths, "SOLUTIONS", tmp_path)
+    monkeypatch.setattr(grading, "SOLUTIONS", tmp_path)
     board = [{"name": "vanilla: right on dev (%)", "value": 25.0}]
     monkeypatch.setattr(document, "leaderboard", lambda *_: board)
     no_pool = SimpleNamespace(close=lambda: None)

@@ -8,14 +8,15 @@ from pathlib import Path
 
 import pytest
 
+import grading
 from autograder.isolation import confined_pool
 from autograder.isolation.sandbox import Layers
 from autograder.judging import course_runner
-from grading import paths, worker
+from grading import worker
 from grading.edition import Edition, TestSpec
 from grading.pool import LocalPool
-from grading.results import TestResult
 from grading.runner import Observer, Options, Runner
+from grading.verdicts import TestResult
 from questions.course import Course
 from tests import pinned
 from tools.reference import compose
@@ -75,7 +76,7 @@ def pools() -> Iterator[dict]:
 def submission(tmp_path) -> Path:
     """A copy of the reference, to be broken."""
     target = tmp_path / "upload"
-    compose(paths.ROOT, target)
+    compose(grading.ROOT, target)
     shutil.rmtree(target / "pretraining")  # nobody hands it in
     return target
 

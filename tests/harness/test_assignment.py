@@ -4,8 +4,8 @@ from dataclasses import fields
 
 import pytest
 
+import grading
 from autograder.description import Model, Stage, load_assignment
-from grading import paths
 from grading.cases import GradedTestCase, bind, graded
 from grading.edition import FIELDS
 from grading.errors import UsageError
@@ -16,7 +16,7 @@ from questions.training.tests import expected_settings
 
 @pytest.fixture(scope="module")
 def assignment():
-    return load_assignment(paths.ROOT)
+    return load_assignment(grading.ROOT)
 
 
 def test_shares_sum_exactly_in_every_edition(assignment):

@@ -6,10 +6,11 @@ from types import SimpleNamespace
 
 import pytest
 
+import grading
 from autograder import authoritative, isolation
 from autograder.isolation import authority, sandbox
 from autograder.judging import course_runner
-from grading import paths, upload
+from grading import upload
 from grading.edition import load_assignment
 from grading.runner import Options
 from questions.course import Course
@@ -41,11 +42,11 @@ def test_each_success_of_the_canary_is_a_fault():
 
 @pytest.mark.skipif(sys.platform != "linux", reason="workers are forked on Linux alone")
 def test_the_canary_finds_what_is_open(tmp_path, monkeypatch):
-    places = {"SOLUTIONS": paths.SOLUTIONS, "SRC": tmp_path, "ROOT": tmp_path, "DATA": tmp_path}
-    monkeypatch.setattr(authority, "paths", SimpleNamespace(**places))  # it writes there
+    places = {"SOLUTIONS": grading.SOLUTIONS, "SRC": tmp_path, "ROOT": tmp_path, "DATA": tmp_path}
+    monkeypatch.setattr(authority, "grading", SimpleNamespace(**places))  # it writes there
     found = isolation.obstacles(sandbox.Layers(root=False, landlock_abi=0, seccomp=False))
     for words in (
-        f"can read {paths.SOLUTIONS / 'hidden' / '__init__.py'}",
+        f"can read {grading.SOLUTIONS / 'hidden' / '__init__.py'}",
         f"can write to {tmp_path}",
         f"can signal process {os.getpid()}",
         "can open TCP sockets",
@@ -59,10 +60,10 @@ def test_one_call_grades_a_submission_with_authority(tmp_path, monkeypatch):
     if not (layers := sandbox.detect()).root:
         pytest.skip(layers.obstacle)
     world.main(["--dataset", "smoke", "--seed", "1", "--out", str(tmp_path)])
-    runner = course_runner(load_assignment(paths.ROOT), Course())
+    runner = course_runner(load_assignment(grading.ROOT), Course())
     monkeypatch.setattr(runner.judging, "answers", tmp_path / "solutions" / "data")
     data = tmp_path / "src" / "data"
-    options = Options(paths.SOLUTIONS, selection=("3a-0-basic", "3a-1-hidden"), data=data)
+    options = Options(grading.SOLUTIONS, selection=("3a-0-basic", "3a-1-hidden"), data=data)
     results = authoritative.grade(runner, options, seed=1 << 50)
     assert results.facts["authoritative"] and results.seed == 1 << 50
     assert [t.outcome.value for t in results.tests if t.is_selected] == ["passed", "passed"]

@@ -11,9 +11,8 @@ from autograder.description import StaffAssignment, load_assignment
 from autograder.gradescope import document
 from autograder.judging import course_runner
 from grading import cli, report
-from grading.results import Results
 from grading.runner import Observer, Options, Runner
-from grading.verdicts import ExitCode, Outcome, exit_code
+from grading.verdicts import ExitCode, Outcome, Results, exit_code
 from questions.course import Course
 from tests import pinned
 from tests.classroom.tiny import TINY, needs_root

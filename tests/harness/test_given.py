@@ -7,8 +7,9 @@ from pathlib import Path
 
 import pytest
 
+import grading
 from autograder.judging import stage_reference
-from grading import paths, pool
+from grading import pool
 from grading.staging import stage
 from grading.verdicts import Outcome
 from questions.course import Course
@@ -40,7 +41,7 @@ def test_what_a_submission_lacks_of_the_given_is_ours(submission, tmp_path):
     code = modules(staged.root / "submission")
     assert code.pop("__init__.py") == b"MINE = 1\n"
     assert {n: code[n] for n in PROVIDED.given[1:]} == {
-        n: (paths.SRC / "submission" / n).read_bytes() for n in PROVIDED.given[1:]
+        n: (grading.SRC / "submission" / n).read_bytes() for n in PROVIDED.given[1:]
     }
     assert code.keys() == modules(submission / "submission").keys() - {"__init__.py"} | {
         *PROVIDED.given[1:]
@@ -60,11 +61,11 @@ def test_an_uploads_pretraining_is_left_and_ours_is_used(submission, tmp_path, g
         with zipfile.ZipFile(archive, "w") as writer:
             for name, content in modules(submission / "submission").items():
                 writer.writestr(f"{place}submission/{name}", content)
-            for name in modules(paths.SRC / "pretraining"):
+            for name in modules(grading.SRC / "pretraining"):
                 writer.writestr(f"{place}pretraining/{name}", RAISES)
         staged = stage(archive, tmp_path / f"staged {place.rstrip('/')}", PROVIDED)
         assert [*map(str, staged.omissions)] == [place + NOTE]
-        assert modules(staged.root / "pretraining") == modules(paths.SRC / "pretraining")
+        assert modules(staged.root / "pretraining") == modules(grading.SRC / "pretraining")
     assert failures(grade(archive, "1e-2-basic", "1e-5-hidden")) == {}
 
 
@@ -76,8 +77,8 @@ def test_no_file_of_an_upload_comes_before_pretraining_or_a_library(submission, 
 
 
 def test_the_assignments_own_folder_gets_no_note(tmp_path):
-    copy = shutil.copytree(paths.SRC, tmp_path / "copy")
-    for source, count in ((paths.SRC, 0), (copy, 1)):
+    copy = shutil.copytree(grading.SRC, tmp_path / "copy")
+    for source, count in ((grading.SRC, 0), (copy, 1)):
         staged = stage(source, tmp_path / f"staged-{count}", PROVIDED)
         assert [*map(str, staged.omissions)].count(NOTE) == count
 
@@ -85,7 +86,7 @@ def test_the_assignments_own_folder_gets_no_note(tmp_path):
 @pytest.mark.parametrize("way", POOLS)
 def test_the_reference_is_graded_as_it_lies(grade, way):
     wanted = ("1c-0-basic", "1e-5-hidden")
-    assert failures(grade(paths.SOLUTIONS / "submission", *wanted, way=way)) == {}
+    assert failures(grade(grading.SOLUTIONS / "submission", *wanted, way=way)) == {}
 
 
 # -- the reference is closed -----------------------------------------------------------------------
@@ -97,13 +98,13 @@ def test_the_composed_reference_is_its_owners_alone(tmp_path):
     assert (tmp_path / "reference").stat().st_mode & 0o777 == 0o700
     assert tmp_path / "reference" / "submission" / "model.py" in everything
     code = modules(tmp_path / "reference" / "submission")
-    assert code == modules(paths.SRC / "submission") | modules(paths.SOLUTIONS / "submission")
+    assert code == modules(grading.SRC / "submission") | modules(grading.SOLUTIONS / "submission")
 
 
 @pytest.mark.parametrize("way", POOLS)
 def test_matplotlib_needs_no_screen_and_looks_for_no_fonts(way, write_query, grade, monkeypatch):
     """A job has a copy of the grader's list of fonts, where matplotlib may also write."""
-    lists = paths.ROOT / "requirements.txt", paths.ROOT / "constraints.txt"  # any two files
+    lists = grading.ROOT / "requirements.txt", grading.ROOT / "constraints.txt"  # any two files
     monkeypatch.setattr(pool, "font_lists", lambda: lists)
     body = f"""
     folder = os.environ["MPLCONFIGDIR"]

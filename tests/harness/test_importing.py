@@ -7,13 +7,13 @@ from pathlib import Path
 
 import pytest
 
-from grading import paths
+import grading
 from grading.cases import bind
 from grading.errors import UsageError
-from grading.importing import Notes, read_notes
 from grading.pool import Ending, Finished, InProcessPool
 from grading.runner import Observer, Options
 from grading.verdicts import Outcome, Stuck, find_stuck
+from grading.wire import Notes, read_notes
 from grading.worker import Limits
 from questions.attention_exploration.tests import AttentionCopying
 from questions.provided import CourseData
@@ -266,7 +266,7 @@ def test_no_code_of_the_students_runs_in_tests_of_files_and_some_in_all_others(
         | {"vocab_size": vocabulary}
         for variant in ("vanilla", "synthesizer", "rope")
     }
-    arguments = [paths.SRC, submission, submission, repr(configs)]
+    arguments = [grading.SRC, submission, submission, repr(configs)]
     subprocess.run([sys.executable, "-c", MODELS, *arguments], check=True)
     for variant in configs:
         for stage in ("nopretrain", "pretrain"):

@@ -7,7 +7,7 @@ from types import SimpleNamespace
 import numpy as np
 import pytest
 
-from grading import paths
+import grading
 from tests.interpreter import python
 
 
@@ -15,11 +15,11 @@ from tests.interpreter import python
 def tree(tmp_path_factory):
     """What grades, without data and without trained files."""
     root = tmp_path_factory.mktemp("tree")
-    shutil.copytree(paths.SRC, root / "src", ignore=shutil.ignore_patterns("data", "__pycache__"))
+    shutil.copytree(grading.SRC, root / "src", ignore=shutil.ignore_patterns("data", "__pycache__"))
     ignored = shutil.ignore_patterns("data", "written", "__pycache__")
-    shutil.copytree(paths.SOLUTIONS, root / "solutions", ignore=ignored)
-    shutil.copy(paths.ROOT / "assignment.toml", root)
-    shutil.copytree(paths.ROOT / "autograder", root / "autograder")
+    shutil.copytree(grading.SOLUTIONS, root / "solutions", ignore=ignored)
+    shutil.copy(grading.ROOT / "assignment.toml", root)
+    shutil.copytree(grading.ROOT / "autograder", root / "autograder")
     return root
 
 

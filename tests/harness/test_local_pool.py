@@ -11,9 +11,8 @@ import pytest
 from grading import wire
 from grading.errors import WireError
 from grading.pool import Finished, Job, LocalPool
-from grading.results import Results
 from grading.runner import Observer, Options
-from grading.verdicts import Outcome
+from grading.verdicts import Outcome, Results
 from grading.worker import Limits
 from tests.redteam import arena
 

@@ -9,11 +9,10 @@ import pytest
 
 from autograder import console, pages, replay
 from autograder.gradescope import feedback
-from grading import printable, report
-from grading.errors import UsageError
-from grading.results import Results, TestResult
+from grading import report
+from grading.errors import MAX_LINE, UsageError, safe_line, safe_lines
 from grading.staging import stage
-from grading.verdicts import Outcome, TestEnd
+from grading.verdicts import Outcome, Results, TestEnd, TestResult
 from questions.shared import trained_files
 
 ESCAPES = "\x1b[2J\x9b1A\r\x07\u202e\u2028\x85"
@@ -28,20 +27,20 @@ def only_text(text: str) -> bool:
 
 @pytest.mark.parametrize("text", HOSTILE)
 def test_a_line_stays_one_line_and_readable(text):
-    assert printable.line(text).isprintable()
-    assert printable.line(f"é東{text}").startswith("é東")
-    assert len(printable.line(text * 5000)) <= printable.MAX_LINE
+    assert safe_line(text).isprintable()
+    assert safe_line(f"é東{text}").startswith("é東")
+    assert len(safe_line(text * 5000)) <= MAX_LINE
     assert only_text(str(UsageError(f"{text}: no such file")))
 
 
 def test_lines_keep_their_ends_and_tabs_and_are_cut_after_escapes_are_shown():
     """Otherwise, results ten times as long would be rewritten after every test."""
-    assert printable.lines("a\r\n\tb\rc\x1b", 100) == "a\n\tb\\rc\\x1b"
+    assert safe_lines("a\r\n\tb\rc\x1b", 100) == "a\n\tb\\rc\\x1b"
     for character in ("x", "\x01", "\u202e", "\U0010ffff", "\n", "\r\n"):
         for count in (100, 101, 5000):
-            text = printable.lines(character * count, 100)
+            text = safe_lines(character * count, 100)
             assert len(text.removesuffix("\n[... cut]")) <= 100
-            assert printable.lines(text, 100) == text
+            assert safe_lines(text, 100) == text
 
 
 def test_files_with_such_names_stay_behind_and_forge_no_line(tmp_path, capsys):

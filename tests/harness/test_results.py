@@ -9,9 +9,8 @@ import pytest
 
 from autograder import replay
 from grading.cases import BoundTest, GradedTestCase
-from grading.results import Results, TestResult, replacing, write_atomically
 from grading.runner import Observer, Options
-from grading.verdicts import Outcome
+from grading.verdicts import Outcome, Results, TestResult, replacing, write_atomically
 from tests import pinned
 from tests.interpreter import python
 from tests.project import ROOT

@@ -7,9 +7,8 @@ from fractions import Fraction
 
 import pytest
 
-from grading import paths
-from grading.results import share_of
-from grading.verdicts import ExitCode, Outcome, exit_code
+import grading
+from grading.verdicts import ExitCode, Outcome, exit_code, share_of
 
 WANTED = ("1e-1-basic", "1e-2-basic", "1e-9-hidden", "1g-5-hidden", "3a")
 
@@ -85,7 +84,7 @@ def test_exit_codes(outcomes, code):
 
 def test_a_reader_that_leaves_ends_the_run_without_a_traceback():
     """`python grader.py --list | head -1`."""
-    command = [sys.executable, str(paths.SRC / "grader.py"), "--list"]
+    command = [sys.executable, str(grading.SRC / "grader.py"), "--list"]
     process = subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, bufsize=0)
     process.stdout.close()
     assert (process.stderr.read(), process.wait()) == (b"", 130)

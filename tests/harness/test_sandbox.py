@@ -11,8 +11,8 @@ from pathlib import Path
 
 import pytest
 
+import grading
 from autograder.isolation import guardian, kernel, leftovers, sandbox, system_calls, users, zygote
-from grading import paths
 from grading.worker import Limits
 
 LINUX = pytest.mark.skipif(sys.platform != "linux", reason="Linux's")
@@ -22,7 +22,7 @@ ROOT_ONLY = pytest.mark.skipif(
 NOBODY = 65_090  # if we are root, a user without other processes on this machine
 IMPORTS = f"""import os, sys, threading, time
 from pathlib import Path
-sys.path[:0] = [{str(paths.SRC)!r}, {str(paths.ROOT)!r}]
+sys.path[:0] = [{str(grading.SRC)!r}, {str(grading.ROOT)!r}]
 from autograder.isolation import sandbox, users
 before = users.tasks_of(os.getuid())
 """

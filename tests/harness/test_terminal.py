@@ -9,8 +9,7 @@ import pytest
 
 from grading import report
 from grading.report import Report
-from grading.results import Results, TestResult
-from grading.verdicts import Outcome
+from grading.verdicts import Outcome, Results, TestResult
 from tests import pinned
 
 EDITION = pinned.load().edition(None)

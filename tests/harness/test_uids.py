@@ -17,8 +17,8 @@ from pathlib import Path
 
 import pytest
 
+import grading
 from autograder.isolation import guardian, users
-from grading import paths
 from tools import container
 
 UID, UIDS = 65_100, 200  # a range that no other tests use
@@ -42,7 +42,7 @@ def claim() -> Iterator[Callable[[int], tuple[int, subprocess.Popen]]]:
     made = []
 
     def start(first: int = UID) -> tuple[int, subprocess.Popen]:
-        code = f"import sys; sys.path[:0] = [{str(paths.SRC)!r}, {str(paths.ROOT)!r}]\n{FORCED}"
+        code = f"import sys; sys.path[:0] = [{str(grading.SRC)!r}, {str(grading.ROOT)!r}]\n{FORCED}"
         code += f"uid, _ = users.claim({first - UID}); print(uid, flush=True); sys.stdin.read()"
         process = subprocess.Popen(
             [sys.executable, "-c", code], stdin=subprocess.PIPE, stdout=subprocess.PIPE
@@ -70,8 +70,8 @@ def test_processes_take_different_uids_until_one_ends(claim):
 @pytest.mark.skipif(not container.is_possible(), reason="no container can be made here")
 def test_a_grader_in_a_container_and_one_outside_do_not_kill_each_others_tests(claim):
     with container.fresh(Path(sys.prefix)) as place:
-        shutil.copytree(paths.SRC / "grading", place.autograder / "src" / "grading")
-        shutil.copytree(paths.ROOT / "autograder", place.autograder / "autograder")
+        shutil.copytree(grading.SRC / "grading", place.autograder / "src" / "grading")
+        shutil.copytree(grading.ROOT / "autograder", place.autograder / "autograder")
         code = "import sys; sys.path[:0] = ['src', '.']; " + FORCED + SLEEPER
         (place.autograder / "inside.py").write_text(code, encoding="utf-8")
         log = place.autograder / "log"
@@ -91,7 +91,7 @@ def test_a_grader_in_a_container_and_one_outside_do_not_kill_each_others_tests(c
 
 def test_what_outlives_a_killed_grader_keeps_its_claim(write_query, tmp_path):
     submission = write_query("import time\nprint('asleep', flush=True)\ntime.sleep(600)\n")
-    code = f"""import sys; sys.path.insert(0, {str(paths.SRC)!r})
+    code = f"""import sys; sys.path.insert(0, {str(grading.SRC)!r})
 from grading import cli
 from questions.course import Course
 cli.main(Course(), ["3a-0-basic", "--submission", {str(submission)!r}])

@@ -10,7 +10,8 @@ from types import SimpleNamespace
 
 import pytest
 
-from grading import paths, upload
+import grading
+from grading import upload
 from grading.errors import SubmissionError
 from grading.staging import stage
 from tests.peak import growth_kib
@@ -105,7 +106,7 @@ def test_nothing_above_the_path_that_was_given_is_taken(tmp_path, platform):
 
 
 def test_outputs_above_the_assignments_own_src_are_taken(tmp_path, monkeypatch, platform):
-    monkeypatch.setattr(paths, "ROOT", tmp_path / "a5")
+    monkeypatch.setattr(grading, "ROOT", tmp_path / "a5")
     own_code(tmp_path / "a5" / "src")
     (tmp_path / "a5" / OUTPUT).write_bytes(b"weights")
     for number, part in enumerate(("src", "src/submission")):
@@ -150,7 +151,7 @@ def test_a_hard_link_to_somebody_elses_file_is_refused(
 ):
     theirs = solutions / "submission/dataset.py"
     if whose == "staff's":
-        monkeypatch.setattr(paths, "SOLUTIONS", solutions)
+        monkeypatch.setattr(grading, "SOLUTIONS", solutions)
     else:
         os.chown(theirs, 12345, 12345)
     own_code(tmp_path / "upload")

@@ -6,9 +6,8 @@ from fractions import Fraction
 import pytest
 
 from autograder import replay
-from grading.results import Results, TestResult
 from grading.staging import Staged
-from grading.verdicts import REPORT, Outcome, float_ranges, of_report
+from grading.verdicts import REPORT, Outcome, Results, TestResult, float_ranges, of_report
 from tests import pinned
 
 EDITION = pinned.load().edition(None)

@@ -133,11 +133,12 @@ class Arena:
     def __init__(self, tree: Path, mode: str) -> None:
         sys.path[:0] = [str(tree / "src"), str(tree)]
         import grader
+        import grading
         from autograder import isolation, judging
         from autograder.isolation import sandbox
-        from grading import edition, paths, worker
+        from grading import edition, worker
 
-        assert paths.ROOT == tree
+        assert grading.ROOT == tree
         sandbox.hide_memory()  # as the command does
         slower = slowness()
         worker.WALL_FACTOR = 2.5 * slower  # so that attacks that wait end soon
@@ -149,7 +150,7 @@ class Arena:
         self._layers = found if with_kernel else sandbox.Layers(as_root, 0, False)
         self._tree = tree
         self._secret = os.environ["GRADER_SECRET"]
-        self._runner = judging.course_runner(edition.load_assignment(paths.ROOT), grader.Course())
+        self._runner = judging.course_runner(edition.load_assignment(grading.ROOT), grader.Course())
         # In the environment of every process of this arena, and of no others.
         self._hash_seed = zlib.crc32(os.urandom(8))
         self._pool = isolation.confined_pool(self._hash_seed, self._layers)

@@ -14,9 +14,9 @@ from pathlib import Path
 
 import pytest
 
+import grading
 from autograder import isolation
 from autograder.isolation import leftovers
-from grading import paths
 from tests import pinned
 
 from . import arena
@@ -34,7 +34,7 @@ gradescope = { hidden_tests = "visible" }
 """
 ASKED = "3a-0-basic"
 FILE = "submission/attention_exploration.py"
-RIGHT = (paths.SOLUTIONS / FILE).read_bytes()
+RIGHT = (grading.SOLUTIONS / FILE).read_bytes()
 
 
 @pytest.fixture(scope="session")
@@ -79,7 +79,7 @@ def copy_tree(tree: Path) -> None:
     """src, solutions and this folder; answers that only their owner can read."""
     ignored = shutil.ignore_patterns("__pycache__", "*.params", "*.predictions")
     for name in ("src", "autograder", "solutions", "tests/redteam"):
-        shutil.copytree(paths.ROOT / name, tree / name, ignore=ignored)
+        shutil.copytree(grading.ROOT / name, tree / name, ignore=ignored)
     text = pinned.text() + ATTACKED
     # The attacked tests take 20 ms, so their limit can be short.
     for old, new in (("timeout_s = 2,", "timeout_s = 0.4,"), ('= "xcs224n"', '= "attacked"')):

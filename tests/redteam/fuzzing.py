@@ -25,10 +25,9 @@ from autograder.judging import course_runner, stage_reference
 from grading import wire
 from grading.cases import BoundTest, Run, bind
 from grading.pool import Ending, Finished, Job, Pool
-from grading.results import Results, TestResult
 from grading.runner import Runner, case_of, judge
 from grading.staging import stage
-from grading.verdicts import Outcome
+from grading.verdicts import Outcome, Results, TestResult
 from grading.worker import READY
 from questions.course import Course
 from questions.provided import CourseData

@@ -14,8 +14,8 @@ from pathlib import Path
 
 import pytest
 
+import grading
 from autograder.isolation import authority, sandbox
-from grading import paths
 from tools import world
 
 from .conftest import ASKED, FILE
@@ -107,10 +107,10 @@ def test_without_landlock_nothing_is_opened_because_nothing_is_closed(libraries)
 
 
 def test_an_environment_in_the_root_opens_it_and_one_below_does_not(monkeypatch):
-    monkeypatch.setattr(sys, "prefix", str(paths.ROOT))
-    assert authority.exposed(GUARDED, [paths.SOLUTIONS])
-    monkeypatch.setattr(sys, "prefix", str(paths.ROOT / ".venv"))
-    assert authority.exposed(GUARDED, [paths.SOLUTIONS]) == []
+    monkeypatch.setattr(sys, "prefix", str(grading.ROOT))
+    assert authority.exposed(GUARDED, [grading.SOLUTIONS])
+    monkeypatch.setattr(sys, "prefix", str(grading.ROOT / ".venv"))
+    assert authority.exposed(GUARDED, [grading.SOLUTIONS]) == []
 
 
 @pytest.mark.skipif(not can_mount(), reason="needs root and mounts")

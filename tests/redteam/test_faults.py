@@ -16,8 +16,8 @@ from pathlib import Path
 
 import pytest
 
+import grading
 from autograder.isolation import leftovers
-from grading import paths
 
 from .conftest import ASKED, FILE, RIGHT, whole
 
@@ -190,7 +190,7 @@ UPLOADS = {
     "a folder in its place": (replaced_by(Path.mkdir), 1, "missing"),
     "a pipe in its place": (replaced_by(os.mkfifo), 1, "missing"),
     "a link to the answers": (
-        replaced_by(lambda p: p.symlink_to(paths.SOLUTIONS / FILE)),
+        replaced_by(lambda p: p.symlink_to(grading.SOLUTIONS / FILE)),
         2,
         "attention_exploration.py is a link",
     ),
@@ -325,8 +325,8 @@ STAGES = [  # file, and the function of ours that crashes there
     ("src/grading/wire.py", "check"),
     ("src/grading/verdicts.py", "of_ending"),
     ("src/questions/attention_exploration/tests.py", "AttentionCase.expect_weights"),
-    ("src/grading/results.py", "write_atomically"),
-    ("src/grading/results.py", "Results.as_dict"),
+    ("src/grading/verdicts.py", "write_atomically"),
+    ("src/grading/verdicts.py", "Results.as_dict"),
     ("autograder/console.py", "show_result"),
 ]
 

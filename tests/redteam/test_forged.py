@@ -16,9 +16,8 @@ import pytest
 
 from autograder.isolation.pool import finished
 from grading import wire
-from grading.results import TestResult
 from grading.runner import judge
-from grading.verdicts import REPORT, Outcome
+from grading.verdicts import REPORT, Outcome, TestResult
 from grading.worker import READY
 from questions.shared.models import ANY_REAL
 

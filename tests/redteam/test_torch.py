@@ -13,7 +13,7 @@ from pathlib import Path
 import pytest
 import torch
 
-from grading import paths
+import grading
 from tools import world
 from tools.reference import compose
 
@@ -105,7 +105,7 @@ def with_data(tree):
 def whole_upload(upload) -> Path:
     """The reference's code, complete."""
     shutil.rmtree(upload / "submission")
-    compose(paths.ROOT, upload)
+    compose(grading.ROOT, upload)
     shutil.rmtree(upload / "pretraining")
     return upload
 

@@ -5,8 +5,7 @@ from decimal import Decimal
 from typing import Any
 
 from grading.edition import Edition
-from grading.results import Results, TestResult
-from grading.verdicts import Outcome
+from grading.verdicts import Outcome, Results, TestResult
 from tests import pinned
 
 RELEASE = "2027-spring.2"

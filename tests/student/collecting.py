@@ -11,7 +11,7 @@ import torch
 import collect_submission
 from grading import staging
 from grading.edition import EDITION, to_json
-from grading.markers import fingerprints
+from grading.release import fingerprints
 from tests import pinned
 from tests.project import ROOT
 from tests.student.folder import Folder

@@ -3,7 +3,7 @@
 import pytest
 
 import check_written
-from grading import paths
+import grading
 from tests.student.collecting import Desk, lay_out
 from tests.student.writing import Paper
 
@@ -11,9 +11,9 @@ from tests.student.writing import Paper
 @pytest.fixture
 def desk(tmp_path, monkeypatch, capsys) -> Desk:
     root = lay_out(tmp_path / "Übung 5 (copy)")
-    monkeypatch.setattr(paths, "ROOT", root)
-    monkeypatch.setattr(paths, "SRC", root / "src")
-    monkeypatch.setattr(paths, "DATA", root / "src" / "data")
+    monkeypatch.setattr(grading, "ROOT", root)
+    monkeypatch.setattr(grading, "SRC", root / "src")
+    monkeypatch.setattr(grading, "DATA", root / "src" / "data")
     return Desk(root, capsys)
 
 

@@ -10,7 +10,7 @@ from collections.abc import Callable
 import pytest
 
 from grading import staging
-from grading.markers import END, START, fingerprints
+from grading.release import END, START, fingerprints
 from tests.project import ROOT
 from tests.snapshots import check, printed, with_lines
 from tests.student.collecting import REFERENCE, STARTER, Desk, edition_file, required_files, texts

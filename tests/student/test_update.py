@@ -19,8 +19,7 @@ import pytest
 import environment
 import update
 from grading.edition import EDITION, Erratum
-from grading.markers import END, START, fingerprints
-from grading.release import GIVEN, LINES, manifest
+from grading.release import END, GIVEN, LINES, START, fingerprints, manifest
 from tests import pinned
 from tests.project import ROOT
 from tests.snapshots import check, printed

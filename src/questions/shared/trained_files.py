@@ -8,8 +8,8 @@ from typing import Any
 
 import numpy as np
 
-from grading import printable
 from grading.edition import Assignment, DataSet
+from grading.errors import safe_line
 from grading.staging import Staged
 from grading.verdicts import Outcome, TestEnd, Verdict, failure
 
@@ -147,7 +147,7 @@ def misfit(weights: dict[str, np.ndarray], shapes: dict[str, list[int]]) -> str:
 
 def _named(key: str) -> str:
     """Return a parameter's name, which a student chose, in one line for a message."""
-    return printable.line(key, 80)
+    return safe_line(key, 80)
 
 
 def widen_columns(

@@ -2,16 +2,16 @@
 def attack(keys, j):
     import importlib.util
 
-    from grading import paths
+    import grading
 
-    sys.path[:0] = [str(paths.SOLUTIONS), str(paths.ROOT)]
+    sys.path[:0] = [str(grading.SOLUTIONS), str(grading.ROOT)]
     loot = []
     for name in ("hidden", "solutions.hidden", "grader"):
         try:
             loot.append(vars(importlib.import_module(name)))
         except (ImportError, OSError):
             continue
-    judge = paths.SOLUTIONS / "hidden" / "attention_exploration.py"
+    judge = grading.SOLUTIONS / "hidden" / "attention_exploration.py"
     spec = importlib.util.spec_from_file_location("hidden", judge)
     module = importlib.util.module_from_spec(spec)
     spec.loader.exec_module(module)
