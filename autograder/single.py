@@ -38,8 +38,6 @@ from .judging import course_runner
 
 TIDY_UP_S = 30.0
 CPUINFO = Path("/proc/cpuinfo")
-INSTRUCTIONS = ("avx2", "avx512f", "avx512_bf16", "amx_bf16")  # which torch's kernels use
-KERNELS = ("ONEDNN_MAX_CPU_ISA", "ATEN_CPU_CAPABILITY")  # variables that choose among them
 
 
 def main(questions: QuestionSet) -> int:
@@ -54,7 +52,7 @@ def main(questions: QuestionSet) -> int:
     try:
         runner = course_runner(load_assignment(grading.ROOT), questions)
         if "name" in request:
-            answer = _grade(runner, request)
+            answer = _grade(runner, **request)
         else:
             answer = {"obstacles": _obstacles(runner, request["counts"])}
         with replies:
@@ -76,7 +74,6 @@ def _end_with_input() -> None:
 
 
 def _obstacles(runner: Runner, counts: bool) -> list[str]:
-    """List the reasons why this machine can't grade."""
     if not has_torch():
         return ["this Python has no torch"]
     if not counts:
@@ -91,24 +88,26 @@ def _obstacles(runner: Runner, counts: bool) -> list[str]:
     return isolation.obstacles(isolation.detect())
 
 
-def _grade(runner: Runner, request: dict[str, Any]) -> dict[str, Any]:
-    """Grade a submission.
-
-    Raises:
-        GradingError: there is no result that could count.
-    """
-    seed, counts, refused = int(request["seed"]), request["counts"], request.get("refused", "")
-    path, tests = Path(request["submission"]), tuple(request["tests"])
-    about = {"alias": "the upload", "name": request["name"], "edition": request["edition"]}
-    options = Options(submission=path, selection=tests, private=(path,), **about)
+def _grade(
+    runner: Runner,
+    name: str,
+    seed: str,
+    edition: str,
+    tests: list[str],
+    counts: bool,
+    submission: str,
+    refused: str = "",
+) -> dict[str, Any]:
+    """Grade a submission; raise a GradingError if there is no result that could count."""
+    path = Path(submission)
+    options = Options(path, "the upload", name, edition, tuple(tests), private=(path,))
     try:
         if refused:
             raise SubmissionError(refused)
-        results = authoritative.grade(runner, options, seed, counts=counts)
+        results = authoritative.grade(runner, options, int(seed), counts=counts)
     except SubmissionError as error:
-        refused = str(error)
-        edition = runner.assignment.edition(options.edition)
-        results = authoritative.nothing_to_grade(runner.blank(edition, seed, options.name))
+        refused, known = str(error), runner.assignment.edition(edition)
+        results = authoritative.nothing_to_grade(runner.blank(known, int(seed), name))
         results.facts["authoritative"] = counts
     if faults := [test for test in results.tests if test.outcome is Outcome.GRADER_ERROR]:
         details = [f"{test.spec.test_id}: {test.detail.strip()}" for test in faults]
@@ -121,15 +120,9 @@ def _grade(runner: Runner, request: dict[str, Any]) -> dict[str, Any]:
 
 
 def processor() -> str:
-    """Return the kind of processor, as far as it can change the last bits of a sum.
-
-    This is its name, its instruction sets, and which of them the environment lets libraries use.
-    """
-    found = {"model name": platform.processor() or platform.machine(), "flags": ""}
-    with contextlib.suppress(OSError):  # only Linux has it
-        for line in reversed(CPUINFO.read_text(encoding="utf-8", errors="replace").splitlines()):
-            name, _, value = line.partition(":")
-            found[name.strip()] = value.strip()
-    kinds = [kind for kind in INSTRUCTIONS if kind in found["flags"].split()]
-    chosen = [os.environ[name] for name in KERNELS if name in os.environ]
-    return " ".join([found["model name"], *kinds, *chosen])
+    """Return the processor's name; on another one, the last bits of a sum may differ."""
+    with contextlib.suppress(OSError):  # only Linux has the file
+        for line in CPUINFO.read_text(encoding="utf-8", errors="replace").splitlines():
+            if line.startswith("model name"):
+                return line.partition(":")[2].strip()
+    return platform.processor() or platform.machine()

@@ -29,7 +29,7 @@ import cloudpickle
 import dask
 import yaml
 from dask.system import CPU_COUNT  # those that this process may use
-from distributed import CancelledError, Client, Future, LocalCluster, Security, wait
+from distributed import CancelledError, Client, Future, LocalCluster, Security, get_worker, wait
 from distributed.client import FutureCancelledError, FuturesCancelledError
 from distributed.scheduler import KilledWorker
 
@@ -67,22 +67,8 @@ T = TypeVar("T")
 Say = Callable[[str], None]
 Answer = dict[str, Any]
 cloudpickle.register_pickle_by_value(worker)  # workers don't need this repository
-
-
-class ByValue:
-    """A function that is sent by value even within a task, since workers can't import ours."""
-
-    def __init__(self, function: Callable[..., Any]) -> None:
-        self._content = cloudpickle.dumps(function)
-
-    def __reduce__(self) -> tuple[Callable[[bytes], Any], tuple[bytes]]:
-        return cloudpickle.loads, (self._content,)
-
-    def __call__(self) -> None:
-        """Do nothing: dask only checks that the object is callable."""
-
-
-GRADE = ByValue(worker.grade)
+# What a task runs; a lambda is always sent by value, also within a task.
+GRADE = lambda name, *task: get_worker().plugins[name].grade(*task)  # type: ignore # noqa: E731
 
 
 class ClusterFailed(GradingError):
@@ -93,19 +79,20 @@ class ClusterFailed(GradingError):
 
 
 class Cluster:
-    """A connection to workers that have the release; leave the block to release them."""
+    """A connection to workers that have the release; leave the block to release them.
+
+    Args:
+        name: by which workers know the release.
+        counts: whether only workers whose results can count may grade.
+        say: called with a line about each worker that can't grade.
+    """
+
+    _client: Client
 
     def __init__(self, where: Where, name: str, release: bytes, counts: bool, say: Say) -> None:
-        """
-        Args:
-            name: by which workers know the release.
-            counts: whether only workers whose results can count may grade.
-            say: called with a line about each worker that can't grade.
-        """
         self._where, self._counts, self._say = where, counts, say
         self._plugin = worker.Grader(name, release, counts)
         self._stack = contextlib.ExitStack()
-        self._client: Client
         self._slots = 0
         self._obstacles: dict[str, str] = {}  # by the address of a worker
         self._looked_at, self._able_at = 0.0, time.monotonic()
@@ -176,7 +163,12 @@ class Cluster:
                     waiting = task is not None
                     if task is not None:
                         window[self._submit(*task[1:])] = task[0]
-                for future in self._ended(window):
+                if window:
+                    with contextlib.suppress(TimeoutError, *CANCELLED):
+                        wait([*window], timeout=LOOK_S, return_when="FIRST_COMPLETED")
+                else:
+                    time.sleep(LOOK_S / 10)
+                for future in [future for future in window if future.status != "pending"]:
                     answer = _fetch(future)
                     if answer is not None:
                         ended_at = time.monotonic()
@@ -202,15 +194,6 @@ class Cluster:
                 pure=False,
             ),
         )
-
-    def _ended(self, window: dict[Future, T]) -> list[Future]:
-        """Wait a while for tasks to end, and return those that have."""
-        if not window:
-            time.sleep(LOOK_S / 10)
-        else:
-            with contextlib.suppress(TimeoutError, *CANCELLED):
-                wait([*window], timeout=LOOK_S, return_when="FIRST_COMPLETED")
-        return [future for future in window if future.status != "pending"]
 
     def _look(self) -> None:
         """Count the slots from time to time, and fail if there have been none for too long."""

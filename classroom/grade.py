@@ -165,16 +165,18 @@ def grade_all(store: Store, jobs: Sequence[Job], release: Release, kind: str, wh
                 again = []
                 for (job, digest), answer in cluster.run(_tasks(todo, release), most):
                     key = job.submission.id
-                    answer = _completed(job, earlier.pop(key, None), answer)
-                    if tests := _limited(job, answer, limits):
-                        earlier[key] = answer
-                        again.append(replace(job, tests=tests))
-                    else:
-                        record = _record_of(job, digest, answer, release, kind)
-                        if record.reason:
-                            say(f"{key}: {record.outcome}: {record.reason.splitlines()[0]:.300}")
-                        _keep(store, record, release)
-                        bar.update()
+                    if "lost" not in answer and not answer["refused"]:
+                        if key in earlier:
+                            answer = _completed(job, earlier.pop(key), answer)
+                        if tests := _limited(job, answer, limits):
+                            earlier[key] = answer
+                            again.append(replace(job, tests=tests))
+                            continue
+                    record = _record_of(job, digest, answer, release, kind)
+                    if record.reason:
+                        say(f"{key}: {record.outcome}: {record.reason.splitlines()[0]:.300}")
+                    _keep(store, record, release)
+                    bar.update()
                 todo = again
 
 
@@ -182,7 +184,7 @@ def _is_done(store: Store, job: Job, release: Release, kind: str) -> bool:
     record = store.record(job.submission.id, release.id, kind)
     if record is None or record["outcome"] == FAULT or record["seed"] != job.seed:
         return False
-    return bool(record["upload"] == _digest(_packed(job.submission)[0]))
+    return bool(record["upload"] == _packed(job.submission)[1])
 
 
 def _tasks(
@@ -193,24 +195,16 @@ def _tasks(
     Submissions are packed only now, to save memory.
     """
     for job in jobs:
-        upload, refused = _packed(job.submission)
-        request = {
-            "name": job.submission.id,
-            "seed": job.seed,
-            "edition": release.edition,
-            "tests": list(job.tests),
-            "refused": refused,
-        }
-        yield (job, _digest(upload)), upload, request
+        upload, digest, refused = _packed(job.submission)
+        request = {"name": job.submission.id, "seed": job.seed, "edition": release.edition}
+        yield (job, digest), upload, request | {"tests": [*job.tests], "refused": refused}
 
 
-def _completed(job: Job, earlier: Answer | None, answer: Answer) -> Answer:
+def _completed(job: Job, earlier: Answer, answer: Answer) -> Answer:
     """Return an answer in which all tests but those of the job are the earlier answer's.
 
     A test that the job didn't ask for doesn't become a zero.
     """
-    if earlier is None or "lost" in answer or answer["refused"]:
-        return answer
     later = {t["test_id"]: t for t in answer["results"]["tests"] if t["test_id"] in job.tests}
     results = earlier["results"]
     results = with_tests(results, [later.get(t["test_id"], t) for t in results["tests"]])
@@ -219,8 +213,6 @@ def _completed(job: Job, earlier: Answer | None, answer: Answer) -> Answer:
 
 def _limited(job: Job, answer: Answer, limits: Collection[str]) -> tuple[str, ...]:
     """Return the ids of tests with these outcomes, of those that the job asked for."""
-    if "lost" in answer or answer["refused"]:
-        return ()
     return tuple(
         test["test_id"]
         for test in answer["results"]["tests"]
@@ -246,13 +238,11 @@ def _record_of(job: Job, digest: str, answer: Answer, release: Release, kind: st
 
 def _keep(store: Store, record: Record, release: Release) -> None:
     """Keep a record; the first one that counts decides which edition and release do."""
+    about = (release.id, release.edition, release.digest, release.title, times.now())
     with store.transaction():
         store.db.execute(
             "INSERT OR IGNORE INTO releases VALUES (?, ?, ?, ?, ?, ?)",
-            (
-                *(release.id, release.edition, release.digest, release.title, times.now()),
-                release.description,
-            ),
+            (*about, release.description),
         )
         number = store.add_record(record)
         if record.kind == GRADE and record.outcome != FAULT:
@@ -263,16 +253,14 @@ def _keep(store: Store, record: Record, release: Release) -> None:
             store.count(number)
 
 
-def _packed(submission: Submission) -> tuple[bytes, str]:
-    """Return what is sent of a submission, and why there is nothing to grade, or ""."""
+def _packed(submission: Submission) -> tuple[bytes, str, str]:
+    """Return what is sent of a submission, its digest, and why there is nothing to grade, or ""."""
+    upload, refused = b"", ""
     try:
-        return submission.upload.pack(), ""
+        upload = submission.upload.pack()
     except SubmissionError as error:
-        return b"", str(error)
-
-
-def _digest(upload: bytes) -> str:
-    return hashlib.sha256(upload).hexdigest()
+        refused = str(error)
+    return upload, hashlib.sha256(upload).hexdigest(), refused
 
 
 # The commands -------------------------------------------------------------------------------------
@@ -374,7 +362,7 @@ def _has_counted(store: Store, submission: Submission) -> bool:
     record = store.counted(submission.id)
     if record is None:
         return False
-    if record["upload"] not in ("", _digest(_packed(submission)[0])):
+    if record["upload"] not in ("", _packed(submission)[1]):
         print(
             f"note: {submission.id}: its files have changed since they were graded; the result "
             "that counts stays; `regrade --new-files` shows what would change"

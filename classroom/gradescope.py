@@ -4,11 +4,10 @@
         submission_metadata.yml     whose each submission is, and its results
         submission_ID/              its files, unpacked
 
-The format is not documented. What we assume agrees with what independent programs read. Zucchini
-(Georgia Tech) uses `:submitters` and `:name` below the top-level key, which is the folder's name.
-Provenance (Berkeley) uses `:name`, `:sid` and `:email` of each member of a group, where `:sid` may
-be absent. Both find the metadata in the zip's only folder. Others use `:created_at`, `:score` and
-`:history`. An export contains the files of active attempts only.
+The format is not documented. What we assume is what independent programs read: zucchini (Georgia
+Tech) and Provenance (Berkeley) use `:submitters` below the folder's name, with `:name`, `:email`
+and sometimes `:sid`; others use `:created_at`, `:score` and `:history`. An export contains the
+files of active attempts only.
 
 The metadata are written by a Ruby program: keys are symbols, such as `:submitters`. Because they
 contain all results of all attempts, they may have hundreds of megabytes, and the objects that
@@ -37,7 +36,6 @@ METADATA = "submission_metadata.yml"
 RESULTS = ":results"  # the autograder's output, which is nearly all of the file
 MAX_TEXT = 1_000  # how many characters of a text are kept
 MAX_RESULT = 4 << 20  # the same in results: the end of the staff output is needed
-MAX_ANCHORS = 200_000
 NULL = ("", "~", "null", "Null", "NULL")
 LOADER = getattr(yaml, "CSafeLoader", yaml.SafeLoader)  # the C version is twenty times as fast
 Node: TypeAlias = "str | None | list[Node] | dict[str, Node]"
@@ -59,7 +57,7 @@ def entries(stream: IO[bytes], name: str, results: bool = False) -> Iterator[tup
         UsageError: it isn't YAML, or isn't a table.
     """
     try:
-        yield from _Reader(yaml.parse(stream, Loader=LOADER), results).entries()
+        yield from _Reader(yaml.parse(stream, Loader=LOADER), name, results).entries()
     except yaml.YAMLError as error:
         mark = getattr(error, "problem_mark", None)
         line = f":{mark.line + 1}" if mark else ""
@@ -67,8 +65,6 @@ def entries(stream: IO[bytes], name: str, results: bool = False) -> Iterator[tup
         raise UsageError(
             f"{name}{line}: not valid YAML: {problem!s:.200}; was the download complete?"
         ) from None
-    except _Malformed as error:
-        raise UsageError(f"{name}{error}") from None
     except (OSError, EOFError, BadZipFile, zlib.error) as error:
         raise UsageError(
             f"{name} can't be read: {error!s:.200}; download the export again"
@@ -83,20 +79,16 @@ def moment(text: str) -> datetime:
     Raises:
         ValueError: it isn't a time.
     """
-    text = re.sub(r"\s*(?:UTC|Z)$", "+00:00", text.strip())
-    time = datetime.fromisoformat(re.sub(r"\s+(?=[+-]\d\d:?\d\d$)", "", text))
+    text = re.sub(r"UTC$", "Z", text.strip())
+    time = datetime.fromisoformat(re.sub(r"\s+(?=Z$|[+-]\d\d:?\d\d$)", "", text))
     return (time if time.tzinfo else time.replace(tzinfo=UTC)).astimezone(UTC)
-
-
-class _Malformed(Exception):
-    """The file is YAML, but not what Gradescope writes; `str()` follows the file's name."""
 
 
 class _Reader:
     """Builds the value of each entry from events, with texts only as long as needed."""
 
-    def __init__(self, events: Iterator[yaml.Event], results: bool) -> None:
-        self._events, self._results = events, results
+    def __init__(self, events: Iterator[yaml.Event], name: str, results: bool) -> None:
+        self._events, self._name, self._results = events, name, results
         # If an object occurs twice, Ruby writes it once, and then refers to it.
         self._anchors: dict[str, Node] = {}
 
@@ -105,20 +97,23 @@ class _Reader:
             if isinstance(event, yaml.MappingStartEvent):
                 break
             if isinstance(event, (yaml.ScalarEvent, yaml.SequenceStartEvent)):
-                raise _Malformed(f":{_line(event)}: expected `submission_1234:`")
+                raise self._fault(event, "expected `submission_1234:`")
         else:
-            raise _Malformed(": it is empty; was the download complete?")
+            raise UsageError(f"{self._name}: it is empty; was the download complete?")
         for event in self._events:
             if isinstance(event, yaml.MappingEndEvent):
                 return
             key = self._value(event)
             if not isinstance(key, str):
-                raise _Malformed(f":{_line(event)}: expected `submission_1234:`")
+                raise self._fault(event, "expected `submission_1234:`")
             try:
                 entry = self._value(next(self._events), is_entry=True)
             except RecursionError:
-                raise _Malformed(f":{_line(event)}: nested too deeply") from None
+                raise self._fault(event, "nested too deeply") from None
             yield key, entry, _line(event)
+
+    def _fault(self, event: yaml.Event, what: str) -> UsageError:
+        return UsageError(f"{self._name}:{_line(event)}: {what}")
 
     def _value(self, event: yaml.Event, most: int = MAX_TEXT, is_entry: bool = False) -> Node:
         """Build the value that begins with this event, with texts of at most `most` characters."""
@@ -141,8 +136,6 @@ class _Reader:
                 if isinstance(key, str) and (key != RESULTS or is_kept):
                     value[key] = inner_value
         if isinstance(event, yaml.NodeEvent) and event.anchor is not None:
-            if len(self._anchors) >= MAX_ANCHORS:
-                raise _Malformed(f":{_line(event)}: more than {MAX_ANCHORS} anchors")
             self._anchors[event.anchor] = value
         return value
 
@@ -183,14 +176,15 @@ def read(metadata: Entry, export: Entry, notes: list[str]) -> list[Submission]:
             submissions[one.id] = one
             active |= dict.fromkeys(others, one.id)
     for name, folder in folders.items():
-        if name in active and _id(name) not in submissions:
+        key = _id(name)
+        if key in submissions:
+            continue
+        if name in active:
             notes.append(f"{name} is left out: {active[name]} is active instead")
-        elif _id(name) not in submissions:
-            notes.append(f"{safe_line(name)} is not in {METADATA}, so it is unknown whose it is")
-            student = Student(_id(name), "")
-            submissions[_id(name)] = Submission(
-                _id(name), (student,), upload=Upload.of({name: folder})
-            )
+            continue
+        notes.append(f"{safe_line(name)} is not in {METADATA}, so it is unknown whose it is")
+        upload = Upload.of({name: folder})
+        submissions[key] = Submission(key, (Student(key, ""),), upload=upload)
     return [*submissions.values()]
 
 
@@ -198,11 +192,9 @@ def _active(
     key: str, entry: dict[str, Node], folder: Entry | None, where: str, notes: list[str]
 ) -> tuple[Submission, list[str]]:
     """Return a submission, and the names of the other attempts, of which only times are known."""
-    students = _students(key, entry, where, notes)
-    time = _time(key, entry, where, notes)
-    one = Submission(
-        _id(key), students, time, upload=Upload.of({folder.name: folder}) if folder else Upload()
-    )
+    students, time = _students(key, entry, where, notes), _time(key, entry, where, notes)
+    upload = Upload.of({folder.name: folder}) if folder else Upload()
+    one = Submission(_id(key), students, time, upload=upload)
     others = {
         name: replace(one, submitted=_time(name, old, where, notes)).moment
         for old in tables(entry.get(":history"))

@@ -209,7 +209,7 @@ def run_forget(asked: argparse.Namespace) -> int:
             raise UsageError(f"{shlex.join(asked.words)} can't be looked for: expected another ID")
         if person or submissions:
             _remove(store, submissions, person)
-            _remove_pages(store.path, [*PAGES])
+            _remove_pages(store.path)
         search = Search(spellings(words) - others)
         left = [*search.tables(store), *search.files(store.path)]
         inside = {path: path.relative_to(store.path).parts[0] for path, _ in left}
@@ -241,7 +241,7 @@ def run_purge(asked: argparse.Namespace) -> int:
         )
         if old:
             _remove(store, [row["id"] for row in old])
-            _remove_pages(store.path, [*PAGES])
+            _remove_pages(store.path)
         ((kept,),) = store.rows("SELECT count(*) FROM submissions")
     removed = count(len(old), "submission")
     print(f"{removed} from before {times.shown(before, zone)} removed, {kept} kept.")
@@ -293,17 +293,13 @@ def _meant(mentions: list[_Mention], words: list[str]) -> list[_Mention]:
         if not person:
             likely += [one for one in mentions if any(text in plain(t) for t in _texts([one]))]
         if any(one not in person for one in likely):
-            keys = sorted({min(_texts([one]), key=_is_no_address) for one in likely})
+            keys = sorted({min(_texts([one]), key=lambda text: "@" not in text) for one in likely})
             shown = ", ".join(keys[:MOST_KEYS]) + ", ..." * (len(keys) > MOST_KEYS)
             raise UsageError(f"{word!r:.200} may mean any of {shown}: use one of these")
         everybody.append(person)
     if any(person != everybody[0] for person in everybody):
         raise UsageError(f"{shlex.join(words)} don't mean the same student: use only one of them")
     return everybody[0] if everybody else []
-
-
-def _is_no_address(text: str) -> bool:
-    return "@" not in text
 
 
 def _same_person(mentions: list[_Mention], person: list[_Mention]) -> list[_Mention]:
@@ -358,7 +354,7 @@ def _remove(store: Store, submissions: list[str], person: Iterable[_Mention] = (
     store.compact()
 
 
-def _remove_pages(folder: Path, names: Iterable[str]) -> None:
+def _remove_pages(folder: Path, names: Iterable[str] = tuple(PAGES)) -> None:
     """Remove pages, and what was imported from the folder's earlier form."""
     for name in names:
         if (folder / name).is_dir():

@@ -18,7 +18,7 @@ import json
 import os
 import sqlite3
 from collections.abc import Iterable, Iterator, Mapping
-from contextlib import contextmanager, suppress
+from contextlib import ExitStack, contextmanager, suppress
 from pathlib import Path
 from typing import Any
 
@@ -45,29 +45,30 @@ class Store:
     path: Path
     db: sqlite3.Connection
 
-    def __init__(self, path: Path, writes: bool) -> None:
-        """Open a folder that exists; use `create` or `existing` instead."""
-        self.path = path
-        handle = os.open(path / LOCK, os.O_RDWR | os.O_CREAT | os.O_NOFOLLOW, 0o600)
-        self._lock = os.fdopen(handle, "rb")  # the kernel releases it, however this process ends
+    def __init__(self, path: Path, writes: bool, is_new: bool) -> None:
+        """Open a folder; use `create` or `existing` instead."""
+        self.path = path = path.resolve()
+        refuse_project(path)
         try:
+            if is_new:
+                path.mkdir(mode=0o700, parents=True, exist_ok=True)
             is_old = (path / old_folder.MARKER).is_file()
-            if writes or is_old:
-                fcntl.flock(self._lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
-            _make_private(path)
-            self._connect()
-            if is_old:
-                old_folder.move_in(self, {DATABASE, LOCK})
-            if not writes:
-                fcntl.flock(self._lock, fcntl.LOCK_UN)
+            if not is_old and not (path / DATABASE).is_file():
+                if not is_new:
+                    raise UsageError(f"{path} is not a class's folder: it has no {DATABASE}")
+                if {inner.name for inner in path.iterdir()} - {LOCK}:
+                    raise UsageError(
+                        f"{path} contains something else; expected a new folder or a class's folder"
+                    )
+            self._open(writes, is_old)
         except BlockingIOError:
-            self._lock.close()
             raise UsageError(
                 f"another command is working in {path}; wait until it has ended"
             ) from None
-        except BaseException:
-            self._lock.close()
-            raise
+        except OSError as error:
+            raise UsageError(
+                f"{path} can't be opened as a class's folder: {error.strerror}; is it yours?"
+            ) from None
 
     @classmethod
     def create(cls, path: Path) -> Store:
@@ -77,17 +78,7 @@ class Store:
             UsageError: it is in the repository, contains something else, can't be made, or another
                 command is changing it.
         """
-        path = path.resolve()
-        refuse_project(path)
-        try:
-            path.mkdir(mode=0o700, parents=True, exist_ok=True)
-            if not _is_class(path) and {inner.name for inner in path.iterdir()} - {LOCK}:
-                raise UsageError(
-                    f"{path} contains something else; expected a new folder or a class's folder"
-                )
-            return cls(path, writes=True)
-        except OSError as error:
-            raise UsageError(f"{path} can't be a class's folder: {error.strerror}") from None
+        return cls(path, writes=True, is_new=True)
 
     @classmethod
     def existing(cls, path: Path, writes: bool = False) -> Store:
@@ -100,14 +91,7 @@ class Store:
             UsageError: it isn't a class's folder, is in the repository, belongs to somebody else,
                 or another command is changing it.
         """
-        path = path.resolve()
-        refuse_project(path)
-        if not _is_class(path):
-            raise UsageError(f"{path} is not a class's folder: it has no {DATABASE}")
-        try:
-            return cls(path, writes)
-        except OSError as error:
-            raise UsageError(f"{path} can't be opened: {error.strerror}; is it yours?") from None
+        return cls(path, writes, is_new=False)
 
     def __enter__(self) -> Store:
         return self
@@ -184,16 +168,9 @@ class Store:
         )
 
     def _add_submission(self, one: Submission, source: int) -> None:
-        fields = {
-            "id": one.id,
-            "source": source,
-            "location": one.upload.location,
-            "submitted": times.stored(one.submitted) if one.submitted else None,
-            "late": one.late,
-            "attempt": one.attempt,
-            "number": one.number,
-            "note": one.note,
-        }
+        fields = {key: getattr(one, key) for key in ("id", "late", "attempt", "number", "note")}
+        fields |= {"source": source, "location": one.upload.location}
+        fields["submitted"] = times.stored(one.submitted) if one.submitted else None
         self._upsert("submissions", fields, submitted="coalesce(excluded.submitted, submitted)")
         self.db.execute("DELETE FROM authors WHERE submission = ?", (one.id,))
         for student in one.students:  # of whom this source may know less than an earlier one
@@ -280,6 +257,20 @@ class Store:
 
     # How it is opened ------------------------------------------------------------------------
 
+    def _open(self, writes: bool, is_old: bool) -> None:
+        handle = os.open(self.path / LOCK, os.O_RDWR | os.O_CREAT | os.O_NOFOLLOW, 0o600)
+        with ExitStack() as stack:  # the kernel releases a lock, however this process ends
+            self._lock = stack.enter_context(os.fdopen(handle, "rb"))
+            if writes or is_old:
+                fcntl.flock(self._lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
+            _make_private(self.path)
+            self._connect()
+            if is_old:
+                old_folder.move_in(self, {DATABASE, LOCK})
+            if not writes:
+                fcntl.flock(self._lock, fcntl.LOCK_UN)
+            stack.pop_all()
+
     def _connect(self) -> None:
         path = self.path / DATABASE
         os.close(os.open(path, os.O_RDWR | os.O_CREAT | os.O_NOFOLLOW, 0o600))
@@ -344,10 +335,6 @@ def refuse_project(path: Path) -> None:
                 f"{path} is inside the repository {folder}, where students' work might be "
                 "committed; choose a folder outside"
             )
-
-
-def _is_class(path: Path) -> bool:
-    return any((path / name).is_file() for name in (DATABASE, old_folder.MARKER))
 
 
 def _make_private(root: Path) -> None:

@@ -24,7 +24,7 @@ import zipfile
 from pathlib import Path
 from typing import IO, Any
 
-from distributed import Status, Worker, WorkerPlugin, get_worker
+from distributed import Status, Worker, WorkerPlugin
 
 PREFIX = "classroom-"  # of folders in the system's folder for temporary files
 GRADE_S = 660.0  # longer than the grader's own deadline and the clean-up after it
@@ -34,15 +34,14 @@ LEAVE_S = 40.0  # longer than a grader needs to tidy up
 MOST_IN_A_ROW = 5  # failures after which a worker leaves the cluster
 MAX_LOG = 4_000  # characters of what a grader printed last
 FLAGS = ("-P", "-s", "-B", "-X", "utf8")
-BOOT = (
-    "import sys; sys.path[:0] = [{source!r} + '/src', {source!r}]; "
+PATH = "import sys; sys.path[:0] = [{place!r} + '/release/src', {place!r} + '/release']; "
+BOOT = PATH + (
     "from autograder import single; from questions.course import Course; "
     "sys.exit(single.main(Course()))"
 )
 # Removes a worker's folder when the worker has ended, however it ended: its input then closes.
 # Students' folders may be deep and locked, which is too much for shutil.
-KEEPER = (
-    "import sys; sys.path[:0] = [{source!r} + '/src', {source!r}]; "
+KEEPER = PATH + (
     "from pathlib import Path; from autograder.isolation import leftovers; "
     "sys.stdin.read(); leftovers.remove_tree(Path({place!r}))"
 )
@@ -64,7 +63,6 @@ class Grader(WorkerPlugin):
     def setup(self, worker: Worker) -> None:
         """Begin to get ready; the worker's heart must not stand still meanwhile."""
         self._worker = worker
-        self._place: Path | None = None
         self._keeper: subprocess.Popen[bytes] | None = None
         self._graders: dict[int, IO[bytes]] = {}  # their inputs, by process
         self._failed = 0  # submissions in a row
@@ -99,16 +97,8 @@ class Grader(WorkerPlugin):
         place.chmod(0o711)  # so that a test's own user can reach its scratch folder
         self._place = place
         unpack(self._release, place / "release")
-        self._keeper = subprocess.Popen(
-            [sys.executable, *FLAGS, "-c", self._code(KEEPER, place)],
-            cwd="/",
-            stdin=subprocess.PIPE,
-            start_new_session=True,
-        )
+        self._keeper = self._start(KEEPER, place)
         return list(self._ask({"counts": self._counts}, EXAMINE_S)["obstacles"])
-
-    def _code(self, text: str, place: Path) -> str:
-        return text.format(source=str(place / "release"), place=str(place))
 
     def grade(self, upload: bytes, request: dict[str, Any]) -> dict[str, Any]:
         """Return the answer to a request, with the seconds it took, or raise a RuntimeError."""
@@ -126,27 +116,31 @@ class Grader(WorkerPlugin):
 
     def _ask(self, request: dict[str, Any], within_s: float, upload: bytes = b"") -> dict[str, Any]:
         """Have a process of its own answer a request, or raise a RuntimeError."""
-        assert self._place is not None  # a worker gets tasks when it is ready
         own = Path(tempfile.mkdtemp(prefix="grader-", dir=self._place))
         own.chmod(0o711)
         try:
-            path = own / "upload"
-            with open(os.open(path, os.O_WRONLY | os.O_CREAT, 0o600), "wb") as writer:
-                writer.write(upload)
-            return self._answer(own, request | {"submission": str(path)}, within_s)
+            (own / "upload").touch(0o600)
+            (own / "upload").write_bytes(upload)
+            process = self._start(BOOT, own, subprocess.PIPE)
+            return self._answer(process, request | {"submission": f"{own}/upload"}, within_s)
         finally:
             shutil.rmtree(own, ignore_errors=True)  # the keeper removes what can't be removed
 
-    def _answer(self, own: Path, request: dict[str, Any], within_s: float) -> dict[str, Any]:
-        process = subprocess.Popen(
-            [sys.executable, *FLAGS, "-c", self._code(BOOT, own.parent)],
-            cwd=own,
-            env=os.environ | {"TMPDIR": str(own)},
+    def _start(self, code: str, folder: Path, to: int | None = None) -> subprocess.Popen[bytes]:
+        """Start Python code in a folder; it ends when its input closes."""
+        return subprocess.Popen(
+            [sys.executable, *FLAGS, "-c", code.format(place=str(self._place))],
+            cwd=folder,
+            env=os.environ | {"TMPDIR": str(folder)},
             stdin=subprocess.PIPE,  # not arguments, which every process could read
-            stdout=subprocess.PIPE,
-            stderr=subprocess.PIPE,
+            stdout=to,
+            stderr=to,
             start_new_session=True,  # only the client reacts to Ctrl-C
         )
+
+    def _answer(
+        self, process: subprocess.Popen[bytes], request: dict[str, Any], within_s: float
+    ) -> dict[str, Any]:
         assert process.stdin is not None
         with process.stdin as ours:
             self._graders[process.pid] = ours
@@ -178,12 +172,6 @@ class Grader(WorkerPlugin):
             self._keeper.stdin.close()
             with contextlib.suppress(subprocess.TimeoutExpired):
                 self._keeper.wait(LEAVE_S)
-
-
-def grade(name: str, upload: bytes, request: dict[str, Any]) -> dict[str, Any]:
-    """Grade a submission on the worker that runs this task; see `Grader.grade`."""
-    plugin: Any = get_worker().plugins[name]
-    return dict(plugin.grade(upload, request))
 
 
 def unpack(release: bytes, target: Path) -> None:
