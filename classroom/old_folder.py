@@ -15,6 +15,7 @@ from __future__ import annotations
 import json
 import sys
 from collections import Counter
+from collections.abc import Iterator
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
@@ -74,8 +75,7 @@ def _fill(store: Any, folder: Path) -> list[str]:
     submissions += [Submission(key, ()) for key in {r.submission for r in records} - roll.keys()]
     for source in reversed([Path(source["path"]) for source in sources] or [folder]):
         store.add_submissions(source, "unknown", submissions)
-    since = {name: r["applied_ns"] for name, r in regrades.items() if r["state"] == "applied"}
-    counting, number = _counting(files, records, since), 0
+    counting, number = _counting(files, records, regrades), 0
     for path, record in zip(files, records, strict=True):
         record_id = store.add_record(record)
         if path.stem == counting:
@@ -84,19 +84,19 @@ def _fill(store: Any, folder: Path) -> list[str]:
             number += 1
             if record.results:
                 store.set("edition", json.loads(record.results)["edition"])
-    store.db.executemany(
-        "INSERT INTO history (what, release, reason, author, at) VALUES (?, ?, ?, ?, ?)",
-        [_history(name, regrade) for name, regrade in regrades.items()],
-    )
-    lines = [
+    for name, regrade in regrades.items():
+        at = datetime.strptime(regrade["decided"] or regrade["begun"], "%Y-%m-%d %H:%M UTC")
+        said = (regrade[key] for key in ("release", "reason", "author"))
+        store.db.execute(
+            "INSERT INTO history (what, release, reason, author, at) VALUES (?, ?, ?, ?, ?)",
+            (f"{name} {regrade['state']}", *said, times.stored(at)),
+        )
+    return [
         f"{folder} was imported into class.db: {len(submissions)} submissions, {len(records)} "
         f"records; {number} of them count, of release {store.setting('release') or '(none)'}. The "
-        f"old files are in {BEFORE}/"
+        f"old files are in {BEFORE}/",
+        *_add_decisions(store, folder / "gradebook"),
     ]
-    for name, (kind, column) in DECISIONS.items():
-        if (folder / "gradebook" / name).is_file():
-            _add_decisions(store, folder / "gradebook" / name, kind, column, lines)
-    return lines
 
 
 def _json(path: Path, key: str, default: Any) -> Any:
@@ -147,43 +147,40 @@ def _record(path: Path, regrades: dict[str, Any]) -> Record:
     )
 
 
-def _counting(files: list[Path], records: list[Record], since: dict[str, int]) -> str:
+def _counting(files: list[Path], records: list[Record], regrades: dict[str, Any]) -> str:
     """Return the name of the records that count: most submissions have one; of several, the latest.
 
     Previews and regrades that weren't applied never count.
     """
     sizes: Counter[str] = Counter()
-    newest = dict(since)
+    newest = {name: r["applied_ns"] for name, r in regrades.items() if r["state"] == "applied"}
     for path, record in zip(files, records, strict=True):
         name = path.stem
-        if record.kind == "preview" or (name.startswith(REGRADE) and name not in since):
-            continue
-        sizes[name] += record.outcome != "staff fault"
-        if name not in since:
+        if not name.startswith(REGRADE) and record.kind != "preview":
             newest[name] = max(newest.get(name, 0), path.stat().st_mtime_ns)
+        if name in newest and record.kind != "preview":
+            sizes[name] += record.outcome != "staff fault"
     return max(sizes, key=lambda name: (sizes[name], newest[name]), default="")
 
 
-def _history(name: str, regrade: dict[str, Any]) -> tuple[str, ...]:
-    at = datetime.strptime(regrade["decided"] or regrade["begun"], "%Y-%m-%d %H:%M UTC")
-    said = (regrade[key] for key in ("release", "reason", "author"))
-    return f"{name} {regrade['state']}", *said, times.stored(at)
-
-
-def _add_decisions(store: Any, path: Path, kind: str, column: str, lines: list[str]) -> None:
-    try:
-        sheet = cells.table(cells.read(path), ("student",), None)
-    except UsageError as error:
-        lines.append(f"gradebook/{error}; it was not imported")
-        return
-    for row in sheet.rows[1:]:
-        names = ("student", "question", column, "reason", "author", "date")
-        values = [sheet.cell(row, name) for name in names]
-        if values[0]:
-            store.db.execute(
-                "INSERT INTO decisions (kind, student, question, value, reason, author, date) "
-                "VALUES (?, ?, ?, ?, ?, ?, ?)",
-                (kind, *values),
-            )
-        else:
-            lines.append(f"gradebook/{sheet.place(row)}: no student")
+def _add_decisions(store: Any, folder: Path) -> Iterator[str]:
+    """Add what staff decided; yield a line about everything that can't be added."""
+    for name, (kind, column) in DECISIONS.items():
+        if not (folder / name).is_file():
+            continue
+        try:
+            sheet = cells.table(cells.read(folder / name), ("student",), None)
+        except UsageError as error:
+            yield f"{folder.name}/{error}; it was not imported"
+            continue
+        for row in sheet.rows[1:]:
+            columns = ("student", "question", column, "reason", "author", "date")
+            values = [sheet.cell(row, each) for each in columns]
+            if values[0]:
+                store.db.execute(
+                    "INSERT INTO decisions (kind, student, question, value, reason, author, date) "
+                    "VALUES (?, ?, ?, ?, ?, ?, ?)",
+                    (kind, *values),
+                )
+            else:
+                yield f"{folder.name}/{sheet.place(row)}: no student"

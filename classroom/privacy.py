@@ -1,9 +1,8 @@
 """`forget` and `purge`: remove what is no longer needed from a class's folder.
 
-`forget` removes a student from class.db and the pages that commands can write again. Then it looks
-for the student in all that is left in DIR: any order of a name, any encoding, inside archives. What
-it can't change is listed. Somebody who is no longer on the roll is looked for by the command's own
-words, so that it can be run again to check.
+`forget` removes a student from class.db, and the pages that commands can write again. Then it looks
+for the student in all that is left in DIR, and lists what it can't change. Somebody who is no
+longer on the roll is looked for by the command's own words, so that it can be run again to check.
 """
 
 from __future__ import annotations
@@ -72,7 +71,6 @@ class Search:
     """Looks for spellings in everything that a class's folder contains."""
 
     def __init__(self, spelled: set[str]) -> None:
-        """Prepare to look for these spellings."""
         self._spelled = sorted(spelled)
         self._windows = 0  # that may be searched of this file
 
@@ -106,7 +104,7 @@ class Search:
         with archive_errors(name):
             if zipfile.is_zipfile(file) and depth < DEEPEST:
                 with zipfile.ZipFile(file) as packed:
-                    return any(self._is_member(packed, i, depth) for i in packed.infolist())
+                    return any(self._is_in_member(packed, i, depth) for i in packed.infolist())
             file.seek(0)
             before, window = b"", file.read(WINDOW)
             if window.startswith(PACKED) or depth == DEEPEST:
@@ -120,7 +118,7 @@ class Search:
                 before, window = window[-OVERLAP:], file.read(WINDOW)
         return False
 
-    def _is_member(self, packed: zipfile.ZipFile, info: zipfile.ZipInfo, depth: int) -> bool:
+    def _is_in_member(self, packed: zipfile.ZipFile, info: zipfile.ZipInfo, depth: int) -> bool:
         coding = "utf-8" if info.flag_bits & UTF8_NAME else "cp437"
         if self._is_in_bytes(info.filename.encode(coding)):
             return True

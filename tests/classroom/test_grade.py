@@ -2,78 +2,28 @@
 
 import json
 import zipfile
+from dataclasses import replace
 
 import pytest
 
 from autograder.description import load_course
 from classroom.__main__ import main
 from classroom.grade import Release
-from tests.classroom.graded import changed, records_in, rows_of, table
+from tests.classroom.graded import changed, records_in, rows_of
 from tests.classroom.scripted import ScriptedClass, release_named
-from tests.classroom.tiny import BODIES, class_of, hand_in, needs_root
+from tests.classroom.tiny import class_of, needs_root
 
 # The whole command ----------------------------------------------------------------------------
 
 
-@pytest.fixture(scope="module")
-def mixed(graded, tmp_path_factory):
-    """Grade a class of two, one of whom handed in something else: (source, class, output)."""
-    folder = tmp_path_factory.mktemp("mixed")
-    hand_in(folder / "source" / "000-right", BODIES["right"])
-    (folder / "source" / "001-broken.zip").write_bytes(b"PK\3\4 and no more")
-    code, output = graded(folder / "source", folder / "class", "--slots", "1")
-    assert code == 0, output
-    return folder / "source", folder / "class", output
-
-
-@needs_root
-def test_what_is_no_submission_gets_zeros_with_a_reason(mixed):
-    _, into, output = mixed
-    assert "1 of them had nothing to grade" in output and ": nothing to grade: " in output
-    rows = table(into).values()
-    refused = next(row for row in rows if row[0] == "nothing to grade")
-    assert refused[2] == "0.00" and {end[1] for end in refused[3]} == {"missing file"}
-    right = next(row for row in rows if row[0] == "graded")
-    assert [end[0] for end in refused[3]] == [end[0] for end in right[3]]
-
-
-@needs_root
-def test_the_first_edition_and_release_count_whatever_is_graded_later(
-    mixed, graded, release, course, tmp_path
-):
-    source, into, _ = mixed
-    counted, rows = table(into), rows_of(into, "SELECT * FROM class ORDER BY key")
-    settings = dict(rows)
-    assert settings["edition"] == "tiny" and settings["release"] == Release.read(release).id
-    assert settings["release"].startswith(f"{load_course(course).release_name}-")
-    newer = changed(
-        release,
-        tmp_path / "newer.zip",
-        lambda name, content: content + b"\n" * name.endswith("runner.py"),
-    )
-    code, output = graded(source, into, "--release", newer)
-    assert code == 2 and "`regrade` shows what it would change" in output, output
-    other = changed(
-        release,
-        tmp_path / "other.zip",
-        lambda name, content: content.replace(b"tiny", b"cs224n") if "run_a" in name else content,
-    )
-    code, output = graded(source, into, "--edition", "cs224n", "--release", other)
-    assert code == 2 and "of the edition tiny counts" in output, output
-    code, output = graded(source, into, "--release", newer, "--preview", "--slots", "1")
-    assert code == 0 and "these results are a preview, and don't count" in output, output
-    assert table(into) == counted
-    kinds = rows_of(into, "SELECT kind, count(*) FROM records GROUP BY kind ORDER BY kind")
-    assert kinds == [("grade", 2), ("preview", 2)]
-    assert rows_of(into, "SELECT * FROM class ORDER BY key") == rows
-
-
-def test_an_archived_release_is_that_of_its_autograder(release, tmp_path):
+def test_an_archived_release_is_that_of_its_autograder_and_has_its_name(course, release, tmp_path):
     archive = tmp_path / "2027-winter.2-tiny.zip"
     with zipfile.ZipFile(archive, "w") as writer:
         writer.write(release, "autograder.zip")
         writer.writestr("manifest.json", "{}")
-    assert Release.read(archive) == Release.read(release)
+    read = Release.read(archive)
+    assert read == Release.read(release) and read.edition == "tiny"
+    assert read.id.startswith(f"{load_course(course).release_name}-")
 
 
 @needs_root
@@ -121,6 +71,7 @@ def three(workers, tmp_path, capsys) -> ScriptedClass:
 
 RECORDS = "SELECT * FROM records ORDER BY id"
 OUTCOMES = "SELECT outcome FROM records WHERE kind = ? ORDER BY outcome"
+SETTINGS = "SELECT value FROM class ORDER BY key"
 
 
 def test_tests_that_ended_in_a_limit_run_again_alone_and_the_second_result_counts(workers, three):
@@ -175,18 +126,26 @@ def test_what_was_interrupted_is_completed_and_counts_only_what_is_there(workers
     assert len(workers.requests) == 1 and three.rows(RECORDS)[:2] == kept
 
 
-def test_previews_and_regrades_keep_their_own_records_and_change_nothing_that_counts(
-    workers, three
-):
+def test_nothing_but_apply_changes_what_counts(workers, three):
+    """Another release or edition is refused; previews and regrades keep their own records."""
     three("grade")
+    assert three.rows(SETTINGS) == [("tiny",), ("a" * 16,)]
     for key in three.ids:
         workers.answers[key] = [("passed", "failed", "passed"), ("timed out", "passed", "failed")]
-    assert three("grade", "--preview")[0] == 0
+    workers.release = replace(release_named("a"), digest="c" * 64, edition="other")
+    code, _, complaint = three("grade", "--edition", "other")
+    assert code == 2 and "of the edition tiny counts" in complaint
     workers.release = release_named("b")
+    code, _, complaint = three("grade")
+    assert code == 2 and "`regrade` shows what it would change" in complaint
+    assert workers.requests == []
+    code, said, _ = three("grade", "--preview")
+    assert code == 0 and "these results are a preview, and don't count" in said
     assert three("regrade", "--tests", "2b")[0] == 0
     # 1a, which nobody asked for, did not run again.
     assert [request[1] for request in workers.requests] == [("2b",)] * 3
     assert three.counted() == [5.5] * 3
+    assert three.rows(SETTINGS)[:2] == [("tiny",), ("a" * 16,)]
     for kind in ("grade", "preview", "regrade-1"):
         assert three.rows(OUTCOMES, kind) == [("graded",)] * 3
     three("regrade", "--tests", "2b")

@@ -5,7 +5,6 @@ import io
 import pytest
 import yaml
 
-from classroom import gradescope
 from classroom.exports import read_export
 from classroom.gradescope import MAX_TEXT, entries, moment
 from classroom.submissions import Student
@@ -209,14 +208,6 @@ def test_broken_metadata_is_refused_in_one_line(export, text, expected):
     with pytest.raises(UsageError) as caught:
         read_export(export(text, "submission_1"))
     assert str(caught.value).startswith(expected) and "\n" not in str(caught.value)
-
-
-def test_too_many_anchors_are_refused(monkeypatch):
-    monkeypatch.setattr(gradescope, "MAX_ANCHORS", 10)
-    lines = [f"  :k{n}: &a{n} v\n" for n in range(11)]
-    assert len(read("a:\n" + "".join(lines[:10]))) == 1
-    with pytest.raises(UsageError, match="^file:12: more than 10 anchors"):
-        read("a:\n" + "".join(lines))
 
 
 # -- memory ----------------------------------------------------------------------------------------

@@ -35,6 +35,10 @@ def victims(pid: int, kind) -> list[int]:
     return sorted(each for each, line in descendants(pid).items() if kind(line))
 
 
+def wait_for_victims(process: subprocess.Popen, kind) -> list[int]:
+    return wait_for(lambda: victims(process.pid, kind), process)
+
+
 @pytest.fixture
 def complete(graded, undisturbed, temporary):
     """Return a function that completes a class: each gets what an undisturbed run gives it."""
@@ -52,29 +56,35 @@ def complete(graded, undisturbed, temporary):
     return run
 
 
-def test_a_client_that_is_killed_or_interrupted_loses_nothing_that_was_done(
+def test_whatever_is_killed_or_interrupted_nothing_that_was_done_is_lost(
     eight, undisturbed, start_grading, complete, course, temporary, tmp_path
 ):
-    into, kept = tmp_path / "class", {}
-    for count, stop in enumerate((signal.SIGKILL, signal.SIGINT), 1):
+    """Kill a grader, something below it, a worker and the client; then interrupt the client."""
+    into, kept, count = tmp_path / "class", {}, 0
+    below_the_client = (is_grader, is_below_a_grader, is_worker)
+    for stop, kinds in ((signal.SIGKILL, below_the_client), (signal.SIGINT, ())):
         process = start_grading(eight, into, "--slots", "2")
-        wait_for_records(into, 2 * count, process)
-        # Enough may have been there from the start: it has to be in the middle of something.
-        wait_until(lambda pid=process.pid: victims(pid, is_grader))
+        for kind in (*kinds, is_grader):  # at last, it has to be in the middle of something
+            count += 1
+            wait_for_records(into, count, process)
+            found = wait_for_victims(process, kind)
+            if count <= len(kinds):
+                os.kill(found[0], signal.SIGKILL)
         below = descendants(process.pid)
         process.send_signal(stop)
         output = process.communicate()[0]
         assert process.returncode == (-9 if stop == signal.SIGKILL else 130), output
         assert "Traceback" not in output and "distributed" not in output, output
         assert left_in(temporary) == []
-        wait_until(lambda below=below: not any(map(runs, below)))
-        now = dict(rows_of(into, "SELECT submission, results FROM records"))
+        while any(map(runs, below)):
+            time.sleep(0.1)
+        now = dict(rows_of(into, RESULTS))
         assert kept.items() <= now.items()
         kept = now
     output = complete(eight, into, "--slots", "2")
     assert "8 of 8 submissions have a result" in output
     assert not any(f"-{name}" in output for name in NAMES)  # nothing says whose one is
-    assert kept.items() <= dict(rows_of(into, "SELECT submission, results FROM records")).items()
+    assert kept.items() <= dict(rows_of(into, RESULTS)).items()
     secret = (course / "solutions/data/grading_secret").read_bytes()
     seeds = dict(rows_of(into, "SELECT submission, seed FROM records"))
     assert seeds == {key: str(seed(secret, key)) for key in undisturbed}  # each its own inputs
@@ -83,30 +93,13 @@ def test_a_client_that_is_killed_or_interrupted_loses_nothing_that_was_done(
     assert rows_of(into, "SELECT * FROM records") == before  # all were skipped
 
 
-def wait_until(condition) -> None:
-    while not condition():
-        time.sleep(0.1)
+RESULTS = "SELECT submission, results FROM records WHERE outcome != 'staff fault'"
 
 
 def runs(pid: int) -> bool:
     with contextlib.suppress(psutil.NoSuchProcess):
         return psutil.Process(pid).status() != psutil.STATUS_ZOMBIE
     return False
-
-
-def test_workers_graders_and_what_is_below_them_may_be_killed(
-    eight, start_grading, complete, tmp_path
-):
-    into = tmp_path / "class"
-    process = start_grading(eight, into, "--slots", "2")
-    for count, kind in enumerate((is_grader, is_below_a_grader, is_worker), 1):
-        wait_for_records(into, count, process)
-        found = wait_for(lambda kind=kind: victims(process.pid, kind), process)
-        os.kill(found[0], signal.SIGKILL)
-    output = process.communicate()[0]
-    assert process.returncode in (0, 1), output
-    assert process.returncode == 0 or "staff fault" in output  # one of them was killed twice
-    complete(eight, into, "--slots", "2")
 
 
 # The command, whose workers are killed when one has finished a submission, before it is fetched.

@@ -187,42 +187,30 @@ def test_a_canvas_student_is_found_by_every_name(tmp_path, forget, asked):
     assert rest(folder) == "34"
 
 
-def test_an_open_regrade_forgets_whose_files_are_gone(folder, forget):
-    with Store.existing(folder, writes=True) as store:
-        store.set("regrade", json.dumps({"number": 1, "gone": ["submission_1", "submission_3"]}))
-    assert forget("007007")[0] == 0
-    ((text,),) = rows(folder, "SELECT value FROM class WHERE key = 'regrade'")
-    assert json.loads(text) == {"number": 1, "gone": ["submission_3"]}
+# Decisions, by kind, student, value and reason; and names and IDs of written scores.
+DECISIONS = (
+    ("extension", "007007", "2026-11-09", "ill"),
+    ("override", "submission_1", "3", "regraded"),
+    ("late_days", "cat@example.edu", "0080", "asked with Byron, Zoé Ada"),
+    ("same_as", "zb99", "Ada@example.edu", ""),
+)
+WRITTEN = (("Zoé Ada Byron", ""), ("?", "ZB99"), ("Maria Silva", ""))
 
 
-def test_another_student_of_that_name_stays_and_is_not_reported(folder, forget):
-    (folder / "other.csv").write_text("Maria Silva", encoding="utf-8")
-    code, said = forget("bob@example.edu")
-    assert code == 0 and "names the student" not in said
-    assert rows(folder, "SELECT email FROM students ORDER BY 1") == [
-        ("Ada@example.edu",),
-        ("cat@example.edu",),
-    ]
-
-
-def test_decisions_and_written_scores_go_and_others_are_reported(folder, forget):
+def test_what_was_decided_goes_too_and_what_names_the_student_elsewhere_is_reported(folder, forget):
+    regrade = {"number": 1, "gone": ["submission_1", "submission_3"]}
+    before = folder / "before-import"  # what staff wrote there stays
+    (before / "records" / "submission_3").mkdir(parents=True)
+    (before / "gradebook").mkdir()
+    (before / "roll.json").write_text("{}", encoding="utf-8")
+    (before / "gradebook" / "canvas.csv").write_text("Zoé Ada Byron", encoding="utf-8")
     with Store.existing(folder, writes=True) as store, store.transaction():
-        for kind, student, value, reason in (
-            ("extension", "007007", "2026-11-09", "ill"),
-            ("override", "submission_1", "3", "regraded"),
-            ("late_days", "cat@example.edu", "0080", "asked with Byron, Zoé Ada"),
-            ("same_as", "zb99", "Ada@example.edu", ""),
-        ):
-            store.db.execute(
-                "INSERT INTO decisions (kind, student, value, reason) VALUES (?, ?, ?, ?)",
-                (kind, student, value, reason),
-            )
-        for name, sid in (("Zoé Ada Byron", ""), ("?", "ZB99"), ("Maria Silva", "")):
-            store.db.execute(
-                "INSERT INTO written VALUES ('', ?, ?, '', '', '', '', '1', '', '', '')",
-                (name, sid),
-            )
+        store.set("regrade", json.dumps(regrade))
         store.note("regrade-1 applied", reason='Zoé "Ada" Byron complained')
+        insert = "INSERT INTO decisions (kind, student, value, reason) VALUES (?, ?, ?, ?)"
+        store.db.executemany(insert, DECISIONS)
+        insert = "INSERT INTO written VALUES ('', ?, ?, '', '', '', '', '1', '', '', '')"
+        store.db.executemany(insert, WRITTEN)
     code, said = forget("007007")
     assert code == 1 and b"zb99" not in everything(folder).lower()
     assert [line.split("class.db ")[1] for line in said.splitlines() if "class.db " in line] == [
@@ -231,6 +219,18 @@ def test_decisions_and_written_scores_go_and_others_are_reported(folder, forget)
     ]
     assert rows(folder, "SELECT student FROM decisions") == [("cat@example.edu",)]
     assert rows(folder, "SELECT name FROM written") == [("Maria Silva",)]
+    ((text,),) = rows(folder, "SELECT value FROM class WHERE key = 'regrade'")
+    assert json.loads(text) == regrade | {"gone": ["submission_3"]}
+    assert "before-import/gradebook/canvas.csv names the student" in said
+    assert [path.name for path in before.iterdir()] == ["gradebook"]
+
+
+def test_another_student_of_that_name_stays_and_is_not_reported(folder, forget):
+    (folder / "other.csv").write_text("Maria Silva", encoding="utf-8")
+    code, said = forget("bob@example.edu")
+    assert code == 0 and "names the student" not in said
+    emails = rows(folder, "SELECT email FROM students ORDER BY 1")
+    assert emails == [("Ada@example.edu",), ("cat@example.edu",)]
 
 
 def test_a_submission_is_forgotten_and_the_next_one_counts(tmp_path, forget):
@@ -242,17 +242,6 @@ def test_a_submission_is_forgotten_and_the_next_one_counts(tmp_path, forget):
     assert rows(folder, "SELECT name, submission FROM scores") == [("byronada", "canvas_34_208")]
 
 
-def test_what_was_imported_from_an_earlier_form_goes_but_not_staffs_files(folder, forget):
-    before = folder / "before-import"
-    (before / "records" / "submission_3").mkdir(parents=True)
-    (before / "gradebook").mkdir()
-    (before / "roll.json").write_text("{}", encoding="utf-8")
-    (before / "gradebook" / "canvas.csv").write_text("Zoé Ada Byron", encoding="utf-8")
-    code, said = forget("007007")
-    assert code == 1 and "before-import/gradebook/canvas.csv names the student" in said
-    assert [path.name for path in before.iterdir()] == ["gradebook"]
-
-
 @pytest.mark.parametrize(
     "before, kept",
     [
@@ -261,9 +250,15 @@ def test_what_was_imported_from_an_earlier_form_goes_but_not_staffs_files(folder
         ("2026-11-02T00:00:01+00:00", "34"),
         ("2026-11-03T04:00:00+00:00", "34"),
         ("2026-11-03T04:00:01+00:00", "4"),
+        ("2027-11-05T00:00:00+00:00", "4"),  # the fourth has no time, but records
+        ("2027-11-06", ""),
     ],
 )
 def test_what_is_older_is_purged(folder, capsys, before, kept):
+    with Store.existing(folder, writes=True) as store, store.transaction():
+        for release, day in (("one", "01"), ("two", "05")):
+            at = f"2027-11-{day}T00:00:00+00:00"
+            store.db.execute("UPDATE records SET at = ? WHERE release = ?", (at, release))
     assert main(["purge", "--before", before, "--in", str(folder)]) == 0
     said = capsys.readouterr().out
     assert rest(folder) == kept
@@ -272,16 +267,3 @@ def test_what_is_older_is_purged(folder, capsys, before, kept):
     assert f"{count(len(gone), 'submission')} from before" in said and f"{len(kept)} kept" in said
     assert not any(name in said for name in NAMES)
     assert (b"Byron" in everything(folder)) == bool({"1", "2"} & {*kept})
-
-
-def test_where_no_time_is_known_the_newest_record_counts(folder):
-    with Store.existing(folder, writes=True) as store, store.transaction():
-        for release, day in (("one", "01"), ("two", "05")):
-            store.db.execute(
-                "UPDATE records SET at = ? WHERE release = ? AND submission = 'submission_4'",
-                (f"2027-11-{day}T00:00:00+00:00", release),
-            )
-    assert main(["purge", "--before", "2027-11-05T00:00:00+00:00", "--in", str(folder)]) == 0
-    assert rest(folder) == "4"
-    assert main(["purge", "--before", "2027-11-06", "--in", str(folder)]) == 0
-    assert rest(folder) == ""

@@ -13,6 +13,8 @@ pytestmark = needs_root
 TOPIC = "attention_copying"  # the tiny edition's question
 POINTS = 8.0
 COUNT = 10
+COLUMNS = ("name", "sid", "email", "submission", "submitted")  # who handed in what
+COLUMNS += ("outcome", "score", "max_score", "reason")
 
 
 @pytest.fixture(scope="session")
@@ -22,9 +24,9 @@ def whole(graded, tmp_path_factory):
     cls, into = make_class(folder / "made", COUNT, packed=True), folder / "class"
     code, output = graded(cls.source, into)
     assert code == 0, output
-    columns = "name, sid, email, submission, submitted, outcome, score, max_score"
-    rows = rows_of(into, f"SELECT {columns} FROM scores")
-    return cls, [dict(zip(columns.split(", "), row, strict=True)) for row in rows]
+    ends = "SELECT group_concat(DISTINCT outcome) FROM tests WHERE tests.record = scores.record"
+    rows = rows_of(into, f"SELECT {', '.join(COLUMNS)}, ({ends}) FROM scores")
+    return cls, [dict(zip((*COLUMNS, "ends"), row, strict=True)) for row in rows]
 
 
 def test_every_student_comes_out_once_with_the_submission_that_was_theirs(whole):
@@ -35,8 +37,7 @@ def test_every_student_comes_out_once_with_the_submission_that_was_theirs(whole)
         for p in each.people
     }
     assert len(cls.submissions) == COUNT and len(handed_in) > COUNT
-    keys = ("name", "sid", "email", "submission", "submitted")
-    came_out = [tuple(row[key] for key in keys) for row in rows]
+    came_out = [tuple(row[key] for key in COLUMNS[:5]) for row in rows]
     assert sorted(came_out, key=str) == sorted(handed_in, key=str)
 
 
@@ -50,6 +51,7 @@ def test_everybody_gets_what_their_submission_is_worth(whole):
         kinds.add(content.kind)
         status = "nothing to grade" if content.refused else "graded"
         assert (row["outcome"], float(row["max_score"])) == (status, POINTS), content
+        assert bool(row["reason"]) == (row["ends"] == "missing file") == content.refused, content
         score = float(row["score"])
         if content.kind in ("right", "layout"):
             assert score == POINTS, content
