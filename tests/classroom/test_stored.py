@@ -84,27 +84,16 @@ def begin(tmp_path, capsys):
     return run
 
 
-@pytest.mark.parametrize("record", [True, False])
-def test_results_become_records_with_their_own_seed(begin, record, tmp_path):
-    one = results_of("pairs")
-    other = results_of("span_share", seed=12)
-    code, said, (first, second), settings = begin(stored(one, record), stored(other, record))
-    assert code == 0 and "2 of 2 submissions have results" in said
-    assert settings == [STORED, "xcs224n"]
-    assert (first["seed"], second["seed"]) == (first["results"]["seed"], "12") == (str(SEED), "12")
-    assert first["results"]["edition"] == "xcs224n" and first["outcome"] == "graded"
-    assert first["score"] == f"{one.score:.2f}"
-    assert main(["report", str(tmp_path / "class")]) == 0
-    tests = {test["test_id"]: test for test in first["results"]["tests"]}
-    assert list(tests) == [spec.test_id for spec in EDITION.tests]
-    for spec, result in zip(EDITION.tests, one.tests, strict=True):
-        test = tests[spec.test_id]
-        assert (test["outcome"], test["score"]) == (result.outcome.value, float(result.score))
-        assert (test["topic"], test["kind"]) == (spec.topic, spec.kind)
-        if result.spec.max_score:
-            assert test["name"] == result.description  # others share an entry
-        assert test.get("cause") == (result.cause if record else None)
-    assert first["results"]["score"] == float(one.score)
+def with_practice(results: Results) -> Results:
+    """Return results in which the last question without points was begun, and no other one."""
+    begun = results.tests[-1].spec.number
+    results.tests = [
+        unwritten(t) if not t.spec.max_score and t.spec.number != begun else t
+        for t in results.tests
+    ]
+    uneven = Decimal("0.37")  # so that the sum of the entries needs an adjustment
+    results.tests = [replace(t, score=min(t.score, uneven)) for t in results.tests]
+    return results
 
 
 def unwritten(result):
@@ -114,24 +103,28 @@ def unwritten(result):
 
 @pytest.mark.parametrize("shown", ["visible", "after_published"])
 @pytest.mark.parametrize("record", [True, False])
-def test_practice_that_was_not_begun_is_in_the_record_as_well(begin, record, shown):
-    """Its tests have no entry on Gradescope, and other tests without points no score."""
-    results = results_of()
-    begun = results.tests[-1].spec.number
-    results.tests = [
-        unwritten(t) if not t.spec.max_score and t.spec.number != begun else t
-        for t in results.tests
-    ]
-    uneven = Decimal("0.37")  # so that the sum of the entries needs an adjustment
-    results.tests = [replace(t, score=min(t.score, uneven)) for t in results.tests]
-    _, said, (made,), _ = begin(stored(results, record, shown=shown))
-    assert "1 of 1 submissions" in said
-    tests = made["results"]["tests"]
-    assert [(t["test_id"], t["outcome"], t["score"], t["topic"]) for t in tests] == [
-        (t.spec.test_id, t.outcome.value, float(t.score), t.spec.topic) for t in results.tests
-    ]
-    assert made["results"]["score"] == float(results.score)
-    assert made["results"]["max_score"] == float(EDITION.coding)
+def test_results_become_records_with_their_own_seed(begin, record, shown, tmp_path):
+    """Practice that wasn't begun has no entry there, and other tests without points no score."""
+    one, other = with_practice(results_of("pairs")), results_of("span_share", seed=12)
+    code, said, (first, second), settings = begin(*(stored(r, record, shown) for r in (one, other)))
+    assert code == 0 and "2 of 2 submissions have results" in said
+    assert settings == [STORED, "xcs224n"]
+    assert (first["seed"], second["seed"]) == (first["results"]["seed"], "12") == (str(SEED), "12")
+    assert first["results"]["edition"] == "xcs224n" and first["outcome"] == "graded"
+    for kept, results in ((first, one), (second, other)):
+        assert kept["score"] == f"{results.score:.2f}"
+        assert kept["results"]["score"] == float(results.score)
+        assert kept["results"]["max_score"] == float(EDITION.coding)
+        tests = kept["results"]["tests"]
+        assert [(t["test_id"], t["outcome"], t["score"], t["topic"], t["kind"]) for t in tests] == [
+            (t.spec.test_id, t.outcome.value, float(t.score), t.spec.topic, t.spec.kind)
+            for t in results.tests
+        ]
+        for test, result in zip(tests, results.tests, strict=True):
+            assert test.get("cause") == (result.cause if record else None)
+            if result.spec.max_score:
+                assert test["name"] == result.description  # others share an entry
+    assert main(["report", str(tmp_path / "class")]) == 0
 
 
 @pytest.mark.parametrize("shown", ["visible", "after_published"])
