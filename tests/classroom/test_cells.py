@@ -46,36 +46,31 @@ def test_halves_are_rounded_up_once(value, text):
     assert rounded(Fraction(value)) == text
 
 
-HEAD = "student,points\n"
-
-
-def number(text: str, separator: str = ",") -> Fraction:
-    found = parse(HEAD.replace(",", separator).encode(), "a.csv")
+def number(text: str, separator: str) -> Fraction:
+    found = parse(f"student{separator}points\n".encode(), "a.csv")
     return found.number(found.rows[0], "points", text)
 
 
 @pytest.mark.parametrize(
-    "text, value",
-    [("12", 12), ("12.50", "25/2"), (" .5 ", "1/2"), ("-0.25", "-1/4"), ("+2", 2)],
-)
-def test_numbers_are_exact(text, value):
-    assert number(text) == Fraction(value)
+    "text, value, separator",
+    [("12", 12, ","), ("12.50", "25/2", ","), (" .5 ", "1/2", ","), ("-0.25", "-1/4", ","),
+     ("+2", 2, ","), ("12,5", "25/2", ";")],
+)  # fmt: skip
+def test_numbers_are_exact(text, value, separator):
+    assert number(text, separator) == Fraction(value)
 
 
 @pytest.mark.parametrize(
     "text",
-    ["", "-", "3.", "1e3", "12.5 pts", "1.234,5", "1,234.5", "NaN", "inf", "=1+1", "1" * 10, "١٢"],
-)
+    ["", "-", "3.", "1e3", "12.5 pts", "1.234,5", "1,234.5", "NaN", "inf", "=1+1", "1" * 10, "١٢",
+     "12,5"],
+)  # fmt: skip
 def test_what_is_no_number_is_refused(text):
-    message = r"^a.csv, line 1: points = .* should be a number such as 12.5$"
-    with pytest.raises(UsageError, match=message):
-        number(text)
-
-
-def test_a_decimal_comma_is_taken_where_columns_are_separated_otherwise():
-    assert number("12,5", ";") == Fraction(25, 2)
-    with pytest.raises(UsageError, match="a comma separates columns here; write 12.5"):
-        number("12,5")
+    why = (
+        "a comma separates columns here; write" if text == "12,5" else "should be a number such as"
+    )
+    with pytest.raises(UsageError, match=f"^a.csv, line 1: points = .* {why} 12.5$"):
+        number(text, ",")
 
 
 @pytest.mark.parametrize(
