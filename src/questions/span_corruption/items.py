@@ -7,6 +7,7 @@ wrong. Nothing here is random, and nothing is secret.
 
 from __future__ import annotations
 
+import itertools
 import math
 from collections.abc import Iterator
 from dataclasses import dataclass, field
@@ -18,9 +19,9 @@ from grading.wire import AnyOf, Array, Where
 
 MASK_CHAR = "\u2047"
 PAD_CHAR = "\u25a1"
+OUTSIDE = "\ufffd"  # stands for an id that is not in the vocabulary
 SHORTEST = 4  # characters that a document is truncated to at least
 MALFORMED = 0.05  # the share of malformed items that tests of something else tolerate
-
 MOST = 4096  # entries of an item that the probe sends
 
 FRIENDLY = "abcdefghijklmnopqrstuvwxyz ABCDEFGHIJKLMNOPQRSTUVWXYZ.,"
@@ -35,23 +36,10 @@ FRIENDLY_DOCUMENTS = [
 
 VECTOR = Array("int64", (None,))
 ENTRIES = AnyOf((Array("uint8", (None,)), VECTOR))  # ids as bytes, or any integers
-DRAWN = {
-    "length": int,
-    "kept": int,
-    "forms": [str],
-    "x": ENTRIES,
-    "y": ENTRIES,
-    "x_sizes": VECTOR,
-    "y_sizes": VECTOR,
-}
-VOCABULARY = {
-    "kept": int,
-    "itos": [str],
-    "stoi_agrees": bool,
-    "vocab_size": int,
-    "block_size": int,
-    "length": int,
-}
+DATASET = {"length": int, "kept": int}
+PARTS = {"x": ENTRIES, "y": ENTRIES, "x_sizes": VECTOR, "y_sizes": VECTOR}
+DRAWN = DATASET | {"forms": [str]} | PARTS
+VOCABULARY = DATASET | {"itos": [str], "stoi_agrees": bool, "vocab_size": int, "block_size": int}
 
 
 def draw_documents(
@@ -71,27 +59,26 @@ def draw_documents(
 
 
 def drawn(counts: list[tuple[int, int]]) -> Where:
-    """Return the spec of the probe's answer for these numbers of documents and of repetitions."""
+    """Return the spec of the probe's answer for these numbers of documents and of repetitions.
 
-    def all_add_up(value: dict[str, Any]) -> bool:
-        runs = value["runs"]
-        fits = len(runs) == len(counts)
-        return fits and all(_adds_up(run, *pair) for run, pair in zip(runs, counts, strict=True))
-
-    return Where({"runs": [DRAWN]}, all_add_up, f"{len(counts)} draws with sizes that add up")
-
-
-def _adds_up(value: dict[str, Any], documents: int, repeat: int) -> bool:
-    """Return whether an answer has as many items as were asked for, with all of their entries.
-
-    Both sizes of an item that is not a pair are 0. Nothing is drawn from a dataset of the wrong
-    length.
+    Each run has as many items as were asked for, with all of their entries. Both sizes of an item
+    that is not a pair are 0. Nothing is drawn from a dataset of the wrong length.
     """
-    both = [(value[name], value[f"{name}_sizes"]) for name in ("x", "y")]
-    count = repeat * documents if value["length"] == documents else 0
-    if not len(both[0][1]) == len(both[1][1]) == count:
-        return False
-    fine = all(bool(((sizes >= 0) & (sizes <= MOST)).all()) for _, sizes in both)
+
+    def add_up(value: dict[str, Any]) -> bool:
+        runs = value["runs"]
+        return len(runs) == len(counts) and all(map(_adds_up, runs, counts))
+
+    return Where({"runs": [DRAWN]}, add_up, f"{len(counts)} draws with sizes that add up")
+
+
+def _adds_up(run: dict[str, Any], asked: tuple[int, int]) -> bool:
+    documents, repeat = asked
+    count = repeat * documents if run["length"] == documents else 0
+    both = [(run[name], run[f"{name}_sizes"]) for name in ("x", "y")]
+    fine = all(
+        len(sizes) == count and bool(((sizes >= 0) & (sizes <= MOST)).all()) for _, sizes in both
+    )
     return fine and all(len(entries) == int(sizes.sum()) for entries, sizes in both)
 
 
@@ -115,26 +102,22 @@ class Malformed(Exception):
 
 @dataclass(slots=True)
 class Example:
-    """One item, read back. Lengths are in characters.
-
-    Attributes:
-        truncated: T, the real length of the truncated document; judges ask for it so often that it
-            is computed once.
-    """
+    """One item, read back. Lengths are in characters."""
 
     document: str
     prefix: str
     masked: str
     suffix: str
-    truncated: int = field(init=False)
-
-    def __post_init__(self) -> None:
-        self.truncated = len(self.prefix) + len(self.masked) + len(self.suffix)
 
     @property
     def original(self) -> str:
         """The truncated document."""
         return self.prefix + self.masked + self.suffix
+
+    @property
+    def truncated(self) -> int:
+        """T, the real length of the truncated document."""
+        return len(self.prefix) + len(self.masked) + len(self.suffix)
 
     @property
     def unpadded(self) -> str:
@@ -167,7 +150,16 @@ class Reading:
     def check_bounds(self) -> None:
         """Raise Malformed unless every document was truncated to an allowed length."""
         for example in self.examples:
-            _check_bounds(example, self.block_size)
+            most = longest(example.document, self.block_size)
+            allowed = str(most) if most == SHORTEST else f"{SHORTEST} to {most}"
+            if not SHORTEST <= example.truncated <= most:
+                raise Malformed(
+                    "a truncated document is too long or too short",
+                    f"{example.truncated} characters of {len(example.document)}: "
+                    f"{picture(example)}",
+                    f"{allowed} characters (block_size {self.block_size})",
+                    id="truncation.bounds",
+                )
 
 
 def well_formed(readings: list[Reading], shortest: int = 0) -> list[Example]:
@@ -198,13 +190,6 @@ def expected_vocabulary(documents: list[str]) -> list[str]:
     return [PAD_CHAR, MASK_CHAR, *sorted(set("\n".join(documents)))]
 
 
-def items(drawn: dict[str, Any]) -> Iterator[tuple[np.ndarray, np.ndarray]]:
-    """Return the pairs (x, y) of a probe's answer; both are empty if an item is not a pair."""
-    xs = np.split(drawn["x"], np.cumsum(drawn["x_sizes"])[:-1])
-    ys = np.split(drawn["y"], np.cumsum(drawn["y_sizes"])[:-1])
-    yield from zip(xs, ys, strict=True)
-
-
 def check_form(drawn: dict[str, Any], block_size: int) -> None:
     """Raise Malformed unless every item is a pair of Long vectors of the same, right length.
 
@@ -231,78 +216,55 @@ def read(drawn: dict[str, Any], documents: list[str], block_size: int) -> Readin
     Args:
         drawn: a run in the answer of `span_corruption.draw`, which draws documents in turn.
     """
-    reading = Reading(documents, block_size)
-    for position, text in enumerate(texts(drawn, expected_vocabulary(documents))):
+    reading, itos = Reading(documents, block_size), expected_vocabulary(documents)
+    for position, (x, y) in enumerate(halves(drawn, itos)):
+        document, text = documents[position % len(documents)], x + y[-1:]
         try:
-            if isinstance(text, Malformed):
-                raise text
-            document = documents[position % len(documents)]
+            check_halves(x, y, drawn, itos)
             reading.examples.append(read_one(text, document, documents))
         except Malformed as wrong:
-            if isinstance(text, str) and text:
+            if text:
                 wrong.characters = sum(c not in (MASK_CHAR, PAD_CHAR) for c in text)
-            elif text == "":
+            else:
                 wrong.got = " or ".join(drawn["forms"])
             reading.wrong.append(wrong)
     return reading
 
 
-def texts(drawn: dict[str, Any], itos: list[str]) -> Iterator[str | Malformed]:
-    """Return each item's string, or what is wrong with it.
+def halves(drawn: dict[str, Any], itos: list[str]) -> Iterator[tuple[str, str]]:
+    """Return each item's x and y as strings; both are empty if it is not a pair.
 
-    If all is well, all ids are decoded at once, since this is most of the work; otherwise one item
-    at a time.
+    All ids are decoded at once, since this is most of the work.
     """
-    x, y, sizes = drawn["x"], drawn["y"], drawn["x_sizes"]
-    ends = np.cumsum(sizes)
-    starts = ends - sizes
-    inner = np.ones(len(x), dtype=bool)
-    inner[starts[sizes > 0]] = False  # x[t] of these should equal a y[t - 1]
-    whole = np.array_equal(sizes, drawn["y_sizes"]) and bool(sizes.all())
-    if whole and np.array_equal(x[inner], y[:-1][inner[1:]]) and _are_ids(x, y, len(itos)):
-        code_points = np.array([ord(c) for c in itos], dtype="<u4")
-
-        def decoded(ids: np.ndarray) -> str:
-            # Without an object for each character: an answer has millions of them.
-            return code_points[ids].tobytes().decode("utf-32-le", "surrogatepass")
-
-        text, lasts = decoded(x), decoded(y[ends - 1])
-        yield from (text[i:j] + c for i, j, c in zip(starts, ends, lasts, strict=True))
-    else:
-        for one_x, one_y in items(drawn):
-            try:
-                yield joined(one_x, one_y, itos)
-            except Malformed as wrong:
-                yield wrong
+    code_points = np.array([ord(c) for c in (*itos, OUTSIDE)], dtype="<u4")
+    both = []
+    for name in ("x", "y"):
+        ids = drawn[name].astype(np.int64)
+        ids[(ids < 0) | (ids >= len(itos))] = len(itos)
+        # Without an object for each character: an answer has millions of them.
+        text = code_points[ids].tobytes().decode("utf-32-le", "surrogatepass")
+        ends = [0, *np.cumsum(drawn[f"{name}_sizes"]).tolist()]
+        both.append([text[start:end] for start, end in itertools.pairwise(ends)])
+    return zip(*both, strict=True)
 
 
-def _are_ids(x: np.ndarray, y: np.ndarray, count: int) -> bool:
-    return all(0 <= ids.min() and ids.max() < count for ids in (x, y))
-
-
-def joined(x: np.ndarray, y: np.ndarray, itos: list[str]) -> str:
-    """Put x and y together again; "" if they are not a pair, or empty."""
-    try:
-        if not np.array_equal(x[1:], y[:-1]):
-            sentence = "y is not x shifted by one: y[t] should be the character that follows x[t]"
-            got = f"x = {_text(x, itos)!r}\n       y = {_text(y, itos)!r}"
-            raise Malformed(sentence, got, "x[1:] equal to y[:-1]", id="item.shift")
-        return _text(x, itos) + _text(y[-1:], itos)
-    except Malformed as wrong:
-        wrong.characters = int((x > 1).sum())  # 0 is PAD, 1 is MASK
-        raise
-
-
-def _text(ids: np.ndarray, itos: list[str]) -> str:
-    if len(ids) and (ids.min() < 0 or ids.max() >= len(itos)):
-        sentence = "an id is outside the vocabulary (0: PAD, 1: MASK, then the sorted characters)"
+def check_halves(x: str, y: str, drawn: dict[str, Any], itos: list[str]) -> None:
+    """Raise Malformed unless x and y are in the vocabulary, and y is one character further."""
+    if OUTSIDE in x + y:
+        ids = np.concatenate((drawn["x"], drawn["y"]))
         raise Malformed(
-            sentence,
+            "an id is outside the vocabulary (0: PAD, 1: MASK, then the sorted characters)",
             f"ids {ids.min()} to {ids.max()}",
             f"0 to {len(itos) - 1}",
             id="item.outside-vocabulary",
         )
-    return "".join(map(itos.__getitem__, ids.tolist()))
+    if x[1:] != y[:-1]:
+        raise Malformed(
+            "y is not x shifted by one: y[t] should be the character that follows x[t]",
+            f"x = {x!r}\n       y = {y!r}",
+            "x[1:] equal to y[:-1]",
+            id="item.shift",
+        )
 
 
 def read_one(text: str, document: str, documents: list[str]) -> Example:
@@ -354,18 +316,6 @@ def _misplaced(original: str, document: str, documents: list[str]) -> tuple[str,
         )
         return "item.order", sentence
     return "item.text", "the document does not begin with prefix + masked_content + suffix"
-
-
-def _check_bounds(example: Example, block_size: int) -> None:
-    most = longest(example.document, block_size)
-    allowed = str(most) if most == SHORTEST else f"{SHORTEST} to {most}"
-    if not SHORTEST <= example.truncated <= most:
-        raise Malformed(
-            "a truncated document is too long or too short",
-            f"{example.truncated} characters of {len(example.document)}: {picture(example)}",
-            f"{allowed} characters (block_size {block_size})",
-            id="truncation.bounds",
-        )
 
 
 def picture(example: Example) -> str:

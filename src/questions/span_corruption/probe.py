@@ -12,6 +12,8 @@ from questions.shared.shapes import form_of
 
 from .items import MOST
 
+NOTHING = torch.zeros(0, dtype=torch.int64)  # in place of an item that is not a pair
+
 
 def draw(context: Context, runs: list[dict[str, Any]]) -> dict[str, Any]:
     """Draw items of several datasets, one after another.
@@ -34,23 +36,32 @@ def draw(context: Context, runs: list[dict[str, Any]]) -> dict[str, Any]:
 def _drawn(documents: list[str], block_size: int, repeat: int) -> dict[str, Any]:
     dataset = _dataset(documents, block_size)
     forms: dict[str, None] = {}
-    x, y = _Entries(), _Entries()
+    xs, ys = [], []
     for _ in range(repeat if len(dataset) == len(documents) else 0):
         for index in range(len(documents)):
             item = dataset[index]
             forms[form_of(item)] = None
-            pair = item if _is_pair(item) else (None, None)
-            x.add(pair[0])
-            y.add(pair[1])
-    return {
-        "length": len(dataset),
-        "kept": _kept(dataset),
-        "forms": list(forms)[:10],
-        "x": x.array(),
-        "y": y.array(),
-        "x_sizes": np.array(x.sizes, dtype=np.int64),
-        "y_sizes": np.array(y.sizes, dtype=np.int64),
-    }
+            x, y = item if _is_pair(item) else (NOTHING, NOTHING)
+            xs.append(_entries(x))
+            ys.append(_entries(y))
+    found = {"length": len(dataset), "kept": _kept(dataset), "forms": list(forms)[:10]}
+    return found | _concatenated("x", xs) | _concatenated("y", ys)
+
+
+def _entries(vector: torch.Tensor) -> np.ndarray:
+    """Copy a vector: 24,000 tensors would fill a small container's memory."""
+    return vector[:MOST].detach().cpu().long().numpy().copy()
+
+
+def _concatenated(name: str, vectors: list[np.ndarray]) -> dict[str, np.ndarray]:
+    """Return all entries, as bytes if they fit, as ids of the vocabularies asked for do.
+
+    An answer is copied several times on its way, and may have millions of entries.
+    """
+    entries = np.concatenate([np.zeros(0, np.int64), *vectors])
+    fit = not len(entries) or (entries.min() >= 0 and entries.max() <= 255)
+    sizes = np.array([len(vector) for vector in vectors], dtype=np.int64)
+    return {name: entries.astype(np.uint8) if fit else entries, f"{name}_sizes": sizes}
 
 
 def vocabulary(context: Context, documents: list[str], block_size: int) -> dict[str, Any]:
@@ -84,29 +95,3 @@ def _is_pair(item: Any) -> bool:
         and all(isinstance(part, torch.Tensor) and part.dim() == 1 for part in item)
         and not any(part.is_floating_point() or part.is_complex() for part in item)
     )
-
-
-class _Entries:
-    """Concatenated vectors, as bytes: 24,000 tensors would fill a small container's memory."""
-
-    def __init__(self) -> None:
-        self.bytes = bytearray()
-        self.sizes: list[int] = []
-
-    def add(self, vector: torch.Tensor | None) -> None:
-        """Append a vector; None counts as an empty one."""
-        if vector is None:
-            self.sizes.append(0)
-            return
-        entries = vector[:MOST].detach().cpu().long().numpy()
-        self.bytes += entries.tobytes()
-        self.sizes.append(len(entries))
-
-    def array(self) -> np.ndarray:
-        """Return all entries, as bytes if they fit, as ids of the vocabularies asked for do.
-
-        An answer is copied several times on its way, and may have millions of entries.
-        """
-        entries = np.frombuffer(self.bytes, dtype=np.int64)
-        fit = not len(entries) or (entries.min() >= 0 and entries.max() <= 255)
-        return entries.astype(np.uint8) if fit else entries

@@ -50,7 +50,10 @@ class SpanCorruption(GradedTestCase):
         with self.explaining(look_at=CORRUPTION):
             items.check_form(drawn, 64)
             itos = items.expected_vocabulary(items.FRIENDLY_DOCUMENTS)
-            texts = [items.joined(x, y, itos) for x, y in items.items(drawn)]
+            halves = list(items.halves(drawn, itos))
+            for x, y in halves:
+                items.check_halves(x, y, drawn, itos)
+        texts = [x + y[-1:] for x, y in halves]
         self.expect(
             all(text.strip(items.PAD_CHAR + items.MASK_CHAR) for text in texts),
             "an item contains nothing from its document",
