@@ -75,9 +75,9 @@ def ask(case: OutputsCase, params: str, name: str, seed: int = 0, digest: str = 
     variant = params.partition(".")[0]
     try:
         weights, config = case.fitting(params, variant)
-        asked: dict[str, Any] = {"name": name, "variant": variant, "config": config}
-        asked |= {"corpus": case.run.data.corpus(), "seed": seed, "digest": digest}
-        answer = case.reference("shared.experiment", ANSWER, weights=weights, **asked)
+        model = case.loading(variant, config, weights)
+        asked = {"name": name, "model": model, "seed": seed, "digest": digest}
+        answer = case.reference("shared.experiment", ANSWER, **asked)
     except TestEnd as end:
         return Repeated("", end.verdict.message)
     except GradingError as error:  # it took too long, for example

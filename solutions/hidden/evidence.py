@@ -149,29 +149,13 @@ def _differing(case: OutputsCase, params: str, split: str, predicted: list[str],
     variant = params.split(".")[0]
     weights, config = _fitting(case, params, variant)
     asked = {"questions": case.run.data.questions(split), "predicted": predicted, "most": most}
-    found = [
-        _ask(case, "shared.differing", DIFFERING, variant, config, each, **asked)
-        for each in case.readings(weights, config)
-    ]
+    models = [case.loading(variant, config, each) for each in case.readings(weights, config)]
+    found = [case.reference("shared.differing", DIFFERING, model=m, **asked) for m in models]
     return min(found, key=lambda answer: len(answer["lines"]))
 
 
 def _fitting(case: OutputsCase, params: str, variant: str) -> tuple[dict[str, np.ndarray], dict]:
     return case.once(f"parameters {params}", lambda apart: apart.fitting(params, variant))
-
-
-def _ask(
-    case: OutputsCase,
-    probe: str,
-    answer: dict,
-    variant: str,
-    config: dict,
-    weights: dict,
-    **asked: Any,
-) -> dict[str, Any]:
-    corpus = case.run.data.corpus()
-    shared = {"variant": variant, "config": config, "weights": weights, "corpus": corpus}
-    return case.reference(probe, answer, **shared, **asked)
 
 
 def _evidence(case: OutputsCase, variant: str) -> Finding:
@@ -280,5 +264,6 @@ def _logs(case: OutputsCase, wanted: list, variant: str, config: dict, weights: 
         "starts": [span.start for span in wanted],
         "stops": [span.stop for span in wanted],
     }
-    got = _ask(case, "shared.span_log_probabilities", LOGS, variant, config, weights, **asked)
+    model = case.loading(variant, config, weights)
+    got = case.reference("shared.span_log_probabilities", LOGS, model=model, **asked)
     return got["log_probabilities"]

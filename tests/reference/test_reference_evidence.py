@@ -39,7 +39,6 @@ def model(s):
     gpt = s.model.GPT(s.model.GPTConfig(vocab_size=dataset.vocab_size, **CONFIG))
     weights = {name: 5 * p.detach().numpy() for name, p in gpt.named_parameters()}
     return {
-        "context": None,
         "variant": "vanilla",
         "config": CONFIG,
         "weights": weights,
@@ -53,8 +52,8 @@ def model(s):
 def test_log_probabilities_are_those_of_the_model(s, model):
     text = "Born in ⁇, Maria⁇Warsaw"
     wanted = {"texts": [text, "Ada ⁇on was⁇Byr"], "starts": [17, 12], "stops": [23, 15]}
-    got = probe.span_log_probabilities(**model, **wanted)["log_probabilities"]
-    dataset, gpt = probe.loaded(*list(model.values())[1:])
+    got = probe.span_log_probabilities(None, model, **wanted)["log_probabilities"]
+    dataset, gpt = probe.loaded(**model)
     ids = torch.tensor([[dataset.stoi[c] for c in text]])
     log_p = torch.log_softmax(gpt(ids)[0][0].double(), dim=-1)
     alone = sum(float(log_p.detach()[t - 1, ids[0, t]]) for t in range(17, 23))
@@ -63,7 +62,7 @@ def test_log_probabilities_are_those_of_the_model(s, model):
 
 
 def answers(s, model, questions: list[str]) -> list[str]:
-    dataset, gpt = probe.loaded(*list(model.values())[1:])
+    dataset, gpt = probe.loaded(**model)
     places = [p.place for p in s.utils.predict_places(gpt, dataset, questions)]
     return [" ".join(place.split("\n")).strip() for place in places]
 
@@ -74,7 +73,7 @@ def test_what_the_model_answers_does_not_differ(s, model, rng):
     questions = ["".join(rng.choice(letters, size=n)) for n in rng.integers(4, 60, size=80)]
     given = answers(s, model, questions)
     assert len(set(given)) > 10
-    same = probe.differing(**model, questions=questions, predicted=given, most=2)
+    same = probe.differing(None, model, questions=questions, predicted=given, most=2)
     assert same == {"lines": [], "given": []}
 
 
@@ -83,32 +82,32 @@ def test_each_line_that_differs_is_found(s, model, rng):
     given = answers(s, model, questions)
     for wrong in ("London", "", "Łódź", "⁇", given[2] + "x", given[2][:-1]):
         predicted = [*given[:2], wrong, given[3]]
-        found = probe.differing(**model, questions=questions, predicted=predicted, most=2)
+        found = probe.differing(None, model, questions=questions, predicted=predicted, most=2)
         assert found == {"lines": [2], "given": [given[2]]}
 
 
 def test_after_too_many_lines_nothing_more_is_decoded(model):
     questions = [f"Where was {n} born?".replace(str(n), "Ada" * n) for n in range(1, 9)]
     predicted = ["London" * 4] * 8
-    found = probe.differing(**model, questions=questions, predicted=predicted, most=2)
+    found = probe.differing(None, model, questions=questions, predicted=predicted, most=2)
     assert len(found["lines"]) == 3
 
 
 def test_answers_as_long_as_they_may_be_are_not_decoded(model, monkeypatch):
     """A model that never writes MASK gives such answers; decoding all of them takes minutes."""
-    dataset, _ = probe.loaded(*list(model.values())[1:])
+    dataset, _ = probe.loaded(**model)
     always = {name: np.zeros_like(array) for name, array in model["weights"].items()}
     always["ln_f.bias"][0] = always["head.weight"][dataset.stoi["a"], 0] = 1.0
     asked = model | {"weights": always}
     questions = [f"Where was {name} born?" for name in ("Ada", "Maria", "Paris", "Byron")]
-    right = probe.differing(**asked, questions=questions, predicted=["a" * 32] * 4, most=2)
+    right = probe.differing(None, asked, questions=questions, predicted=["a" * 32] * 4, most=2)
     assert right == {"lines": [], "given": []}
     with monkeypatch.context() as changed:
         changed.setattr("submission.utils.predict_places", None)
-        again = probe.differing(**asked, questions=questions, predicted=["a" * 32] * 4, most=2)
+        again = probe.differing(None, asked, questions=questions, predicted=["a" * 32] * 4, most=2)
     assert again == right
     for wrong in ("a" * 31, "a" * 33, "a" * 31 + "b"):
-        found = probe.differing(**asked, questions=questions, predicted=[wrong] * 4, most=2)
+        found = probe.differing(None, asked, questions=questions, predicted=[wrong] * 4, most=2)
         assert len(found["lines"]) == 3
 
 
@@ -123,7 +122,7 @@ def as_denormal():
 def test_tiny_parameters_are_taken_for_zero(s, model, as_denormal):
     """On some processors, they take a hundred times as long, and the reference would time out."""
     assert as_denormal()
-    probe.loaded(*list(model.values())[1:])
+    probe.loaded(**model)
     assert not as_denormal()
 
 

@@ -80,17 +80,14 @@ class OutputsCase(GradedTestCase):
         """
         weights, config = self.fitting(params, variant)
         ask = self.reference if self.graded_here else self.probe
-        got = ask(
-            "shared.answers",
-            table({"places": str}, rows=len(questions)),
-            variant=variant,
-            config=config,
-            weights=weights,
-            corpus=self.run.data.corpus(),
-            questions=questions,
-        )
-        # As run.py writes them: one line each, even if a poorly trained model answers several.
-        return [" ".join(place.split("\n")).strip() for place in got["places"]]
+        model, rows = self.loading(variant, config, weights), len(questions)
+        answer = table({"places": str}, rows=rows)
+        return ask("shared.answers", answer, model=model, questions=questions)["places"]
+
+    def loading(self, variant: str, config: dict, weights: dict[str, np.ndarray]) -> dict[str, Any]:
+        """Return a probe's argument `model`."""
+        corpus = self.run.data.corpus()
+        return {"variant": variant, "config": config, "weights": weights, "corpus": corpus}
 
     def readings(
         self, weights: dict[str, np.ndarray], config: dict[str, Any]

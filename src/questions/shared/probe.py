@@ -3,7 +3,7 @@ probabilities that a model with them assigns to text, as evidence that it was pr
 topics' own probes need to make models and to describe tensors.
 
 Nothing is trained or sampled here. The reference's code runs these probes with a student's
-parameters; staff's module `evidence` judges.
+parameters; staff's module `evidence` judges. A `model` is what `loaded` needs to make one.
 """
 
 from __future__ import annotations
@@ -23,6 +23,7 @@ from grading.worker import Context
 from .shapes import form_of
 
 DTYPES = {"float32": torch.float32, "float64": torch.float64}
+Weights = dict[str, np.ndarray]  # a model's parameters by name
 LONGEST_NAME = 200  # characters; names in a model have a few dozen
 MOST_TENSORS = 1_000  # a model has a few dozen
 MOST_NUMBERS = 12_000_000  # the largest recipe's model has 3.4 million
@@ -76,28 +77,12 @@ def _is_sensible(weights: dict[str, torch.Tensor]) -> bool:
 
 def shapes(context: Context, variant: str, config: dict[str, Any]) -> dict[str, Any]:
     """Return the names and shapes of a variant's parameters."""
-    named = {n: list(p.shape) for n, p in build(variant, config).named_parameters()}
+    return _shapes(build(variant, config))
+
+
+def _shapes(model: Any) -> dict[str, Any]:
+    named = {name: list(p.shape) for name, p in model.named_parameters()}
     return {"names": list(named), "shapes": list(named.values())}
-
-
-def answers(
-    context: Context,
-    variant: str,
-    config: dict[str, Any],
-    weights: dict[str, np.ndarray],
-    corpus: str,
-    questions: list[str],
-) -> dict[str, Any]:
-    """Return the answers of a model with these weights, decoded greedily.
-
-    Args:
-        config: fields of GPTConfig except vocab_size, which the corpus determines.
-        corpus: the pretraining text without its final newline.
-    """
-    from submission.utils import predict_places
-
-    dataset, model = loaded(variant, config, weights, corpus)
-    return {"places": [p.place for p in predict_places(model, dataset, questions)]}
 
 
 @reports_wrong_returns
@@ -110,21 +95,13 @@ def model_variant(context: Context, variant: str, config: dict[str, Any]) -> dic
     """
     model = build(variant, config)
     kinds = [type(getattr(block, "attn", None)) for block in getattr(model, "blocks", ())]
-    named = {name: list(p.shape) for name, p in model.named_parameters()}
-    return {
-        "attentions": [f"{k.__module__}.{k.__name__}".removeprefix("submission.") for k in kinds],
-        "names": list(named),
-        "shapes": list(named.values()),
-    }
+    names = [f"{k.__module__}.{k.__name__}".removeprefix("submission.") for k in kinds]
+    return {"attentions": names} | _shapes(model)
 
 
 @reports_wrong_returns
 def model_logits(
-    context: Context,
-    variant: str,
-    config: dict[str, Any],
-    weights: dict[str, np.ndarray],
-    ids: np.ndarray,
+    context: Context, variant: str, config: dict[str, Any], weights: Weights, ids: np.ndarray
 ) -> dict[str, Any]:
     """Compute logits of a model with these weights, in float64, for ids of shape (B, T)."""
     model = build(variant, config).double().eval()
@@ -134,6 +111,20 @@ def model_logits(
             parameter.copy_(torch.tensor(array))
         logits = first_of(model(torch.tensor(ids)))
     return {"form": form_of_tensor(logits), "logits": array_of(logits)}
+
+
+def answers(context: Context, model: dict[str, Any], questions: list[str]) -> dict[str, Any]:
+    """Return a model's answers, decoded greedily, as run.py writes them."""
+    dataset, gpt = loaded(**model)
+    return {"places": _answered(gpt, dataset, questions)}
+
+
+def _answered(gpt: Any, dataset: Any, questions: list[str]) -> list[str]:
+    """Return answers in one line each, even if a poorly trained model gives several."""
+    from submission.utils import predict_places
+
+    predicted = predict_places(gpt, dataset, questions)
+    return [" ".join(p.place.split("\n")).strip() for p in predicted]
 
 
 def corrupted(context: Context, corpus: str, block_size: int, indices: list[int]) -> dict[str, Any]:
@@ -157,31 +148,22 @@ def corrupted(context: Context, corpus: str, block_size: int, indices: list[int]
 
 
 def span_log_probabilities(
-    context: Context,
-    variant: str,
-    config: dict[str, Any],
-    weights: dict[str, np.ndarray],
-    corpus: str,
-    texts: list[str],
-    starts: list[int],
-    stops: list[int],
+    context: Context, model: dict[str, Any], texts: list[str], starts: list[int], stops: list[int]
 ) -> dict[str, Any]:
     """Compute the log-probability of the characters `start` to `stop` - 1 of each text.
 
     Args:
-        config: fields of GPTConfig except vocab_size, which the corpus determines.
         texts: strings of the vocabulary, at most block_size characters, e.g. `a⁇c⁇b⁇`.
         starts, stops: which characters count, 1 <= start < stop <= len(text).
 
     Returns:
         log_probabilities: in nats, float64, one sum for each text.
     """
-    dataset, model = loaded(variant, config, weights, corpus)
+    dataset, gpt = loaded(**model)
     sums = np.zeros(len(texts))
     with torch.no_grad():
-        for rows in _batches(texts):
-            ids = _padded([texts[row] for row in rows], dataset)  # (B, T)
-            log_p = F.log_softmax(model(ids[:, :-1])[0], dim=-1)  # (B, T - 1, V)
+        for rows, ids in _batches(texts, dataset):
+            log_p = F.log_softmax(gpt(ids[:, :-1])[0], dim=-1)  # (B, T - 1, V)
             written = log_p.gather(2, ids[:, 1:, None])[:, :, 0].double()  # (B, T - 1)
             for row, each in zip(rows, written, strict=True):
                 sums[row] = float(each[starts[row] - 1 : stops[row] - 1].sum())
@@ -189,14 +171,7 @@ def span_log_probabilities(
 
 
 def differing(
-    context: Context,
-    variant: str,
-    config: dict[str, Any],
-    weights: dict[str, np.ndarray],
-    corpus: str,
-    questions: list[str],
-    predicted: list[str],
-    most: int,
+    context: Context, model: dict[str, Any], questions: list[str], predicted: list[str], most: int
 ) -> dict[str, Any]:
     """Return which predicted places differ from the model's answers, decoded greedily.
 
@@ -205,44 +180,29 @@ def differing(
     lines are decoded: an answer may contain characters that a line of a file can't.
 
     Args:
-        config, corpus: as above.
         predicted: a place for each question, one line each, without surrounding blanks.
         most: once more lines than this differ, the others are not examined.
 
     Returns:
         lines: indices of lines that differ, at most `most` + 1; given: the model's answers.
     """
-    from submission.utils import predict_places
-
-    dataset, model = loaded(variant, config, weights, corpus)
-    open_lines = _unlike(model, dataset, config["block_size"], questions, predicted)
-    lines: list[int] = []
-    given: list[str] = []
-    while open_lines and len(lines) <= most:
+    dataset, gpt = loaded(**model)
+    open_lines = _unlike(gpt, dataset, model["config"]["block_size"], questions, predicted)
+    found: list[tuple[int, str]] = []
+    while open_lines and len(found) <= most:
         chunk, open_lines = open_lines[:BATCH], open_lines[BATCH:]
-        answered = predict_places(model, dataset, [questions[i] for i in chunk])
-        for i, prediction in zip(chunk, answered, strict=True):
-            place = " ".join(prediction.place.split("\n")).strip()  # as run.py writes it
-            if place != predicted[i]:
-                lines.append(i)
-                given.append(place)
-    return {"lines": lines[: most + 1], "given": given[: most + 1]}
+        given = _answered(gpt, dataset, [questions[i] for i in chunk])
+        found += [(i, g) for i, g in zip(chunk, given, strict=True) if g != predicted[i]]
+    del found[most + 1 :]
+    return {"lines": [i for i, _ in found], "given": [given for _, given in found]}
 
 
 def experiment(
-    context: Context,
-    name: str,
-    variant: str,
-    config: dict[str, Any],
-    weights: dict[str, np.ndarray],
-    corpus: str,
-    seed: int,
-    digest: str,
+    context: Context, name: str, model: dict[str, Any], seed: int, digest: str
 ) -> dict[str, Any]:
     """Repeat an experiment as `run.py` makes it, with its usual data; `tools.experiments` asks.
 
     Args:
-        config, corpus: as above.
         digest: nothing is repeated unless the parameters have it; "": whatever they are.
 
     Returns:
@@ -253,14 +213,14 @@ def experiment(
     from submission import utils
 
     utils.set_seed(seed)
-    dataset, model = loaded(variant, config, weights, corpus)
-    own = commands.digest(model.state_dict())
+    dataset, gpt = loaded(**model)
+    own = commands.digest(gpt.state_dict())
     if digest not in ("", own):
         return {"digest": own, "table": "", "problem": "the results are of other parameters"}
     usual = {"eval_corpus_path": None, "finetune_corpus_path": None}
-    args = argparse.Namespace(variant=variant, seed=seed, **usual)
+    args = argparse.Namespace(variant=model["variant"], seed=seed, **usual)
     device = torch.device("cpu")
-    setting = commands.Setting(args, recipes.load_recipe(), device, dataset, model)
+    setting = commands.Setting(args, recipes.load_recipe(), device, dataset, gpt)
     try:
         text, _ = commands.EXPERIMENTS[name](setting)
     except InputError as error:
@@ -269,48 +229,41 @@ def experiment(
 
 
 def _unlike(
-    model: Any, dataset: Any, block_size: int, questions: list[str], predicted: list[str]
+    gpt: Any, dataset: Any, block_size: int, questions: list[str], predicted: list[str]
 ) -> list[int]:
     """Return the lines whose place is not made of the likeliest character at each step."""
     from pretraining.decoding import ANSWER_STEPS
 
-    mask = dataset.MASK_CHAR
-    # An answer of the greatest possible length has no MASK at its end.
-    texts = [
-        q + mask + p + mask * (len(p) < ANSWER_STEPS)
-        for q, p in zip(questions, predicted, strict=True)
-    ]
-    fine = [
-        i
-        for i, text in enumerate(texts)
-        if len(text) <= block_size + 1
-        and len(predicted[i]) <= ANSWER_STEPS
-        and set(predicted[i]) <= set(dataset.stoi) - {mask}
-    ]
-    like = set()
+    mask, known = dataset.MASK_CHAR, set(dataset.stoi) - {dataset.MASK_CHAR}
+    texts = {}
+    for i, (question, place) in enumerate(zip(questions, predicted, strict=True)):
+        # An answer of the greatest possible length has no MASK at its end.
+        text = question + mask + place + mask * (len(place) < ANSWER_STEPS)
+        if len(text) <= block_size + 1 and len(place) <= ANSWER_STEPS and set(place) <= known:
+            texts[i] = text
+    lines, unlike = list(texts), set(range(len(questions)))
     with torch.no_grad():
-        for rows in _batches([texts[i] for i in fine]):
-            ids = _padded([texts[fine[row]] for row in rows], dataset)
-            likeliest = model(ids[:, :-1])[0].argmax(dim=-1)  # (B, T - 1)
+        for rows, ids in _batches(list(texts.values()), dataset):
+            likeliest = gpt(ids[:, :-1])[0].argmax(dim=-1)  # (B, T - 1)
             for row, each, wanted in zip(rows, likeliest, ids[:, 1:], strict=True):
-                i = fine[row]
+                i = lines[row]
                 start, stop = len(questions[i]), len(texts[i]) - 1
                 if torch.equal(each[start:stop], wanted[start:stop]):
-                    like.add(i)
-    return [i for i in range(len(questions)) if i not in like]
+                    unlike.remove(i)
+    return sorted(unlike)
 
 
-def _batches(texts: list[str]) -> list[list[int]]:
-    """Batch rows of similar length, so that there is little padding."""
+def _batches(texts: list[str], dataset: Any) -> Iterator[tuple[list[int], torch.Tensor]]:
+    """Return rows of similar length, so that there is little padding, and their ids, (B, T).
+
+    The causal mask hides what follows a text's end.
+    """
     order = sorted(range(len(texts)), key=lambda row: len(texts[row]))
-    return [order[i : i + BATCH] for i in range(0, len(order), BATCH)]
-
-
-def _padded(texts: list[str], dataset: Any) -> torch.Tensor:
-    """Return ids of the texts, (B, T); the causal mask hides what follows a text's end."""
-    longest = max(map(len, texts))
-    padded = [text.ljust(longest, dataset.PAD_CHAR) for text in texts]
-    return torch.tensor([[dataset.stoi[character] for character in text] for text in padded])
+    for start in range(0, len(order), BATCH):
+        rows = order[start : start + BATCH]
+        longest = len(texts[rows[-1]])
+        padded = [texts[row].ljust(longest, dataset.PAD_CHAR) for row in rows]
+        yield rows, torch.tensor([[dataset.stoi[character] for character in p] for p in padded])
 
 
 def build(variant: str, config: dict[str, Any]) -> Any:
@@ -330,13 +283,12 @@ def build(variant: str, config: dict[str, Any]) -> Any:
     return getattr(model, "_orig_mod", model)
 
 
-def loaded(
-    variant: str, config: dict[str, Any], weights: dict[str, np.ndarray], corpus: str
-) -> tuple[Any, Any]:
+def loaded(variant: str, config: dict[str, Any], weights: Weights, corpus: str) -> tuple[Any, Any]:
     """Build the corpus's dataset, for its vocabulary, and a model with these parameters.
 
     Args:
         config: fields of GPTConfig except vocab_size, which the corpus determines.
+        corpus: the pretraining text without its final newline.
     """
     from submission.dataset import CharCorruptionDataset
 
