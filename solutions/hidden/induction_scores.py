@@ -17,8 +17,7 @@ TOLERANCE = 1e-6
 
 
 def _same(case: InductionScores, inputs: list, got: list[np.ndarray], function: str) -> None:
-    answers, _ = case.call(function, inputs, 1, case.reference)
-    for out, answer in zip(got, answers, strict=True):
+    for out, answer in zip(got, case.ask(function, inputs, case.reference), strict=True):
         sentence = f"{function} is wrong for some weights"
         (right,) = answer.parts
         expect_close(case, out, right, TOLERANCE, sentence, id=f"induction.{function}.values")

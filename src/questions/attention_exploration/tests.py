@@ -13,18 +13,18 @@ from questions.shared.functions import Answer, FunctionCase
 from . import attention_math
 from .attention_math import attention_weights, weights_are_right
 
-# What each function returns: the number of parts, and a description.
-RETURNS = {
-    "copying_query": (1, "a query of shape (d,)"),
-    "copying_keys": (1, "keys of shape (n, d)"),
-    "average_query": (1, "a query of shape (d,)"),
-    "single_head_query": (1, "a query of shape (d,)"),
-    "single_head_weights": (2, "two numbers"),
-    "steady_query": (1, "a query of shape (d,)"),
-    "two_head_queries": (2, "two queries, each of shape (d,)"),
-    "unprojected_output": (1, "a vector of shape (d,)"),
-    "added_output": (1, "a vector of shape (d,)"),
-    "key_query_value": (3, "three matrices, each of shape (d, d)"),
+QUERY, VECTOR = "a query of shape (d,)", "a vector of shape (d,)"
+RETURNS = {  # what each function returns
+    "copying_query": QUERY,
+    "copying_keys": "keys of shape (n, d)",
+    "average_query": QUERY,
+    "single_head_query": QUERY,
+    "single_head_weights": "two numbers",
+    "steady_query": QUERY,
+    "two_head_queries": "two queries, each of shape (d,)",
+    "unprojected_output": VECTOR,
+    "added_output": VECTOR,
+    "key_query_value": "three matrices, each of shape (d, d)",
 }
 NEARLY_PERPENDICULAR = 0.15  # the largest absolute cosine of two keys that average_query gets
 # Weights must be exact. Scores reach 5,000 * 4, whose rounding error of 2e-12 moves weights by as
@@ -51,14 +51,11 @@ class AttentionCase(FunctionCase):
     """Calls the functions of attention_exploration.py and checks what they return."""
 
     module, asks = "attention_exploration.py", "attention_exploration.call"
-
-    def ask(self, function: str, arguments: list[list[Any]]) -> list[Answer]:
-        """Return the function's answers, one for each list of arguments, from one worker."""
-        return self.call(function, arguments, RETURNS[function][0], self.probe)[0]
+    parts = {"single_head_weights": 2, "two_head_queries": 2, "key_query_value": 3}
 
     def checked(self, answer: Answer, shape: tuple[int, ...]) -> list[np.ndarray]:
         """Return an answer's parts; fail unless they are finite numbers of this shape."""
-        count, words = RETURNS[answer.function]
+        count = len(answer.parts)
         fits = all(
             isinstance(part, np.ndarray) and part.dtype.kind in "fi" and part.shape == shape
             for part in answer.parts
@@ -67,7 +64,7 @@ class AttentionCase(FunctionCase):
         one = f"float64[{', '.join(map(str, shape))}]" if shape else "a number"
         answer.expect(
             finite,
-            f"{answer.function} should return {words}, with finite numbers only",
+            f"{answer.function} should return {RETURNS[answer.function]}, with finite numbers only",
             id=f"{answer.subject}.return",
             got=answer.form + (", with nan or infinity" if fits else ""),
             expected=one if count == 1 else f"{count} parts, each {one}",
@@ -88,15 +85,18 @@ class AttentionCase(FunctionCase):
         """Fail unless each answer gives equal weights to the right keys, and none to others."""
         for answer in tried:
             alpha, places = self.weights(answer)
-            which = f"each of the keys {places}" if len(places) > 1 else f"key {places[0]}"
-            answer.expect(
-                weights_are_right(alpha, places),
-                f"the attention weights that result from {answer.function} are wrong"
-                + self.for_some("inputs"),
-                id=f"{answer.subject}.weights" + self.for_some(),
-                got=f"the weights {shown(alpha)} for {len(alpha)} keys",
-                expected=f"{1 / len(places):g} for {which}, 0 for the others",
-            )
+            self.expect_alpha(answer, alpha, places, self.for_some("inputs"))
+
+    def expect_alpha(self, answer: Answer, alpha: np.ndarray, places: list[int], when: str) -> None:
+        """Fail unless these weights of all keys are equal at the places, and none elsewhere."""
+        which = f"each of the keys {places}" if len(places) > 1 else f"key {places[0]}"
+        answer.expect(
+            weights_are_right(alpha, places),
+            f"the attention weights that result from {answer.function} are wrong{when}",
+            id=f"{answer.subject}.weights" + self.for_some(),
+            got=f"the weights {shown(alpha)} for {len(alpha)} keys",
+            expected=f"{1 / len(places):g} for {which}, 0 for the others",
+        )
 
     def for_some(self, inputs: str = "") -> str:
         """Return how the sentence of a hidden test ends, or the id of its failure."""
@@ -210,17 +210,12 @@ class HeadsCase(AttentionCase):
             means, *places = answer.arguments
             (query,) = self.checked(answer, (keys.shape[-1],))
             for row, alpha in zip(keys, attention_weights(query, keys), strict=True):
-                length = float(row[places[0]] @ means[places[0]])
-                which = f" when k_{places[0]} is {length:.3g} long"
-                which = which if answer.function == "steady_query" else " near their means"
-                answer.expect(
-                    weights_are_right(alpha, places),
-                    f"the attention weights that result from {answer.function} are wrong for some "
-                    "keys" + ("" if self.spec.is_hidden else which),
-                    id=f"{answer.subject}.weights" + self.for_some(),
-                    got=f"the weights {shown(alpha)} for {len(alpha)} keys",
-                    expected=f"0.5 for each of the keys {places}, 0 for the others",
-                )
+                where = " near their means"
+                if answer.function == "steady_query":
+                    length = float(row[places[0]] @ means[places[0]])
+                    where = f" when k_{places[0]} is {length:.3g} long"
+                where = "" if self.spec.is_hidden else where
+                self.expect_alpha(answer, alpha, places, f" for some keys{where}")
 
     def expect_average_of_heads(self, tried: list[tuple[Answer, np.ndarray]]) -> None:
         """Fail unless the heads' average gives a and b equal weights in each sample."""

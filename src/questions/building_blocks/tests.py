@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
@@ -12,7 +13,6 @@ from questions.shared.functions import Answer, FunctionCase
 
 from . import samples
 
-PARTS = {"span_corruption": 2, "bert_mask": 2}  # all others return one value
 # Correct code differs by 1e-12 in float64. Frequencies computed in float32 have a relative error of
 # 3e-7, which puts angles of 300 off by 9e-5, and rotated vectors of length 6 by 6e-4. Mistakes move
 # results by .01 or more.
@@ -24,14 +24,17 @@ class BlocksCase(FunctionCase):
     """Calls the functions of the building blocks, and checks the form of their answers."""
 
     module, asks = "building_blocks.py", "building_blocks.call"
+    parts = {"span_corruption": 2, "bert_mask": 2}
     columns = {"changed": bool}
 
-    def ask(self, function: str, arguments: list[list[Any]]) -> list[Answer]:
-        """Return the function's answers, one for each list of arguments, from one worker."""
-        answers, got = self.call(function, arguments, PARTS.get(function, 1), self.probe)
-        for answer, changed in zip(answers, got["changed"], strict=True):
+    def ask(
+        self, function: str, arguments: list[list[Any]], of: Callable[..., Any] | None = None
+    ) -> list[Answer]:
+        """Return the function's answers; fail if it modifies its arguments."""
+        answers = super().ask(function, arguments, of)
+        for answer in answers:
             answer.expect(
-                not changed,
+                not answer.changed,
                 f"{function} modifies its arguments, which the caller still needs",
                 id=f"{answer.subject}.modified-arguments",
                 cause="an in-place operation, such as x += y, masked_fill_ or x[i] = y",
@@ -40,8 +43,8 @@ class BlocksCase(FunctionCase):
 
     def right_answers(self, answers: list[Answer]) -> list[list[Any]]:
         """Return the reference's answers for the same arguments; only for staff's judges."""
-        function, arguments = answers[0].function, [answer.arguments for answer in answers]
-        return self.call(function, arguments, PARTS.get(function, 1), self.reference)[1]["answers"]
+        arguments = [answer.arguments for answer in answers]
+        return [answer.parts for answer in self.ask(answers[0].function, arguments, self.reference)]
 
     def array(
         self, answer: Answer, shape: tuple[int, ...], kind: str = "f", part: int = 0
@@ -836,7 +839,7 @@ class BlocksPerplexity(PretrainingCase):
 def _right_form(answer: Answer, shape: tuple[int, ...], kind: str) -> str:
     if not shape:
         return "an integer" if kind == "i" else "a single number"
-    if PARTS.get(answer.function, 1) > 1:
+    if len(answer.parts) > 1:
         return f"two tensors of shape {shape}, of {KINDS[kind]}: inputs and targets"
     if (len(shape), kind) == (1, "i"):
         return f"a list of {shape[0]} integers"

@@ -99,7 +99,7 @@ class InductionScores(FunctionCase):
 
     def scores(self, function: str, inputs: list[list[Any]]) -> list[np.ndarray]:
         """Return a function's answers; fail unless they are scores, one for each head."""
-        answers, got = self.call(function, inputs, 1, self.probe)
+        answers = self.ask(function, inputs)
         for answer, (weights, *_) in zip(answers, inputs, strict=True):
             nh, (scores,) = len(weights), answer.parts
             is_array = isinstance(scores, np.ndarray) and scores.shape == (nh,)
@@ -111,7 +111,7 @@ class InductionScores(FunctionCase):
                 expected=f"float64[{nh}] for weights of shape {weights.shape}",
             )
         self.expect(
-            not any(got["changed"]),
+            not any(answer.changed for answer in answers),
             f"{function} changes its arguments",
             id=f"induction.{function}.changes",
         )

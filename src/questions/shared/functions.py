@@ -23,6 +23,7 @@ class Answer:
     arguments: list[Any]
     form: str  # "float64[8]", for messages
     parts: list[Any]
+    changed: bool  # whether the function modified its arguments, where the probe looks
 
     @property
     def subject(self) -> str:
@@ -44,28 +45,28 @@ class FunctionCase(GradedTestCase):
     Attributes:
         module: the module's file.
         asks: the probe that calls its functions.
+        parts: the number of arrays, numbers or the like in a function's answer, if not one.
         columns: the types of further values that the probe sends for each answer.
     """
 
     module: str
     asks: str
+    parts: dict[str, int] = {}
     columns: dict[str, type] = {}
 
-    def call(
-        self, function: str, arguments: list[list[Any]], parts: int, ask: Callable[..., Any]
-    ) -> tuple[list[Answer], dict[str, list]]:
+    def ask(
+        self, function: str, arguments: list[list[Any]], of: Callable[..., Any] | None = None
+    ) -> list[Answer]:
         """Return the function's answers, one for each list of arguments, from one worker.
 
         Args:
-            parts: the number of arrays, numbers or the like in an answer.
-            ask: self.probe, or self.reference.
-
-        Returns:
-            the answers, and everything that the probe sent.
+            of: self.probe, the default, or self.reference.
         """
+        parts, rows = self.parts.get(function, 1), len(arguments)
         consists = Where([PART], lambda answer: len(answer) == parts, f"{parts} parts")
-        spec = table({"forms": str, "answers": consists} | self.columns, rows=len(arguments))
+        spec = table({"forms": str, "answers": consists} | self.columns, rows=rows)
         asked = {"module": self.module, "function": function, "arguments": arguments}
-        got = ask(self.asks, spec, **asked, parts=parts)
-        answers = zip(arguments, got["forms"], got["answers"], strict=True)
-        return [Answer(self, self.module, function, *answer) for answer in answers], got
+        got = (of or self.probe)(self.asks, spec, **asked, parts=parts)
+        changed = got.get("changed", [False] * rows)
+        answers = zip(arguments, got["forms"], got["answers"], changed, strict=True)
+        return [Answer(self, self.module, function, *answer) for answer in answers]
