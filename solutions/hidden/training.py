@@ -42,14 +42,9 @@ def no_pretraining_remembers_training(
     )
 
 
-def pretraining_loads_pretrained(
-    case: TrainingCase, runs: list[tuple], pretrainings: list[tuple]
-) -> None:
-    for variant, pretrained, got in runs:
-        stage = "finetune_pretrained" if pretrained else "finetune_scratch"
+def pretraining_loads_pretrained(case: TrainingCase, runs: list[tuple]) -> None:
+    for variant, stage, got in runs:
         case.expect_training(got, stage, variant)
-    for variant, got in pretrainings:
-        case.expect_training(got, "pretrain", variant)
 
 
 finetuning_model_output = same_logits

@@ -79,15 +79,15 @@ def arrays(change):
 
 INFINITE, VOCABULARY = float("inf"), "span_corruption.vocabulary"
 VARIANT, FORWARD = "shared.model_variant", "synthesizer.forward"
-DRAW, FINETUNING = "span_corruption.draw", "training.finetuning"
+DRAW, PREPARED = "span_corruption.draw", "training.prepared"
 GRADIENTS, LONDON = "synthesizer.gradients", "training.london"
 MANY = setting(names=[f"p{i}" for i in range(150_000)], shapes=[[1]] * 150_000)
 ALL_OUTPUTS = "causality no_leak batch_invariance dropout plain_average"
 FORGED = [
     # (what, topic, tests, probe, change of its value)
-    ("a huge rate", "finetuning", "configuration", FINETUNING, fields(learning_rate=10**400)),
-    ("an infinite one", "finetuning", "configuration", FINETUNING, fields(learning_rate=INFINITE)),
-    ("an array for a setting", "finetuning", "configuration", FINETUNING, fields(betas=np.ones(2))),
+    ("a huge rate", "finetuning", "configuration", PREPARED, fields(learning_rate=10**400)),
+    ("an infinite one", "finetuning", "configuration", PREPARED, fields(learning_rate=INFINITE)),
+    ("an array for a setting", "finetuning", "configuration", PREPARED, fields(betas=np.ones(2))),
     ("100 dimensions", "finetuning", "model_output", VARIANT, shaped(*[1] * 100)),
     ("no dimensions", "finetuning", "model_output", VARIANT, shaped()),
     ("150,000 names", "finetuning", "model_output", VARIANT, MANY),

@@ -15,50 +15,46 @@ from questions.shared.probe import build, reports_wrong_returns
 
 
 @reports_wrong_returns
-def pretraining(
-    context: Context, corpus: str, config: dict[str, Any], recipe: str, variant: str
-) -> dict[str, Any]:
-    """Call helper.pretrain and describe what it returns."""
-    import submission.helper as helper  # here, so that a missing file is reported as such
-
-    dataset, model = _prepare(corpus, config, variant)
-    returned = _call(helper.pretrain, recipe, dataset, config["block_size"], model)
-    return _describe(returned, model, dataset, before=None)
-
-
-@reports_wrong_returns
-def finetuning(
+def prepared(
     context: Context,
+    stage: str,
+    variant: str,
     corpus: str,
     pairs: str,
     config: dict[str, Any],
     recipe: str,
-    variant: str,
-    pretrained: bool,
 ) -> dict[str, Any]:
-    """Call helper.finetune, with or without pretrained parameters, and describe the result.
+    """Call helper.pretrain or helper.finetune, and describe the training that it prepares.
 
     Args:
+        stage: of the recipe, "pretrain", "finetune_scratch" or "finetune_pretrained". The last one
+            starts from the parameters of another model.
         corpus, pairs: contents of the two files.
-        pretrained: whether to pass the parameters of another model to start from.
+        config: fields of GPTConfig except vocab_size, which the corpus determines.
     """
     import submission.helper as helper  # here, so that a missing file is reported as such
+    from submission.dataset import CharCorruptionDataset
 
-    dataset, model = _prepare(corpus, config, variant)
-    path, start = None, {n: p.detach().clone() for n, p in model.named_parameters()}
-    if pretrained:
-        other = build(variant, config | {"vocab_size": dataset.vocab_size})
+    block_size = config["block_size"]
+    dataset = CharCorruptionDataset(corpus, block_size)
+    config = config | {"vocab_size": dataset.vocab_size}
+    model = build(variant, config)
+    if stage == "pretrain":
+        returned = _call(helper.pretrain, recipe, dataset, block_size, model)
+        return _describe(returned, model, dataset, before=None)
+    path, start = None, model
+    if stage == "finetune_pretrained":
+        start = build(variant, config)
         with torch.no_grad():
-            for parameter in other.parameters():
+            for parameter in start.parameters():
                 parameter.normal_()
-        start = {n: p.detach().clone() for n, p in other.named_parameters()}
         path = str(context.scratch / f"{variant}.pretrain.params")
-        torch.save(other.state_dict(), path)
+        torch.save(start.state_dict(), path)
+    before = {name: p.detach().clone() for name, p in start.named_parameters()}
     table = context.scratch / "birth_places_train.tsv"
     table.write_text(pairs, encoding="utf-8", newline="\n")
-    arguments = (path, str(table), dataset, config["block_size"], model)
-    returned = _call(helper.finetune, recipe, *arguments)
-    return _describe(returned, model, dataset, before=start)
+    returned = _call(helper.finetune, recipe, path, str(table), dataset, block_size, model)
+    return _describe(returned, model, dataset, before)
 
 
 def london(context: Context, places: list[str]) -> dict[str, Any]:
@@ -69,13 +65,6 @@ def london(context: Context, places: list[str]) -> dict[str, Any]:
     rows = [f"Where was Person {number} born?\t{place}\n" for number, place in enumerate(places)]
     table.write_text("".join(rows), encoding="utf-8", newline="\n")
     return {"returned": _plain(london_baseline(str(table)))}
-
-
-def _prepare(corpus: str, config: dict[str, Any], variant: str) -> tuple[Any, Any]:
-    from submission.dataset import CharCorruptionDataset
-
-    dataset = CharCorruptionDataset(corpus, config["block_size"])
-    return dataset, build(variant, config | {"vocab_size": dataset.vocab_size})
 
 
 def _call(function: Any, recipe: str, *arguments: Any) -> Any:

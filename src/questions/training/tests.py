@@ -12,6 +12,10 @@ from questions.shared.outputs import OutputsCase, VariantCase
 from questions.span_corruption.items import FRIENDLY_DOCUMENTS
 
 PAIRS = [("Ada Byron", "London"), ("Marie Curie", "Warsaw"), ("Frida Kahlo", "Coyoacan")]
+# Friendly documents that also contain every character of the questions.
+DOCUMENTS = FRIENDLY_DOCUMENTS + [f"Where was {name} born? {place}" for name, place in PAIRS]
+CONFIG = attention_config(8, 2, 64)
+del CONFIG["vocab_size"]  # the probe's corpus determines it
 SIMPLE = Maybe(AnyOf((bool, int, float, str)))
 PLAIN = AnyOf((SIMPLE, [SIMPLE]))
 DESCRIBED = {
@@ -29,37 +33,26 @@ DESCRIBED = {
 class TrainingCase(HelperCase):
     """Asks helper.py for prepared trainings."""
 
-    def pretraining(self, variant: str) -> dict[str, Any]:
-        """Return what helper.pretrain prepares."""
+    def prepared(self, stage: str, variant: str = "vanilla") -> dict[str, Any]:
+        """Return the training that helper.pretrain or helper.finetune prepares for a stage."""
         return self._ask(
-            "training.pretraining",
+            "training.prepared",
             DESCRIBED,
             variant,
-            corpus=_corpus(),
-            config=_training_config(),
-            recipe=self.run.data.recipe,
-        )
-
-    def finetuning(self, variant: str, pretrained: bool) -> dict[str, Any]:
-        """Return what helper.finetune prepares."""
-        return self._ask(
-            "training.finetuning",
-            DESCRIBED,
-            variant,
-            corpus=_corpus(),
+            stage=stage,
+            corpus="\n".join(DOCUMENTS),
             pairs="".join(f"Where was {name} born?\t{place}\n" for name, place in PAIRS),
-            config=_training_config(),
+            config=CONFIG,
             recipe=self.run.data.recipe,
-            pretrained=pretrained,
         )
 
     def expect_training(self, got: dict[str, Any], stage: str, variant: str = "vanilla") -> None:
         """Fail unless a prepared training has the right data, model and settings."""
         function = "pretrain" if stage == "pretrain" else "finetune"
         look_at = f"{function} in {HELPER}"
-        wanted, examples = ("CharCorruptionDataset", len(FRIENDLY_DOCUMENTS) + len(PAIRS))
-        if stage != "pretrain":
-            wanted, examples = "NameDataset", len(PAIRS)
+        dataset, examples = "NameDataset", len(PAIRS)
+        if stage == "pretrain":
+            dataset, examples = "CharCorruptionDataset", len(DOCUMENTS)
         self.expect(
             got["returned"] == "TrainerConfig, Trainer",
             f"{function} should return (tconf, trainer_obj)",
@@ -69,11 +62,11 @@ class TrainingCase(HelperCase):
             look_at=look_at,
         )
         self.expect(
-            got["dataset"] == wanted and got["examples"] == examples,
+            (got["dataset"], got["examples"]) == (dataset, examples),
             "the Trainer was given the wrong dataset",
             id="trainer.dataset",
             got=f"{got['dataset']} with {max(got['examples'], 0)} examples",
-            expected=f"{wanted} with {examples}",
+            expected=f"{dataset} with {examples}",
             look_at=look_at,
         )
         self.expect(
@@ -89,10 +82,7 @@ class TrainingCase(HelperCase):
             id="trainer.model",
             look_at=look_at,
         )
-        self._expect_start(got["changed"], stage, look_at)
-        self._expect_settings(got["fields"], stage, variant, look_at)
-
-    def _expect_start(self, changed: Any, stage: str, look_at: str) -> None:
+        changed = got["changed"]
         if stage == "finetune_pretrained":
             self.expect(
                 changed == "",
@@ -110,16 +100,14 @@ class TrainingCase(HelperCase):
                 got=f"{changed} was changed",
                 look_at=look_at,
             )
+        self._expect_settings(got["fields"], stage, variant, look_at)
 
     def _expect_settings(
         self, fields: dict[str, Any], stage: str, variant: str, look_at: str
     ) -> None:
-        documents = len(FRIENDLY_DOCUMENTS) + len(PAIRS)
-        config = _training_config()
-        selected = self.run.data.recipe
+        selected, shape = self.run.data.recipe, (len(DOCUMENTS), CONFIG["block_size"])
         problems = {}
         for recipe in (selected, "original"):
-            shape = documents, config["block_size"]
             wanted = expected_settings(self.run.assignment, recipe, stage, variant, *shape)
             problems[recipe] = [
                 f"{key} = {fields.get(key)}, not {value}"
@@ -162,7 +150,7 @@ class Finetuning(TrainingCase):
     @graded()
     def test_configuration(self) -> None:
         """finetune without pretraining prepares a NameDataset, a Trainer, the recipe's settings."""
-        self.expect_training(self.finetuning("vanilla", pretrained=False), "finetune_scratch")
+        self.expect_training(self.prepared("finetune_scratch"), "finetune_scratch")
 
     @graded(is_hidden=True)
     def test_model_output(self) -> None:
@@ -234,36 +222,20 @@ class Pretraining(TrainingCase, VariantCase):
     @graded()
     def test_pretrain_configuration(self) -> None:
         """pretrain prepares a Trainer on the corrupted corpus with the recipe's settings."""
-        self.expect_training(self.pretraining("vanilla"), "pretrain")
+        self.expect_training(self.prepared("pretrain"), "pretrain")
 
     @graded()
     def test_finetune_configuration(self) -> None:
         """finetune starts from the pretrained parameters, with the recipe's settings."""
-        self.expect_training(self.finetuning("vanilla", pretrained=True), "finetune_pretrained")
+        self.expect_training(self.prepared("finetune_pretrained"), "finetune_pretrained")
 
     @graded(is_hidden=True)
     def test_loads_pretrained(self) -> None:
         """Both variants start from the pretrained parameters, if and only if they are passed."""
         variants = ("vanilla", "synthesizer")
-        runs = [
-            (variant, pretrained, self.finetuning(variant, pretrained))
-            for variant in variants
-            for pretrained in (True, False)
-        ]
-        self.judge(runs=runs, pretrainings=[(v, self.pretraining(v)) for v in variants])
-
-
-def _corpus() -> str:
-    """Make friendly documents that also contain every character of the questions."""
-    return "\n".join(
-        FRIENDLY_DOCUMENTS + [f"Where was {name} born? {place}" for name, place in PAIRS]
-    )
-
-
-def _training_config() -> dict[str, Any]:
-    config = attention_config(8, 2, 64)
-    del config["vocab_size"]  # the probe's corpus determines it
-    return config
+        asked = [(v, f"finetune_{s}") for v in variants for s in ("pretrained", "scratch")]
+        asked += [(variant, "pretrain") for variant in variants]
+        self.judge(runs=[(v, stage, self.prepared(stage, v)) for v, stage in asked])
 
 
 def _same(got: Any, wanted: Any) -> bool:
