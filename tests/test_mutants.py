@@ -9,7 +9,7 @@ from autograder import solutions
 from autograder.judging import load_hidden
 from grading.cases import GradedTestCase
 from grading.verdicts import TestEnd
-from questions.shared.outputs import OutputsCase
+from questions.shared.models import OutputsCase
 from tests import benches, mutants, pinned
 
 TABLE = mutants.read_table()
@@ -100,7 +100,7 @@ def fits(folder, shape: int) -> None:
 
 REMEMBERS = "solutions/hidden/training.py:no_pretraining_remembers_training"
 EVIDENCE = "solutions/hidden/evidence.py"
-FILES = "src/questions/shared/outputs.py:OutputsCase"
+FILES = "src/questions/shared/models.py:OutputsCase"
 WRONG_ANSWERS = {
     f"{REMEMBERS}: finetuned-parameters.training-questions": lambda hidden, _: (
         hidden.training.no_pretraining_remembers_training(Case(), PLACES, [*PLACES[:8], "?", "?"])

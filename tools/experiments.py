@@ -36,7 +36,7 @@ from grading.runner import Observer, Options, case_of
 from grading.staging import EXPERIMENTS
 from grading.verdicts import TestEnd, write_atomically
 from questions.course import Course
-from questions.shared.outputs import OutputsCase
+from questions.shared.models import OutputsCase
 
 from .arguments import OneLineParser
 

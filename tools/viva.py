@@ -22,7 +22,7 @@ from pathlib import Path
 from grading.errors import GradingError, safe_line
 from grading.report import render
 from grading.verdicts import TestEnd, write_atomically
-from questions.shared.outputs import OutputsCase
+from questions.shared.models import OutputsCase
 
 from .experiments import ask, command, opened, uploaded
 

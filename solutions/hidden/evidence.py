@@ -31,7 +31,7 @@ import numpy as np
 from grading import wire
 from grading.edition import Evidence
 from questions.shared import trained_files
-from questions.shared.outputs import OutputsCase
+from questions.shared.models import OutputsCase
 from questions.span_corruption import items
 
 from . import spans

@@ -47,11 +47,12 @@ def same_logits(case: GradedTestCase, asked: dict, got: Any, other_reading: Any 
         other_reading: a function that turns parameters into another form of them with which the
             reference may agree instead, or None.
     """
-    reference = case.reference("shared.model_variant", models.VARIANT, **_variant(asked))
+    of_model = {"variant": asked["variant"], "config": asked["config"]}
+    reference = case.reference("shared.model_variant", models.VARIANT, **of_model)
     shapes = dict(zip(reference["names"], reference["shapes"], strict=True))
-    problem = trained_files.misfit(trained_files.widen_columns(asked["weights"], shapes), shapes)
-    case.expect(not problem, trained_files.OTHER_PARAMETERS, id="model.parameters", problem=problem)
     wide = asked | {"weights": trained_files.widen_columns(asked["weights"], shapes)}
+    problem = trained_files.misfit(wide["weights"], shapes)
+    case.expect(not problem, trained_files.OTHER_PARAMETERS, id="model.parameters", problem=problem)
     wanted = case.reference("shared.model_logits", models.LOGITS, **wide)["logits"]
     logits = got["logits"]
     if other_reading is not None and not is_close(logits, wanted, FLOAT64):
@@ -71,7 +72,3 @@ def is_close(got: Any, wanted: np.ndarray, tolerance: float) -> bool:
     """Return whether expect_close would accept `got`."""
     fits = isinstance(got, np.ndarray) and got.shape == wanted.shape
     return fits and bool((np.abs(got - wanted) <= tolerance).all())
-
-
-def _variant(asked: dict) -> dict:
-    return {"variant": asked["variant"], "config": asked["config"]}

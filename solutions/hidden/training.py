@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from questions.shared.outputs import OutputsCase
+from questions.shared.models import OutputsCase
 from questions.training.tests import TrainingCase
 
 from .evidence import expect_accuracy, expect_match

@@ -7,7 +7,7 @@ import pytest
 
 from autograder.gradescope import document
 from grading.verdicts import Outcome, Results, TestResult, failure
-from questions.shared.outputs import OutputsCase
+from questions.shared.models import OutputsCase
 from tests import pinned
 
 ASSIGNMENT = pinned.load()

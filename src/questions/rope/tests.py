@@ -7,8 +7,7 @@ from typing import Any
 import numpy as np
 
 from grading.cases import graded
-from questions.shared import models
-from questions.shared.outputs import VariantCase
+from questions.shared.models import VariantCase, outputs
 
 from . import rotations
 from .rotations import CLOSE
@@ -205,7 +204,7 @@ class Rope(VariantCase):
         return got["outputs"]
 
     def _outputs(self, probe: str, count: int, **arguments: Any) -> dict[str, Any]:
-        return self.probe(probe, models.outputs(count), **arguments)
+        return self.probe(probe, outputs(count), **arguments)
 
 
 def _cause(cause: str) -> dict[str, str]:

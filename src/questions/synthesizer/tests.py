@@ -9,8 +9,7 @@ import numpy as np
 
 from grading.cases import graded
 from grading.wire import Where, table
-from questions.shared.models import ANY_REAL, MEDIUM, SMALL, attention_config
-from questions.shared.outputs import VariantCase
+from questions.shared.models import ANY_REAL, MEDIUM, SMALL, VariantCase, attention_config
 
 from .weights import can_run, cut, draw_weights, is_given_shape
 

@@ -7,8 +7,13 @@ from typing import Any
 from grading.cases import graded
 from grading.edition import FIELDS, Assignment
 from grading.wire import AnyOf, Maybe
-from questions.shared.models import HELPER, HelperCase, attention_config
-from questions.shared.outputs import OutputsCase, VariantCase
+from questions.shared.models import (
+    HELPER,
+    HelperCase,
+    OutputsCase,
+    VariantCase,
+    attention_config,
+)
 from questions.span_corruption.items import FRIENDLY_DOCUMENTS
 
 PAIRS = [("Ada Byron", "London"), ("Marie Curie", "Warsaw"), ("Frida Kahlo", "Coyoacan")]
