@@ -5,8 +5,6 @@ of simple ones: correct code can't fail. In samples of the keys, of which a test
 correct code with probability below 1e-50: see HeadsCase.samples_of.
 """
 
-from __future__ import annotations
-
 import numpy as np
 
 from questions.attention_exploration import attention_math

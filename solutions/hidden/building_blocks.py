@@ -4,8 +4,6 @@ Inputs stay within what the docstrings promise, and CLOSE is far above the round
 correct code, so the tests that compare can't fail it.
 """
 
-from __future__ import annotations
-
 import numpy as np
 
 from autograder.judging import Judge

@@ -21,8 +21,6 @@ from there on more questions than the given ones. Only a comparison of submissio
 first; the second requires the pretraining that the assignment is about.
 """
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 from typing import Any
 

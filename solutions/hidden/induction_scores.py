@@ -1,7 +1,5 @@
 """Induction scores: answers are compared with the reference's."""
 
-from __future__ import annotations
-
 from functools import partial
 
 import numpy as np

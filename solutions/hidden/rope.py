@@ -1,7 +1,5 @@
 """RoPE: angles, rotations with either pairing of coordinates, trained files."""
 
-from __future__ import annotations
-
 from functools import partial
 from typing import Any
 

@@ -5,8 +5,6 @@ as 95 % are well formed (`items.well_formed`), so that a rare mistake costs only
 own test. Each docstring says why a submission gains nothing by that.
 """
 
-from __future__ import annotations
-
 from typing import Any
 
 import numpy as np

@@ -3,8 +3,6 @@
 Pure functions of strings and numbers.
 """
 
-from __future__ import annotations
-
 import itertools
 import re
 from collections import defaultdict

@@ -1,7 +1,5 @@
 """The synthesizer: its equation, gradients, dropouts, trained files."""
 
-from __future__ import annotations
-
 from functools import partial
 
 import numpy as np

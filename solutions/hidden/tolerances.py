@@ -1,7 +1,5 @@
 """Comparisons with the reference, which several judges share."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import numpy as np

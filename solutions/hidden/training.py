@@ -1,7 +1,5 @@
 """Finetuning and pretraining: setups, predictions, parameters."""
 
-from __future__ import annotations
-
 from typing import Any
 
 from questions.shared.models import OutputsCase

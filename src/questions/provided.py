@@ -6,8 +6,6 @@ read when a test needs it, so that tests of code run without a data set. Packing
 without numpy.
 """
 
-from __future__ import annotations
-
 import json
 from functools import cached_property
 from pathlib import Path

@@ -4,8 +4,6 @@ Arrays that arrive here have the right shapes and are finite, but may be so larg
 overflow: then weights are nan, which passes no comparison.
 """
 
-from __future__ import annotations
-
 import numpy as np
 
 # The vanishing covariance alpha I of keys. Docstrings promise 1e-12 at most; with a hundredth of

@@ -1,7 +1,5 @@
 """Probes that call the functions of attention_exploration.py, with numpy only."""
 
-from __future__ import annotations
-
 import importlib
 from typing import Any
 

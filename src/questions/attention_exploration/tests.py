@@ -1,7 +1,5 @@
 """Queries, keys and matrices, judged by the attention weights and outputs that they give."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 from typing import Any
 

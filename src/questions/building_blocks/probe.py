@@ -1,7 +1,5 @@
 """Probes that call the functions of the building blocks' modules."""
 
-from __future__ import annotations
-
 import importlib
 from collections.abc import Callable
 from typing import Any

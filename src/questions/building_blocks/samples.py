@@ -1,7 +1,5 @@
 """Inputs for the building blocks, and computations that check their answers."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import numpy as np

@@ -1,7 +1,5 @@
 """The building blocks: each function on examples that can be checked by hand."""
 
-from __future__ import annotations
-
 import math
 from collections.abc import Callable
 from typing import Any

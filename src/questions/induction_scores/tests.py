@@ -1,7 +1,5 @@
 """Induction scores: inputs with random weights, and what the basic tests assert."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import numpy as np

@@ -1,7 +1,5 @@
 """Probes of RoPE's two functions in attention.py; shared/probe.py has those of whole models."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import numpy as np

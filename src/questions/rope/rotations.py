@@ -7,8 +7,6 @@ pairing becomes one with the other by reordering the rows of its query and key l
 Mistakes are tried on what came back: one is named only if it gives the same numbers.
 """
 
-from __future__ import annotations
-
 import itertools
 from collections.abc import Callable
 

@@ -1,7 +1,5 @@
 """RoPE: angles, rotations, relative positions, trained files."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import numpy as np

@@ -1,7 +1,5 @@
 """Tests that call functions of a student's module, each with its own arguments."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any

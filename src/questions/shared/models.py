@@ -1,7 +1,5 @@
 """A submission's models, its predictions and parameters, and what a model with these answers."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import numpy as np

@@ -6,8 +6,6 @@ Nothing is trained or sampled here. The reference's code runs these probes with 
 parameters; staff's module `evidence` judges. A `model` is what `loaded` needs to make one.
 """
 
-from __future__ import annotations
-
 import argparse
 import functools
 from collections.abc import Callable, Iterator

@@ -1,7 +1,5 @@
 """Answers of functions: descriptions for messages, and their parts as plain data."""
 
-from __future__ import annotations
-
 import sys
 from collections.abc import Callable
 from typing import Any

@@ -1,7 +1,5 @@
 """Files of predictions and parameters: reads and checks them, trusting nothing."""
 
-from __future__ import annotations
-
 import math
 from collections import Counter
 from typing import Any

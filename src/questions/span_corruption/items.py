@@ -5,8 +5,6 @@ without its last character and y = s without its first. `read` undoes that, or d
 wrong. Nothing here is random, and nothing is secret.
 """
 
-from __future__ import annotations
-
 import itertools
 import math
 from collections.abc import Iterator

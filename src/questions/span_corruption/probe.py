@@ -1,7 +1,5 @@
 """Probes that draw items from a CharCorruptionDataset of given documents."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import numpy as np

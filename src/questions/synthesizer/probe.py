@@ -1,7 +1,5 @@
 """Probes of SynthesizerAttention in attention.py."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import numpy as np

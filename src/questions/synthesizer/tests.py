@@ -1,7 +1,5 @@
 """The synthesizer: shapes, values, gradients, trained files."""
 
-from __future__ import annotations
-
 import itertools
 from typing import Any
 

@@ -1,7 +1,5 @@
 """Parameters of SynthesizerAttention, and how many columns w2 and b2 may have."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import numpy as np

@@ -1,7 +1,5 @@
 """Probes of the trainings that helper.py sets up; nothing is trained here."""
 
-from __future__ import annotations
-
 import inspect
 import math
 import numbers

@@ -1,7 +1,5 @@
 """Finetuning without pretraining, and pretraining: setups, predictions, parameters."""
 
-from __future__ import annotations
-
 from typing import Any
 
 from grading.cases import graded
