@@ -35,7 +35,6 @@ from questions.span_corruption import items
 from . import spans
 
 LOGS = {"log_probabilities": wire.Array("float64", (None,))}
-TEXTS = {"texts": [str]}
 DIFFERING = {"lines": [int], "given": [str]}
 
 DIFFER = (
@@ -227,15 +226,20 @@ def _furthest(old: dict, new: dict) -> tuple[str, float]:
 
 def _loss(case: OutputsCase, variant: str, config: dict, weights: dict) -> float:
     """Compute the loss of (a), in nats per character."""
-    corpus = case.run.data.corpus()
-    documents = [d for d in corpus.split("\n") if len(d) >= items.SHORTEST]
-    long = [i for i, document in enumerate(documents) if len(document) >= spans.SHORTEST]
-    chosen = [int(i) for i in case.rng.choice(long, size=spans.DRAWS)]
-    block_size = config["block_size"]
-    asked = {"corpus": corpus, "block_size": block_size, "indices": chosen}
-    drawn = case.reference("shared.corrupted", TEXTS, **asked)["texts"]
+    long = [d for d in case.run.data.corpus().split("\n") if len(d) >= spans.SHORTEST]
+    documents = [long[i] for i in case.rng.choice(len(long), size=spans.DRAWS)]
+    drawn = corruptions(case, documents, config["block_size"])
     content = spans.content_spans(drawn)
     return spans.mean_loss(content, _logs(case, content, variant, config, weights))
+
+
+def corruptions(case: OutputsCase, documents: list[str], block_size: int) -> list[str]:
+    """Return each document corrupted once, as the string before padding."""
+    run = {"documents": documents, "block_size": block_size, "repeat": 1}
+    answer = items.drawn([(len(documents), 1)])
+    (drawn,) = case.reference("span_corruption.draw", answer, runs=[run])["runs"]
+    halves = items.halves(drawn, items.expected_vocabulary(documents))
+    return [(x + y[-1:]).rstrip(items.PAD_CHAR) for x, y in halves]
 
 
 def _log_p(case: OutputsCase, variant: str, config: dict, weights: dict, p: float) -> float | None:

@@ -257,6 +257,8 @@ class GradedTestCase:
         """
         is_private, staff = self.spec.is_hidden or private, ""
         look_at = detail.pop("look_at", "")
+        if detail.get("cause") == "":  # not known
+            del detail["cause"]
         if not is_private and (question := self.hints(id).get("question")):
             detail["question"] = question
         if look_at:

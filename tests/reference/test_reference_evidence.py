@@ -2,6 +2,7 @@
 
 import sys
 from dataclasses import replace
+from types import SimpleNamespace
 
 import numpy as np
 import pytest
@@ -11,6 +12,7 @@ from autograder import solutions
 from autograder.judging import load_hidden
 from grading.edition import Evidence, Strong
 from questions.shared import probe
+from questions.span_corruption.probe import draw
 
 CONFIG = {"n_layer": 1, "n_head": 2, "n_embd": 16, "block_size": 96}
 DOCUMENTS = [
@@ -127,7 +129,8 @@ def test_tiny_parameters_are_taken_for_zero(s, model, as_denormal):
 
 
 def test_fresh_corruptions_are_the_references(s, spans):
-    texts = probe.corrupted(None, "\n".join(DOCUMENTS), 96, [0, 1, 2] * 40)["texts"]
+    case = SimpleNamespace(reference=lambda name, answer, runs: draw(None, runs))
+    texts = sys.modules["hidden.evidence"].corruptions(case, DOCUMENTS[:3] * 40, 96)
     content = spans.content_spans(texts)
     assert 10 < len(content) < 120
     for span in content:

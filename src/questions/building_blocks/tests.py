@@ -214,22 +214,15 @@ class BlocksMasks(BlocksCase):
         """cross_attention reads keys and values from the encoder, queries from the decoder."""
         H, one = np.array([[1.0, 0.0], [0.0, 1.0], [0.0, 0.0]]), np.eye(2)
         first_to_second = np.array([[0.0, 1.0], [0.0, 0.0]])
-        along, between = self.ask(
+        self.expect_each(
             "cross_attention",
-            [
-                [np.array([[50.0, 0.0]]), H, one, one, 3 * one],
-                [np.array([[0.0, np.log(3)]]), H, one, first_to_second, 5 * one],
-            ],
-        )
-        self.expect_close(
-            along,
-            [[3.0, 0.0]],
+            [([np.array([[50.0, 0.0]]), H, one, one, 3 * one], [[3.0, 0.0]])],
             "a query that points along the first encoder output should get that output's value",
             id="cross-attention.value",
         )
-        self.expect_close(
-            between,
-            [[3.0, 1.0]],
+        self.expect_each(
+            "cross_attention",
+            [([np.array([[0.0, np.log(3)]]), H, one, first_to_second, 5 * one], [[3.0, 1.0]])],
             "with the scores ln 3, 0 and 0, the values should have the weights 3/5, 1/5 and 1/5",
             id="cross-attention.weights",
         )
@@ -265,19 +258,16 @@ class BlocksLateMask(BlocksCase):
         """With "before", weights do not depend on hidden scores; with "after", they do."""
         scores, mask = np.array([[1.0, 0.0, -1.0], [0.0, 1.0, 2.0]]), np.tri(2, 3, 1, dtype=bool)
         changed = scores + np.array([[0.0, 0.0, 6.0], [0.0, 0.0, 0.0]])
-        kinds = ("before", "after")
-        asked = [[given, mask, when] for when in kinds for given in (scores, changed)]
-        answers = self.ask("masked_softmax", asked)
-        for when, pair in zip(kinds, (answers[:2], answers[2:]), strict=True):
-            first, second = (self.array(answer, (2, 3)) for answer in pair)
+        for when in ("before", "after"):
+            answers = self.ask("masked_softmax", [[scores, mask, when], [changed, mask, when]])
+            first, second = (self.array(answer, (2, 3)) for answer in answers)
             differs = np.abs(first - second).max(axis=1) > 1e-4
-            self.expect(
+            answers[0].expect(
                 differs.tolist() == [when == "after", False],
                 f'when a hidden score changes, the weights of its query with "{when}" should '
                 + ("change" if when == "after" else "stay the same"),
                 id=f"masked-softmax.hidden-score-{when}",
                 got=f"{first[0]} before the change, {second[0]} after it",
-                look_at="masked_softmax in submission/building_blocks.py",
             )
 
     @graded(is_hidden=True)
@@ -342,13 +332,9 @@ class BlocksResiduals(BlocksCase):
         for answer, ((n, residual), factor) in zip(answers, wanted.items(), strict=True):
             kind = "with" if residual else "without"
             layers = "1 layer that halves" if n == 1 else f"{n} layers that halve"
-            words = f"{layers}, {kind} residual connections"
-            self.expect_close(
-                answer,
-                factor * gradient,
-                f"the gradient is wrong for {words}",
-                id=f"gradient-at-input.{kind}-residuals",
-            )
+            sentence = f"the gradient is wrong for {layers}, {kind} residual connections"
+            id = f"gradient-at-input.{kind}-residuals"
+            self.expect_close(answer, factor * gradient, sentence, id=id)
 
     @graded()
     def test_no_layer_does_anything(self) -> None:
@@ -358,14 +344,10 @@ class BlocksResiduals(BlocksCase):
         asked = [[np.ones((1, 3)), nothing, gradient, residual] for residual in (True, False)]
         for answer in self.ask("gradient_at_input", asked):
             residual = answer.arguments[3]
-            self.expect_close(
-                answer,
-                gradient * residual,
-                "for layers whose weights are all 0, the gradient should be "
-                + ("unchanged: the residual connections remain" if residual else "0"),
-                id="gradient-at-input.zero-weights-"
-                + ("with-residuals" if residual else "without-residuals"),
-            )
+            right = "unchanged: the residual connections remain" if residual else "0"
+            sentence = f"for layers whose weights are all 0, the gradient should be {right}"
+            id = f"gradient-at-input.zero-weights-{'with' if residual else 'without'}-residuals"
+            self.expect_close(answer, gradient * residual, sentence, id=id)
 
     @graded(is_hidden=True)
     def test_random(self) -> None:
@@ -458,13 +440,9 @@ class BlocksParameters(BlocksCase):
         wanted = {100: tiny, 174: tiny | {"n_layer": 2}, 90: tiny | {"rope": True}}
         asked = [[{"config": fields}] for fields in wanted.values()]
         for answer, count in zip(self.ask("count_parameters", asked), wanted, strict=True):
-            self.expect_close(
-                answer,
-                count,
-                f"count_parameters is wrong for {answer.arguments[0]['config']}",
-                id="count-parameters.count"
-                + "-with-rope" * ("rope" in answer.arguments[0]["config"]),
-            )
+            config = answer.arguments[0]["config"]
+            id = "count-parameters.count" + "-with-rope" * ("rope" in config)
+            self.expect_close(answer, count, f"count_parameters is wrong for {config}", id=id)
 
     @graded(is_hidden=True)
     def test_random(self) -> None:
@@ -619,17 +597,14 @@ class BlocksBuckets(PositionsCase):
     @graded()
     def test_order(self) -> None:
         """Buckets never decrease with distance, and all buckets of a direction are used."""
-        wanted = {False: 16, True: 32}
-        asked = [[-np.arange(300), 32, 128, causal] for causal in wanted]
+        asked = [[-np.arange(300), 32, 128, causal] for causal in (False, True)]
         for answer in self.ask("relative_buckets", asked):
             causal = answer.arguments[3]
-            per_direction = wanted[causal]
-            got = self.array(answer, (300,), "i")
-            steps = np.diff(got)
+            got, count = self.array(answer, (300,), "i"), 32 if causal else 16
             answer.expect(
-                bool((steps >= 0).all()) and set(got.tolist()) == set(range(per_direction)),
+                bool((np.diff(got) >= 0).all()) and set(got.tolist()) == set(range(count)),
                 f"keys 0 to 299 positions before the query should get all buckets from 0 to "
-                f"{per_direction - 1} in this order (causal = {causal})",
+                f"{count - 1} in this order (causal = {causal})",
                 id="relative-buckets.order",
                 got=sorted(set(got.tolist())),
             )
@@ -669,18 +644,16 @@ class BlocksRotation(PositionsCase):
             "in two dimensions, (1, 0) at position i should become (cos i, sin i)",
             id="rotate.plane",
         )
-        pairs = np.array([1.0, 0.0])
-        cos, sin = np.cos([1, 0.01]), np.sin([1, 0.01])
-        given = {"adjacent": np.tile(pairs, 2), "half": np.repeat(pairs, 2)}
+        (a, b), (c, d) = np.cos([1, 0.01]), np.sin([1, 0.01])
         turned = {
-            "adjacent": np.stack([cos, sin], axis=1).ravel(),
-            "half": np.concatenate([cos, sin]),
+            "adjacent": ([[1.0, 0, 1, 0]], [[a, c, b, d]]),
+            "half": ([[1.0, 1, 0, 0]], [[a, b, c, d]]),
         }
         self.expect_each(
             "rotate",
             [
-                ([x[None], np.array([1]), pairing], turned[pairing][None])
-                for pairing, x in given.items()
+                ([np.array(x), np.array([1]), pairing], right)
+                for pairing, (x, right) in turned.items()
             ],
             'in four dimensions, with pairing "{2}", two pairs (1, 0) at position 1 should become '
             "(cos 1, sin 1) and (cos .01, sin .01)",

@@ -43,8 +43,8 @@ class Rope(VariantCase):
             expected="float32[3, 2, 2]",
             look_at=ANGLES,
         )
-        angles = np.outer(np.arange(3), [1.0, 0.01])
-        right = np.stack((np.cos(angles), np.sin(angles)), axis=-1)
+        theta = np.array([1.0, 0.01])
+        right = rotations.cache(theta, 3)
         wrong = ~(np.abs(out - right) <= CLOSE)  # True for NaN
         t, k, i = np.argwhere(wrong)[0] if wrong.any() else (0, 0, 0)
         self.expect(
@@ -52,8 +52,8 @@ class Rope(VariantCase):
             "precompute_rotary_emb(4, 3) is wrong, where theta is 1 and 1/100",
             id="angles.values",
             got=f"{out[t, k, i]:.4f} at position {t}, pair {k}, place {i}",
-            expected=f"{('cos', 'sin')[i]} {angles[t, k]:g} = {right[t, k, i]:.4f}",
-            **_cause(rotations.cause_of_angles(out)),
+            expected=f"{('cos', 'sin')[i]} {t * theta[k]:g} = {right[t, k, i]:.4f}",
+            cause=rotations.cause_of_angles(out),
             look_at=ANGLES,
         )
 
@@ -73,7 +73,7 @@ class Rope(VariantCase):
             id="rotation.values",
             got=f"position {first}: {np.round(out[0, :, first], 4).tolist()}",
             expected=f"position {first}: {(np.round(expected[0, :, first], 4) + 0.0).tolist()}",
-            **_cause(rotations.cause_of_turned(axes, out, np.ones(1))),
+            cause=rotations.cause_of_turned(axes, out, np.ones(1)),
             look_at=TURN,
         )
 
@@ -87,7 +87,7 @@ class Rope(VariantCase):
             np.abs(q[:, :, 0] - x[:, :, 0]).max() <= CLOSE,
             "at position 0, where all angles are 0, x should not change",
             id="rotation.position-0",
-            **_cause(rotations.cause_of_turned(x, q, theta)),
+            cause=rotations.cause_of_turned(x, q, theta),
             look_at=TURN,
         )
         # A vector's product with itself, at distance 0, is its length squared.
@@ -203,8 +203,3 @@ class Rope(VariantCase):
 
     def _outputs(self, probe: str, count: int, **arguments: Any) -> dict[str, Any]:
         return self.probe(probe, outputs(count), **arguments)
-
-
-def _cause(cause: str) -> dict[str, str]:
-    """Return a cause as a detail of a message; none if it is not known."""
-    return {"cause": cause} if cause else {}

@@ -125,26 +125,6 @@ def _answered(gpt: Any, dataset: Any, questions: list[str]) -> list[str]:
     return [" ".join(p.place.split("\n")).strip() for p in predicted]
 
 
-def corrupted(context: Context, corpus: str, block_size: int, indices: list[int]) -> dict[str, Any]:
-    """Draw items of CharCorruptionDataset.
-
-    Args:
-        indices: the numbers of the documents in the dataset.
-
-    Returns:
-        texts: the strings before padding, `prefix MASK suffix MASK masked_content [MASK]`.
-    """
-    from submission.dataset import CharCorruptionDataset
-
-    dataset = CharCorruptionDataset(corpus, block_size)
-    texts = []
-    for index in indices:
-        x, y = dataset[index]
-        ids = [*x.tolist(), int(y[-1])]
-        texts.append("".join(dataset.itos[i] for i in ids).rstrip(dataset.PAD_CHAR))
-    return {"texts": texts}
-
-
 def span_log_probabilities(
     context: Context, model: dict[str, Any], texts: list[str], starts: list[int], stops: list[int]
 ) -> dict[str, Any]:

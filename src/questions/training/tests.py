@@ -180,14 +180,13 @@ class NoPretraining(OutputsCase):
         """london_baseline counts how often "London" is right."""
         places = ["London", "Paris", "London", "Rome", "New London"]
         got = self.london_baseline(places)
-        exchanged = {"cause": "the number of right answers comes first"} if got == [5, 2] else {}
         self.expect(
             got == [2, 5],
             "london_baseline returns wrong numbers",
             id="london-baseline.counts",
             got="None (is its `return` missing?)" if got is None else got,
             expected="[2, 5] (right answers, questions) for the places " + ", ".join(places),
-            **exchanged,
+            cause="the number of right answers comes first" if got == [5, 2] else "",
             look_at="submission/london_baseline.py",
         )
 
