@@ -135,7 +135,6 @@ class Example:
 class Reading:
     """A draw, read back: the well-formed items, and the mistakes in the others."""
 
-    documents: list[str]
     block_size: int
     examples: list[Example] = field(default_factory=list)
     wrong: list[Malformed] = field(default_factory=list)
@@ -214,7 +213,7 @@ def read(drawn: dict[str, Any], documents: list[str], block_size: int) -> Readin
     Args:
         drawn: a run in the answer of `span_corruption.draw`, which draws documents in turn.
     """
-    reading, itos = Reading(documents, block_size), expected_vocabulary(documents)
+    reading, itos = Reading(block_size), expected_vocabulary(documents)
     for position, (x, y) in enumerate(halves(drawn, itos)):
         document, text = documents[position % len(documents)], x + y[-1:]
         try:

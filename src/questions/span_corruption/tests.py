@@ -216,12 +216,13 @@ class SpanCorruption(GradedTestCase):
         If the list `data` has them all, `__len__` is wrong.
         """
         method = "len" if got["kept"] == expected else "init"
-        id, question = f"documents.changed-{method}", f"was `__{method}__` changed?"
-        sentence, detail = f"{got['length']} documents, expected {expected}: {question}", {}
-        if self.spec.is_hidden:
-            detail = {"got": sentence}
-            id, sentence = f"{id}-hidden", f"{OTHER_LENGTH}: {question}"
-        self.expect(got["length"] == expected, sentence, id=id, **detail)
+        self.expect(
+            got["length"] == expected,
+            f"{OTHER_LENGTH}: was `__{method}__` changed?",
+            id=f"documents.changed-{method}" + "-hidden" * self.spec.is_hidden,
+            got=f"{got['length']} documents",
+            expected=expected,
+        )
 
     def reading(self, documents: list[str], block_size: int, repeat: int) -> items.Reading:
         """Draw items and read them back."""
