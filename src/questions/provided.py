@@ -51,20 +51,14 @@ class CourseData:
         Raises:
             DataError: no data set is installed, or one that the assignment does not describe.
         """
-        known = self._assignment.datasets
+        known, text = self._assignment.datasets, self._read(self._data / DATASET)
         try:
-            described = json.loads(self._read(self._data / DATASET))
-        except (ValueError, RecursionError):
-            raise DataError(f"{DATASET} is not valid JSON; {MEND}") from None
-        name = described.get("name") if isinstance(described, dict) else None
-        if not isinstance(name, str):
-            raise DataError(f"{DATASET} names no data set; {MEND}")
-        if name not in known:
+            return known[json.loads(text)["name"]]
+        except (ValueError, RecursionError, LookupError, TypeError):
             raise DataError(
-                f"{DATASET} names the data set {name!r:.60}, but {self._assignment.source} has "
-                f"only {', '.join(known)}; {MEND}"
-            )
-        return known[name]
+                f"{DATASET} contains {text!r:.60}, which names none of {self._assignment.source}'s "
+                f"data sets, {', '.join(known)}; {MEND}"
+            ) from None
 
     @property
     def recipe(self) -> str:

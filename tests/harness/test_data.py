@@ -104,19 +104,12 @@ def test_each_file_that_is_missing_or_unreadable_is_named(installed, name):
 
 
 def test_a_broken_description_is_said_in_a_line(installed, submission, grade):
-    for text, words in {
-        "{": "not valid JSON",
-        "": "not valid JSON",
-        "[" * 100_000: "not valid JSON",
-        "[1]": "names no data set",
-        "{}": "names no data set",
-        '{"name": ["world"]}': "names no data set",
-        '{"name": "other"}': "'other', but assignment.toml has only world, smoke, real",
-        '{"name": "\\u001b[2J"}': r"x1b",
-    }.items():
+    broken = ("{", "", "[" * 100_000, "[1]", "{}", '{"name": ["world"]}', '{"name": "\\u001b[2J"}')
+    for text in (*broken, '{"name": "other"}'):
         (installed["data"] / "dataset.json").write_text(text, encoding="utf-8")
-        with pytest.raises(DataError, match=words) as caught:
+        with pytest.raises(DataError, match="names none of.*world, smoke, real") as caught:
             require(installed)
+        assert repr(text)[1:-1][:40] in str(caught.value)
         assert str(caught.value).isprintable()
     result = grade(submission, "1f-0-basic", **installed)["1f-0-basic"]  # whose recipe is it?
     assert result.outcome is Outcome.NOT_RUN and result.score == 0

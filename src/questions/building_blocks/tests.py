@@ -81,13 +81,13 @@ class BlocksCase(FunctionCase):
             wrong = got != wanted
         else:
             wrong = np.abs(got - wanted) > CLOSE * np.maximum(1, np.abs(wanted))
-        first = tuple(int(i) for i in np.argwhere(wrong)[0]) if wrong.any() else ()
+        first = tuple(map(int, np.unravel_index(np.argmax(wrong), np.shape(wrong))))
         answer.expect(
             not wrong.any(),
             sentence,
             id=id,
-            got=f"{_shown(got[first], kind)}{_at(first)}" if wrong.any() else "",
-            expected=_shown(wanted[first], kind) if wrong.any() else "",
+            got=_shown(got[first], kind) + (f" at {list(first)}" if first else ""),
+            expected=_shown(wanted[first], kind),
         )
 
     def expect_each(
@@ -822,7 +822,3 @@ def _shown(number: Any, kind: str) -> str:
     if isinstance(number, np.bool_ | np.integer):
         return str(number)
     return repr(float(number)) if kind == "i" else f"{number:.6g}"
-
-
-def _at(place: tuple[int, ...]) -> str:
-    return f" at {list(place)}" if place else ""
