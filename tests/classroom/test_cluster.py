@@ -1,9 +1,11 @@
 """Classes graded on real clusters, and who may connect to these."""
 
+import contextlib
 import http.client
 import signal
 import socket
 import ssl
+import subprocess
 import urllib.request
 
 import psutil
@@ -45,53 +47,51 @@ def test_nobody_without_the_certificate_is_let_in(dask, certificates):
 
 
 @pytest.mark.long
-def test_our_own_cluster_listens_on_loopback_alone_with_tls_and_no_dashboard(
-    start_grading, eight, tmp_path
+def test_no_cluster_serves_pages_and_our_own_listens_on_loopback_alone(
+    dask, certificates, start_grading, eight, tmp_path
 ):
-    into = tmp_path / "class"
-    process = start_grading(eight, into, "--slots", "1")
-    wait_for_records(into, 1, process)
-    family = {process.pid, *descendants(process.pid)}
-    ports = set()
-    for pid in family:
-        ports |= listening(pid)
-    served = [page for _, port in ports for page in PAGES if answers(port, page)]
-    process.send_signal(signal.SIGINT)
-    process.communicate()
-    assert served == []
-    assert ports and {host for host, _ in ports} == {"127.0.0.1"}
-
-
-@pytest.mark.long
-def test_an_existing_cluster_serves_no_pages_either(dask, certificates):
     from distributed import Client
 
     started = [dask.scheduler(), dask.worker()]
     with Client(dask.address, security=security(certificates)) as client:
         client.wait_for_workers(1)
-        family = [pid for one in started for pid in (one.pid, *descendants(one.pid))]
-        ports = {port for pid in family for _, port in listening(pid)}
+        ports = listening(*started)
         assert len(ports) >= 4  # of the scheduler, the nanny and the worker, and their web servers
-        assert [page for port in ports for page in PAGES if answers(port, page)] == []
+        assert served(ports) == []
+    process = start_grading(eight, tmp_path / "class", "--slots", "1")
+    wait_for_records(tmp_path / "class", 1, process)
+    ports = listening(process)
+    pages = served(ports)
+    process.send_signal(signal.SIGINT)
+    process.communicate()
+    assert pages == []
+    assert ports and {host for host, _ in ports} == {"127.0.0.1"}
 
 
 # Pages of dask's web server, which show what is running, and allow anybody to stop it.
 PAGES = ("/", "/info/main/workers.html", "/json/counts.json", "/health", "/metrics", "/status")
 
 
-def answers(port: int, page: str) -> bool:
-    """Return whether a port serves a page."""
-    try:
-        with urllib.request.urlopen(f"http://127.0.0.1:{port}{page}", timeout=10) as answer:
-            return answer.status == 200
-    except (OSError, http.client.HTTPException):  # not found, or no web server at all
-        return False
+def served(ports: set[tuple[str, int]]) -> list[str]:
+    """Return the pages that these ports serve."""
+    pages = []
+    for url in (f"http://127.0.0.1:{port}{page}" for _, port in ports for page in PAGES):
+        with (
+            contextlib.suppress(
+                OSError, http.client.HTTPException
+            ),  # none, or no web server at all
+            urllib.request.urlopen(url, timeout=10) as answer,
+        ):
+            pages += [url] * (answer.status == 200)
+    return pages
 
 
-def listening(pid: int) -> set[tuple[str, int]]:
-    """Return the addresses at which a process listens for TCP connections."""
-    try:
-        found = psutil.Process(pid).net_connections("tcp")
-    except psutil.Error:
-        return set()
-    return {(c.laddr.ip, c.laddr.port) for c in found if c.status == psutil.CONN_LISTEN}
+def listening(*programs: subprocess.Popen) -> set[tuple[str, int]]:
+    """Return the addresses at which processes and those below them listen for TCP connections."""
+    addresses = set()
+    for pid in (pid for one in programs for pid in (one.pid, *descendants(one.pid))):
+        with contextlib.suppress(psutil.Error):
+            for each in psutil.Process(pid).net_connections("tcp"):
+                if each.status == psutil.CONN_LISTEN:
+                    addresses.add((each.laddr.ip, each.laddr.port))
+    return addresses

@@ -4,8 +4,6 @@ import json
 import os
 import signal
 import sqlite3
-import subprocess
-import sys
 from contextlib import closing
 from dataclasses import replace
 from datetime import datetime, timedelta, timezone
@@ -56,27 +54,6 @@ def add(store, *submissions):
 
 def latest(store):
     return {row["email"]: row["submission"] for row in store.rows("SELECT * FROM scores")}
-
-
-def other(store, words):
-    """Start another program that does something with the class, and wait for its first line."""
-    code = (
-        "import sys, time; from pathlib import Path; from classroom.store import Store\n"
-        f"{words}\nprint('begun', flush=True)\ntime.sleep(60)"
-    )
-    paths = os.pathsep.join((str(ROOT), str(ROOT / "src")))
-    process = subprocess.Popen(
-        [sys.executable, "-c", code, str(store.path)],
-        env=os.environ | {"PYTHONPATH": paths},
-        stdout=subprocess.PIPE,
-    )
-    assert process.stdout.readline() == b"begun\n"
-    return process
-
-
-def stop(process):
-    os.kill(process.pid, signal.SIGKILL)
-    process.communicate()
 
 
 # -- who may read it -------------------------------------------------------------------------------
@@ -216,16 +193,12 @@ def test_a_transaction_is_kept_whole_or_not_at_all(store):
 
 
 def test_one_command_changes_it_at_a_time(store):
+    for opens in (Store.create, lambda path: Store.existing(path, writes=True)):
+        with pytest.raises(UsageError, match="another command is working in"):
+            opens(store.path)
+    with Store.existing(store.path) as reader:  # reports may be written meanwhile
+        assert reader.setting("release") is None
     store.close()
-    process = other(store, "store = Store.existing(Path(sys.argv[1]), writes=True)")
-    try:
-        for opens in (Store.create, lambda path: Store.existing(path, writes=True)):
-            with pytest.raises(UsageError, match="another command is working in"):
-                opens(store.path)
-        with Store.existing(store.path) as reader:  # reports may be written meanwhile
-            assert reader.setting("release") is None
-    finally:
-        stop(process)
     Store.existing(store.path, writes=True).close()
 
 
@@ -236,16 +209,21 @@ def test_who_writes_by_hand_meanwhile_gets_one_line(store, monkeypatch):
             reader.set("release", "x")
 
 
-def test_a_killed_command_leaves_what_was_there_before(store):
+KILLED = """
+import os, signal, sys; from pathlib import Path; from classroom.store import Store
+store = Store.existing(Path(sys.argv[1]), writes=True)
+store.db.execute("PRAGMA cache_size = 1")
+store.db.execute("BEGIN IMMEDIATE")
+store.db.execute("DELETE FROM students")
+store.set("x", "y" * 1_000_000)  # so that some of it is already in the file
+os.kill(os.getpid(), signal.SIGKILL)
+"""
+
+
+def test_a_killed_command_leaves_what_was_there_before(store, run_python):
     add(store, GROUP)
     store.close()
-    words = (
-        "store = Store.existing(Path(sys.argv[1]), writes=True)\n"
-        "store.db.execute('PRAGMA cache_size = 1')\nstore.db.execute('BEGIN IMMEDIATE')\n"
-        "store.db.execute('DELETE FROM students')\n"
-        "store.set('x', 'y' * 1_000_000)"  # so that some of it is already in the file
-    )
-    stop(other(store, words))
+    assert run_python("-c", KILLED, str(store.path), cwd=ROOT).returncode == -signal.SIGKILL
     assert (store.path / "class.db-journal").stat().st_size > 0
     with Store.existing(store.path) as again:
         assert len(again.rows("SELECT * FROM students")) == 2
