@@ -29,8 +29,11 @@ SHARED = {
     "redteam": ("redteam/",),
     # The written answers' numbers are computed once a process, also with a model.
     "written": ("written/",),
-    # These compare with the same class, graded once a process.
-    "clusters": tuple(f"classroom/test_{name}.py" for name in ("kills", "cluster", "kubernetes")),
+    # These grade with the same tiny course, packed once a process, or compare with the same class.
+    "clusters": tuple(
+        f"classroom/test_{name}.py"
+        for name in ("kills", "cluster", "kubernetes", "grade", "guide", "regrade", "whole_class")
+    ),
 }
 FIRST = (
     "tests/gradescope/test_autograder.py",  # trains and builds what later tests use (conftest.py)
