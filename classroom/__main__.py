@@ -25,16 +25,8 @@ from .report import command as report
 from .similar import command as similar
 
 # Each adds its commands (see `arguments.add_command`), and imports large packages only to run them.
-COMMANDS: tuple[ModuleType, ...] = (
-    exports,
-    grade,
-    grades,
-    regrade,
-    report,
-    stored,
-    similar,
-    privacy,
-)
+COMMANDS: tuple[ModuleType, ...]
+COMMANDS = (exports, grade, grades, regrade, report, stored, similar, privacy)
 
 
 def main(arguments: list[str] | None = None) -> int:
@@ -55,22 +47,17 @@ def main(arguments: list[str] | None = None) -> int:
         code = asked.run(asked)
         sys.stdout.flush()  # here, so that a closed pipe doesn't end in a traceback
         return code
-    except UsageError as error:
-        return _failed(error, ExitCode.USAGE)
-    except GradingError as error:
-        return _failed(error, ExitCode.GRADER_ERROR)
     except BrokenPipeError:  # the reader of our output has gone, as with `| head`
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         return ExitCode.INTERRUPTED
-    except OSError as error:
-        if error.errno not in MACHINE_ERRNOS:
-            raise
-        return _failed(error, ExitCode.GRADER_ERROR)
     except KeyboardInterrupt:
-        return _failed("interrupted", ExitCode.INTERRUPTED)
-
-
-def _failed(why: object, code: ExitCode) -> int:
+        why, code = "interrupted", ExitCode.INTERRUPTED
+    except UsageError as error:
+        why, code = str(error), ExitCode.USAGE
+    except (GradingError, OSError) as error:
+        if isinstance(error, OSError) and error.errno not in MACHINE_ERRNOS:
+            raise
+        why, code = str(error), ExitCode.GRADER_ERROR
     print(f"classroom: {why}", file=sys.stderr)
     return code
 
