@@ -150,7 +150,7 @@ def _work(
         for number in (signal.SIGUSR1, signal.SIGXCPU):  # from the guardian, from the kernel
             # In C: it writes the stack during other C code, whatever student code catches.
             faulthandler.register(number, file=FRAME_FD, all_threads=False, chain=True)
-        worker.refuse_breakpoints()
+        sys.breakpointhook = worker.refuse_breakpoint
         os.write(FRAME_FD, worker.READY)
         stuck = request.get("stuck", ())
         note = functools.partial(os.write, FRAME_FD)

@@ -82,8 +82,7 @@ def graded(
     }
 
     def mark(method: Method) -> Method:
-        claimed = {key: value for key, value in claims.items() if value is not None}
-        method.claims = claimed  # type: ignore[attr-defined]
+        method.claims = claims  # type: ignore[attr-defined]
         return method
 
     return mark
@@ -317,7 +316,17 @@ class GradedTestCase:
             raise TestEnd(Verdict(Outcome.NOT_RUN, OUT_OF_TIME, id="run-out-of-time"))
         if not finished.ready:
             raise GradingError(f"a worker failed before it was ready: {finished.output[-2000:]}")
-        return _reference_value(finished) if role == "reference" else self._value(finished, limits)
+        if role == "submission":
+            return self._value(finished, limits)
+        if finished.frame is None:
+            raise GradingError(f"the reference's worker did not answer: {finished.output[-2000:]}")
+        envelope = wire.decode(finished.frame)
+        if envelope["ok"]:
+            return envelope["value"]
+        problem = f"the reference failed:\n{envelope['error']['traceback']}"
+        if verdicts.outcome_of(envelope["error"]) is Outcome.OUT_OF_MEMORY:
+            raise GradingError(problem)  # ours, because its inputs' sizes are known
+        raise TestEnd(malformed(problem, is_doubtful=True))
 
     def _value(self, finished: Finished, limits: Limits) -> Any:
         """Return the submission's answer; without one, raise TestEnd."""
@@ -349,19 +358,6 @@ class GradedTestCase:
         if not run.float_ranges and not spec.is_hidden:  # those reveal no lines
             run.float_ranges = verdicts.float_ranges(envelope, self.staged.root)
         return value
-
-
-def _reference_value(finished: Finished) -> Any:
-    """Return the reference's answer; an exception is doubtful, and no answer is our fault."""
-    if finished.frame is None:
-        raise GradingError(f"the reference's worker did not answer: {finished.output[-2000:]}")
-    envelope = wire.decode(finished.frame)
-    if envelope["ok"]:
-        return envelope["value"]
-    problem = f"the reference failed:\n{envelope['error']['traceback']}"
-    if verdicts.outcome_of(envelope["error"]) is Outcome.OUT_OF_MEMORY:
-        raise GradingError(problem)  # ours, because its inputs' sizes are known
-    raise TestEnd(malformed(problem, is_doubtful=True))
 
 
 Cases = Callable[[str, str], GradedTestCase]  # a test's case, by topic and name
@@ -493,7 +489,7 @@ def _bound(spec: TestSpec, by_topic: dict[str, type[GradedTestCase]]) -> BoundTe
             f"method test_{spec.name} for it"
         )
     for key, claimed in claims.items():
-        if getattr(spec, key) != claimed:
+        if claimed not in (None, getattr(spec, key)):
             raise UsageError(
                 f"{_of(case)}.test_{spec.name} says {key} = {claimed}, "
                 f"assignment.toml says {getattr(spec, key)}"
@@ -502,8 +498,7 @@ def _bound(spec: TestSpec, by_topic: dict[str, type[GradedTestCase]]) -> BoundTe
 
 
 def _of(case: type[GradedTestCase]) -> str:
-    """Name a class with its module, for messages: "questions.rope.tests: Rope"."""
-    return f"{case.__module__}: {case.__name__}"
+    return f"{case.__module__}: {case.__name__}"  # questions.rope.tests: Rope
 
 
 def select(bound: list[BoundTest], words: tuple[str, ...]) -> list[BoundTest]:
@@ -512,8 +507,10 @@ def select(bound: list[BoundTest], words: tuple[str, ...]) -> list[BoundTest]:
         return bound
     chosen = []
     for word in words:
+        plain = re.sub(r"[()]", "", word).lower()  # another spelling: 1E, 1(e)
         matching = [t for t in bound if in_scope(word, t.spec.test_id)]
-        matching = matching or [t for t in bound if _is_meant(word, t.spec.test_id)]
+        matching = matching or [t for t in bound if in_scope(plain, t.spec.test_id)]
+        matching = matching or [t for t in bound if t.spec.test_id.rpartition("-")[0] == plain]
         if not matching:
             known = sorted({t.spec.number for t in bound})
             close = difflib.get_close_matches(word, [t.spec.test_id for t in bound], 1)
@@ -531,12 +528,6 @@ def in_scope(word: str, test_id: str) -> bool:
     number = test_id.rsplit("-", 2)[0]  # "3a", whose part is "3"
     part = number.rstrip("abcdefghijklmnopqrstuvwxyz-")
     return word in (test_id, number) or (word.isdigit() and word == part)
-
-
-def _is_meant(word: str, test_id: str) -> bool:
-    """Return whether a word means a test in another spelling: 1E, 1(e), 1e-0."""
-    word = re.sub(r"[()]", "", word).lower()
-    return in_scope(word, test_id) or test_id.rpartition("-")[0] == word
 
 
 def derive_seed(seed: int, name: str) -> int:

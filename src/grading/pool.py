@@ -19,6 +19,7 @@ import sys
 import tempfile
 import threading
 import time
+from collections import defaultdict
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -39,6 +40,7 @@ TICK_S = 0.05
 GRACE_S = 5.0  # for a worker that should have ended itself, or that undoes what a job changed
 CHUNKS = 64  # of an answer, which wait to be read
 FLAGS = ("-P", "-s", "-B", "-X", "utf8")
+Kind = tuple[str, bool]  # of a worker: a job's role, and whether it needs torch
 
 
 @dataclass(frozen=True)
@@ -226,23 +228,24 @@ class InProcessPool:
 
 
 class LocalPool:
-    """Workers for the submission, one with torch and one without, and others for the reference."""
+    """Workers of each kind: for submission or reference, with torch or without.
+
+    The one of a kind that has done jobs does the next ones; a spare one has done none.
+    """
 
     def __init__(self, hash_seed: int, always_fresh: bool = False) -> None:
         self._environment, self._always_fresh = clean_environment(hash_seed), always_fresh
-        self._crews: dict[tuple[str, bool], Crew] = {}
-        self._lock, self._is_ended = threading.Lock(), False
+        self._workers, self._spares = dict[Kind, Worker](), dict[Kind, Worker]()
+        self._locks: defaultdict[Kind, threading.Lock] = defaultdict(threading.Lock)
+        self._is_ended = False
 
     def run(self, job: Job) -> Finished:
-        if self._is_ended:  # Ctrl-C came while this thread was started: nobody waits for it
-            raise GradingError("the workers have been ended")
         output, name = tempfile.mkstemp(prefix="output-", dir=job.work)
         try:
-            with scratch_folder(job.work) as scratch:
+            with scratch_folder(job.work) as scratch, self._locks[job.role, job.torch]:
                 places = {"scratch": str(scratch), "output": name}
                 request = {**job.request, **places, "limits": job.limits.as_dict()}
-                job = replace(job, request=request, fresh=job.fresh or self._always_fresh)
-                finished = self._crew(job.role, job.torch).run(job)
+                finished = self._worker_for(job).run(replace(job, request=request))
             return replace(finished, output=_read_all(output) + finished.output)
         finally:
             os.close(output)
@@ -250,60 +253,38 @@ class LocalPool:
                 os.unlink(name)
 
     def warm(self, with_torch: bool) -> None:
-        self._crew("submission", with_torch).warm()
+        kind = "submission", with_torch
+        with self._locks[kind]:
+            if kind not in self._workers:
+                self._workers[kind] = Worker(with_torch, self._environment)
 
     def admit(self, work: Path, staged: Path, private: Sequence[Path]) -> dict[str, Any]:
         return {"authoritative": False, "layers": ["processes of their own"]}
 
     def abandon(self) -> None:
         self._is_ended = True
-        for crew in list(self._crews.values()):
-            crew.end()
+        for each in (*self._workers.values(), *self._spares.values()):
+            each.end()
 
     close = abandon
 
-    def _crew(self, role: str, with_torch: bool) -> Crew:
-        with self._lock:
-            crew = Crew(with_torch, self._environment)
-            return self._crews.setdefault((role, with_torch), crew)
-
-
-class Crew:
-    """The worker of one kind that does the jobs, and a spare one that has done none."""
-
-    def __init__(self, with_torch: bool, environment: dict[str, str]) -> None:
-        self._with_torch, self._environment = with_torch, environment
-        self._lock, self._is_ended = threading.Lock(), False
-        self._worker: Worker | None = None
-        self._spare: Worker | None = None
-
-    def warm(self) -> None:
-        """Start the worker, which imports its libraries while others work."""
-        with self._lock:
-            self._worker = self._worker or self._start()
-
-    def run(self, job: Job) -> Finished:
-        with self._lock:
-            if self._is_ended:
-                raise GradingError("the workers have been ended")
-            chosen = self._worker or self._start()
-            if chosen.is_used or chosen.has_ended:
-                if job.fresh or chosen.has_ended or not chosen.is_like_new():
-                    chosen.end()
-                    spare, self._spare = self._spare, None
-                    chosen = self._start() if spare is None or spare.has_ended else spare
-                # One test alone needs no spare; it would take the time of the first.
-                self._spare = self._spare or self._start()
-            self._worker = chosen
-            return chosen.run(job)
-
-    def end(self) -> None:
-        self._is_ended = True
-        for each in filter(None, (self._worker, self._spare)):
-            each.end()
-
-    def _start(self) -> Worker:
-        return Worker(self._with_torch, self._environment)
+    def _worker_for(self, job: Job) -> Worker:
+        if self._is_ended:  # Ctrl-C came while this thread was started: nobody waits for it
+            raise GradingError("the workers have been ended")
+        kind, fresh = (job.role, job.torch), job.fresh or self._always_fresh
+        chosen = self._workers.get(kind) or Worker(job.torch, self._environment)
+        if chosen.is_used or chosen.has_ended:
+            if fresh or chosen.has_ended or not chosen.is_like_new():
+                chosen.end()
+                spare = self._spares.pop(kind, None)
+                if spare is None or spare.has_ended:
+                    spare = Worker(job.torch, self._environment)
+                chosen = spare
+            # One test alone needs no spare; it would take the time of the first.
+            if kind not in self._spares:
+                self._spares[kind] = Worker(job.torch, self._environment)
+        self._workers[kind] = chosen
+        return chosen
 
 
 class Worker:

@@ -18,7 +18,7 @@ import sys
 import tempfile
 import textwrap
 import warnings
-from collections.abc import Callable, Collection, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from contextlib import ExitStack, closing, suppress
 from dataclasses import dataclass
 from pathlib import Path
@@ -37,7 +37,6 @@ NAME = re.compile(r"(.+\.\d+)?")  # of a release
 REFUSED = re.compile(r'(con|prn|aux|nul|(com|lpt)\d)(\..*)?|.*([<>:"|?*\\\0-\x1f].*|[. ])', re.I)
 REQUIREMENT = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]*")
 CAUGHT = {"ImportError", "ModuleNotFoundError", "Exception", "BaseException"}
-WAITS = re.compile(r"\b(breakpoint|input|set_trace)\s*\(")
 UNPARSABLE = (SyntaxError, ValueError, RecursionError, MemoryError)  # also of too deep a nesting
 UNPACKING_S = 60  # files from a zip are dated when it was unpacked; trainings take longer
 
@@ -441,10 +440,10 @@ def _of_module(where: str, text: str, own: list[str], given: list[str] | None) -
     with warnings.catch_warnings(), suppress(*UNPARSABLE):
         warnings.simplefilter("ignore")  # Python's own, of what it parses
         tree = ast.parse(text)
-        lines += _of_imports(where, tree, grading.ROOT / "requirements.txt", own)
+        lines += _of_imports(where, tree, own)
         lines += [
             f"{where}:{number}: calls {name}(), but nobody can type on Gradescope; remove it"
-            for number, name in _waits(text, tree)
+            for number, name in _waits(tree)
         ]
     faults = find_regions(text)[1]
     lines += [f"{where}:{number}: {fault}" for number, fault in faults]
@@ -453,28 +452,25 @@ def _of_module(where: str, text: str, own: list[str], given: list[str] | None) -
     return lines
 
 
-def _of_imports(where: str, tree: ast.AST, requirements: Path, own: list[str]) -> list[str]:
+def _of_imports(where: str, tree: ast.AST, own: list[str]) -> list[str]:
     """Return a sentence for each module that a file imports and the autograder doesn't have."""
+    requirements = grading.ROOT / "requirements.txt"
     if not requirements.is_file():
         return []
-    packages = re.findall(r"^[\w.-]+", requirements.read_text(encoding="utf-8"), re.MULTILINE)
-    lacking = _lacking(tree, {*own, *packages})
-    if lacking:  # only then: it takes longer to find out which other modules there are
-        lacking = _lacking(tree, _installed(requirements) | {*own})
-    return [
-        f"{where}:{line}: imports {name}, which the autograder doesn't have; it has the standard "
-        f"library and the packages in {requirements.name}"
-        for name, line in lacking.items()
-    ]
-
-
-def _lacking(tree: ast.AST, known: Collection[str]) -> dict[str, int]:
-    """Return the modules that code imports, are not there, and are needed, with their lines."""
-    there = {*known, *sys.stdlib_module_names, "submission", "pretraining"}
     lines: dict[str, int] = {}
     for line, module in _imports(tree):
         lines.setdefault(module.partition(".")[0], line)
-    return {name: line for name, line in lines.items() if name not in there}
+    text = requirements.read_text(encoding="utf-8")
+    known = {*own, *sys.stdlib_module_names, "submission", "pretraining"}
+    lacking = lines.keys() - known - {*re.findall(r"^[\w.-]+", text, re.MULTILINE)}
+    if lacking:  # only then: it takes longer to find out which other modules there are
+        lacking -= _installed(requirements)
+    return [
+        f"{where}:{line}: imports {name}, which the autograder doesn't have; it has the standard "
+        f"library and the packages in {requirements.name}"
+        for name, line in lines.items()
+        if name in lacking
+    ]
 
 
 @functools.cache
@@ -525,10 +521,8 @@ def _is_guarded(node: ast.AST, child: ast.AST) -> bool:
     return any(name is None or ast.unparse(name) in CAUGHT for name in names)
 
 
-def _waits(text: str, tree: ast.Module) -> Iterator[tuple[int, str]]:
+def _waits(tree: ast.Module) -> Iterator[tuple[int, str]]:
     """Yield line and name of each call that waits for somebody to type."""
-    if not WAITS.search(text):
-        return
     # What a module does only as a command does no harm.
     parts = [p for p in tree.body if not (isinstance(p, ast.If) and "__main__" in ast.dump(p.test))]
     nodes = [node for part in parts for node in ast.walk(part)]
@@ -544,22 +538,20 @@ def _waits(text: str, tree: ast.Module) -> Iterator[tuple[int, str]]:
 
 def _of_ages(staged: Staged, edition: Edition) -> list[str]:
     """Return a sentence for each output that is older than the parameters it should come from."""
+
+    def step(name: str) -> int:
+        """Return a file's place in the order in which a question's commands write their files."""
+        return 2 if not name.endswith(".params") else 0 if ".pretrain." in name else 1
+
     lines = []
     for question in edition.questions:
         files = {n: Path(staged.taken[n]) for n in question.required_files if n in staged.taken}
         ages = {name: file.stat().st_mtime for name, file in files.items() if file.exists()}
         for name, written in ages.items():
-            newer = [n for n in ages if _step(n) < _step(name) and ages[n] > written + UNPACKING_S]
+            newer = [n for n in ages if step(n) < step(name) and ages[n] > written + UNPACKING_S]
             if newer:
                 lines.append(
                     f"{name} is older than {newer[0]}: did you train again? run the command of "
                     f"question {question.number} that writes it once more"
                 )
     return lines
-
-
-def _step(name: str) -> int:
-    """Return a file's place in the order in which a question's commands write their files."""
-    if name.endswith(".params"):
-        return 0 if ".pretrain." in name else 1
-    return 2

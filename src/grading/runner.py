@@ -169,18 +169,16 @@ class Runner:
             return select(self.tests(edition), words)
         except UsageError:
             for word in words:
-                others = [e.name for e in self.assignment.editions.values() if self._has(e, word)]
+                others = []
+                for other in self.assignment.editions.values():
+                    with suppress(UsageError):
+                        others += [other.name] if select(self.tests(other), (word,)) else []
                 if others and edition.name not in others:
                     raise UsageError(
                         f"edition {edition.name} has no test or question {word!r}, but edition "
                         f"{others[0]} does: add --edition {others[0]}"
                     ) from None
             raise
-
-    def _has(self, edition: Edition, word: str) -> bool:
-        with suppress(UsageError):
-            return bool(select(self.tests(edition), (word,)))
-        return False
 
     def run(self, options: Options, seed: int, observer: Observer, pool: Pool) -> Results:
         """Stage a submission, judge it, and return the results of all tests of the edition.
@@ -390,11 +388,13 @@ def judge(run: Run, test: BoundTest, result: TestResult) -> TestResult:
             run.warnings.append(DIFFERS.format(test.spec.test_id, *ends))
     run.timed_out[question] += verdict.outcome is Outcome.TIMED_OUT
     verdict = replace(verdict, message=_without_our_folders(run, verdict.message))
+    # Of a line that is written over itself, as a progress bar is, the last state.
+    rows = (row.rstrip("\r").rpartition("\r")[2] for row in case.output.split("\n"))
     return replace(
         result,
         **vars(verdict),
         score=score,
-        output=_without_our_folders(run, _last_states(case.output)),
+        output=_without_our_folders(run, "\n".join(rows)),
         wall_s=time.monotonic() - started,
         measured=case.measured,
         cpu_s=case.cpu_s,
@@ -407,12 +407,6 @@ def _without_our_folders(run: Run, text: str) -> str:
     text = text.replace(f"{run.staged.root}{os.sep}", "")
     scratch = re.escape(f"{run.work}{os.sep}scratch-")
     return re.sub(rf"{scratch}\w+(?:{re.escape(os.sep)})?", "", text)
-
-
-def _last_states(text: str) -> str:
-    """Return, of each line that is written over itself as a progress bar is, the last state."""
-    rows = (row.rstrip("\r").rpartition("\r")[2] for row in text.split("\n"))
-    return "\n".join(rows)
 
 
 def _judged(

@@ -9,7 +9,6 @@ of plain data, and the parent trusts none of it unchecked.
 from __future__ import annotations
 
 import _thread
-import atexit
 import builtins
 import contextvars
 import errno
@@ -214,8 +213,8 @@ def describe(error: BaseException, root: Path, in_process: bool = False) -> dict
         "where": _where(error, root),
         "message": _read(error, _text, "(its text can't be read)")[:MAX_MESSAGE],
         "traceback": lines[-MAX_TRACEBACK:],
-        "module": _read(error, _lost_module)[:MAX_MESSAGE],
-        "name": _read(error, _lost_name)[:MAX_MESSAGE],
+        "module": _read(error, lambda error: _lacking(error)[0])[:MAX_MESSAGE],
+        "name": _read(error, lambda error: _lacking(error)[1])[:MAX_MESSAGE],
         "file": _read(error, _path)[:MAX_MESSAGE],
         "refused": _refused(error),
         "debugger": ("left" if in_process else "none") if stopped else "",
@@ -236,22 +235,14 @@ def _read(error: BaseException, read: Callable[[Any], Any], unreadable: str = ""
     return text.encode("utf-8", errors="backslashreplace").decode("utf-8")
 
 
-def _lost_module(error: BaseException) -> str:
-    """Return the module that was not found, or in which a name was not found, or ""."""
+def _lacking(error: BaseException) -> tuple[str, str]:
+    """Return the module that was not found, or in which a name was not found, and that name."""
     if isinstance(error, ImportError):
-        return error.name or ""
+        match = NAME_FROM.match(str(error))  # before Python 3.12, only the text has the name
+        return error.name or "", getattr(error, "name_from", None) or (match[1] if match else "")
     if isinstance(error, AttributeError) and isinstance(error.obj, ModuleType):
-        return error.obj.__name__
-    return ""
-
-
-def _lost_name(error: BaseException) -> str:
-    """Return the name that was not found in a module, or ""."""
-    if isinstance(error, ImportError):
-        name = getattr(error, "name_from", None)
-        match = NAME_FROM.match(str(error))  # before Python 3.12, only the text has it
-        return name or (match[1] if match else "")
-    return error.name or "" if isinstance(error, AttributeError) and _lost_module(error) else ""
+        return error.obj.__name__, error.name or ""
+    return "", ""
 
 
 def _refused(error: BaseException) -> str:
@@ -314,13 +305,9 @@ def _inside(filename: str, line: int, root: Path) -> str:
     return f"{relative.replace(os.sep, '/')}:{line}" if relative.startswith(package) else ""
 
 
-def refuse_breakpoints() -> None:
-    """Make breakpoint() explain what to do, since nobody can type here."""
-
-    def refuse(*_: Any, **__: Any) -> None:
-        raise NoDebugger("a debugger can't stop here, because nobody can type")
-
-    sys.breakpointhook = refuse
+def refuse_breakpoint(*_: Any, **__: Any) -> None:
+    """Explain what to do, in place of breakpoint()."""
+    raise NoDebugger("a debugger can't stop here, because nobody can type")
 
 
 @contextmanager
@@ -630,7 +617,6 @@ def _settings() -> list[Setting]:
         Setting("a thread", _thread._count),
         Setting("a child process", _has_children),
         Setting("a signal's handler", lambda: [*map(signal.getsignal, signal.valid_signals())]),
-        Setting("a function at exit", atexit._ncallbacks),
         Setting("an open file", _open_files),
     ]
     if hasattr(signal, "getitimer"):
@@ -708,8 +694,7 @@ def resident_bytes() -> int:
 
 def forget(root: Path) -> None:
     """Forget a submission's modules, also under other names: the next job imports its own."""
-    packages = {path.name for path in root.iterdir() if path.is_dir()}
-    inside = f"{root}{os.sep}"
+    packages, inside = {path.name for path in root.iterdir() if path.is_dir()}, f"{root}{os.sep}"
     for name, module in list(sys.modules.items()):
         names = (name, str(getattr(module, "__name__", name)))
         file = str(getattr(module, "__file__", ""))
@@ -728,7 +713,7 @@ def serve(with_torch: bool) -> None:
     os.dup2(null, 0)
     os.dup2(2, 1)
     preload(with_torch)
-    refuse_breakpoints()
+    sys.breakpointhook = refuse_breakpoint
     _redirect(null)
     watchdog, traces = Watchdog(answers), Traces()
     home, pid, changed = os.getcwd(), os.getpid(), ""

@@ -64,7 +64,6 @@ ATTACKS = {
     "hooks of imports": "sys.path_hooks.clear(); sys.meta_path.clear()",
     "an alarm": "import signal; signal.alarm(1)",
     "a handler": "import signal; signal.signal(signal.SIGTERM, signal.SIG_IGN)",
-    "a function at exit": "import atexit; atexit.register(print)",
     "an open file": "global kept; kept = open('left', 'w')",
     "a child": "import subprocess; subprocess.Popen(['sleep', '60'])",
     "memory": "global kept; sys.modules['json'].kept = np.ones(40_000_000)",
