@@ -6,6 +6,7 @@ make test
 import contextlib
 import os
 import pickle
+import re
 import shutil
 import subprocess
 from collections.abc import Callable
@@ -65,11 +66,17 @@ def run_python() -> Callable[..., subprocess.CompletedProcess]:
 def project_with_a_world(target: Path) -> Path:
     """Copy the project to a folder, and generate a smoke world in it.
 
-    Its editions have no practice, half of all tests, so that a release takes half of its time.
+    Its editions have no practice, half of all tests, so that a release takes half of its time. The
+    recipe `quick` is one epoch of `smoke`.
     """
     copy_of_the_project(target)
     path = target / "assignment.toml"
     text = path.read_text(encoding="utf-8").replace("practice = 4\n", "")
+    smoke = re.search(r"^\[recipes\.smoke\].*?(?=^#)", text, re.MULTILINE | re.DOTALL)[0]
+    quick = re.sub(
+        "max_epochs = [0-9]+", "max_epochs = 1", smoke.replace("recipes.smoke", "recipes.quick")
+    )
+    text = text.replace(smoke, smoke + quick)
     path.write_text(text, encoding="utf-8", newline="\n")
     made = make(target, "world", "DATASET=smoke", "SEED=1")
     assert made.returncode == 0, made.stderr

@@ -18,6 +18,7 @@ import os
 import secrets
 import sys
 import tempfile
+from concurrent.futures import ThreadPoolExecutor
 from decimal import Decimal
 from pathlib import Path
 
@@ -156,14 +157,17 @@ def build(
         "starter": archive.packed({f"submission/{name}": c for name, c in untouched.items()}),
     }
     dist.mkdir(parents=True, exist_ok=True)
-    with tempfile.TemporaryDirectory(dir=dist) as folder:
+    # Both are graded at once: each has half a CPU.
+    with tempfile.TemporaryDirectory(dir=dist) as folder, ThreadPoolExecutor() as pool:
         zipped = Path(folder, f"autograder-{edition}.zip")
         archive.write(zipped, files, SCRIPTS)
-        built, lines = [zipped], [archive.line_about(zipped, files)]
+        built, lines, proofs = [zipped], [archive.line_about(zipped, files)], {}
         for kind, submission in submissions.items():
             path = Path(folder, f"{kind}.zip")
             path.write_bytes(submission)
-            points, costs = _prove(repo, edition, kind, zipped, path, limits)
+            proofs[path] = pool.submit(_prove, repo, edition, kind, zipped, path, limits)
+        for path, proof in proofs.items():
+            kind, (points, costs) = path.stem, proof.result()
             built.append(path.rename(Path(folder, f"test-{edition}-{kind}-expect-{points}.zip")))
             lines.append(f"dist/{built[-1].name}: earned {points}; {costs}")
         for path in built:

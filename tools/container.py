@@ -14,7 +14,7 @@ import subprocess
 import sys
 import tempfile
 import time
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from contextlib import AbstractContextManager, contextmanager, nullcontext, suppress
 from dataclasses import dataclass, replace
 from functools import cache
@@ -102,19 +102,18 @@ class Container:
     def run(self, command: list[str], log: Path, limits: Limits, network: bool = False) -> Ran:
         """Run a command in /autograder; write both of its output streams to a log."""
         started = time.monotonic()
-        with self._group(limits) as group, open(log, "wb") as output:
+        with self._groups(limits) as groups, open(log, "wb") as output:
             process = subprocess.Popen(
-                self._command(command, limits, network, group),
+                self._command(command, limits, network, groups),
                 stdin=subprocess.DEVNULL,
                 stdout=output,
                 stderr=subprocess.STDOUT,
                 start_new_session=True,
                 env=self._environment(),
                 cwd=self.autograder,
-                preexec_fn=group.enter,
             )
-            code, cpu_s, peak = _wait(process, limits, group.limited)
-        return Ran(code, time.monotonic() - started, cpu_s, peak, group.limited)
+            code, cpu_s, peak = _wait(process, limits, bool(groups))
+        return Ran(code, time.monotonic() - started, cpu_s, peak, bool(groups))
 
     def remove(self) -> None:
         shutil.rmtree(self.root, ignore_errors=True)
@@ -124,11 +123,12 @@ class Container:
         if self._venv:
             (self.root / "home" / "venv").symlink_to(self._venv.resolve())
 
-    def _group(self, limits: Limits) -> AbstractContextManager["_Group"]:
-        return nullcontext(_Group([], ""))
+    def _groups(self, limits: Limits) -> AbstractContextManager[list[Path]]:
+        """Return a context with the folders of cgroups that have these limits, or with none."""
+        return nullcontext([])
 
     def _command(
-        self, command: list[str], limits: Limits, network: bool, group: "_Group"
+        self, command: list[str], limits: Limits, network: bool, groups: list[Path]
     ) -> list[str]:
         return command
 
@@ -167,16 +167,16 @@ class _Isolated(Container):
 class Namespaces(_Isolated):
     """A container that root creates with the kernel's own means."""
 
-    def _group(self, limits: Limits) -> AbstractContextManager["_Group"]:
-        return _cgroup(limits)
+    def _groups(self, limits: Limits) -> AbstractContextManager[list[Path]]:
+        return _cgroups(self.root.parent.name, limits)
 
     def _command(
-        self, command: list[str], limits: Limits, network: bool, group: "_Group"
+        self, command: list[str], limits: Limits, network: bool, groups: list[Path]
     ) -> list[str]:
         lines = ["set -e", "root=$1; shift", "mount --make-rprivate /"]
         lines += [_bind(folder, target) for folder, target in self._read_only()]
-        if group.folders:
-            lines.append(_bind(group.folders[0], group.seen_at))
+        if groups:  # as in Docker, it sees its own; the first limits memory
+            lines.append(_bind(groups[0], str(groups[0].parent)))
         UID_CLAIMS.touch(0o600)
         for file in [Path("/dev", name) for name in DEVICES] + [UID_CLAIMS]:
             lines.append(f'mkdir -p "$root{file.parent}"; touch "$root{file}"')
@@ -189,7 +189,9 @@ class Namespaces(_Isolated):
         inner = ["sh", "-c", 'cd /autograder && exec "$@"', "sh", *command]
         apart = ["--mount", "--pid", "--ipc", "--fork", "--kill-child"]
         apart += [] if network else ["--net"]
-        return ["unshare", *apart, "sh", "-c", "\n".join(lines), "sh", str(self.root), *inner]
+        enter = "".join(f"echo $$ > {group}/cgroup.procs; " for group in groups)
+        start = ["sh", "-c", f'{enter}exec "$@"', "sh", "unshare", *apart]
+        return [*start, "sh", "-c", "\n".join(lines), "sh", str(self.root), *inner]
 
     def _environment(self) -> dict[str, str]:
         return self._inside()
@@ -214,7 +216,7 @@ class Engine(_Isolated):
         super().remove()
 
     def _command(
-        self, command: list[str], limits: Limits, network: bool, group: "_Group"
+        self, command: list[str], limits: Limits, network: bool, groups: list[Path]
     ) -> list[str]:
         nothing = subprocess.run(["tar", "-c", "-T", "/dev/null"], capture_output=True, check=True)
         _quietly([str(engine()), "import", "-", IMAGE], nothing.stdout)
@@ -246,21 +248,20 @@ def _bind(source: Path, target: str) -> str:
     return f"{mount}; mount -o remount,bind,ro {place}"
 
 
-def _wait(process: subprocess.Popen, limits: Limits, limited: bool) -> tuple:
+def _wait(process: subprocess.Popen, limits: Limits, limited: bool) -> tuple[int, float, int]:
     """Wait for the end, or kill on timeout; return (exit code, CPU seconds, peak bytes)."""
     deadline = time.monotonic() + limits.timeout_s
-    before = os.times()
     peak, timed_out = 0, False
-    while process.poll() is None:
+    while not (ended := os.wait4(process.pid, os.WNOHANG))[0]:
         time.sleep(0.05)
         peak = max(peak, _resident(process.pid))
         if time.monotonic() > deadline:
             timed_out = True
             with suppress(ProcessLookupError):
                 os.killpg(process.pid, signal.SIGKILL)
-            process.wait()
-    after = os.times()
-    cpu_s = sum(after[2:4]) - sum(before[2:4])
+    _, status, used = ended
+    process.returncode = os.waitstatus_to_exitcode(status)
+    cpu_s = used.ru_utime + used.ru_stime  # with those that it has waited for
     # Without a quota, the time that it would have taken is estimated from CPU seconds.
     timed_out = timed_out or (not limited and cpu_s / limits.cpus > limits.timeout_s)
     return 124 if timed_out else process.returncode, cpu_s, peak
@@ -284,60 +285,42 @@ def _children(pid: int) -> Iterator[int]:
                 yield from _children(int(child))
 
 
-@dataclass(frozen=True)
-class _Group:
-    """A cgroup's folders, or none; the container sees the first, which limits memory."""
-
-    folders: list[Path]
-    seen_at: str
-
-    @property
-    def limited(self) -> bool:
-        return bool(self.folders)
-
-    def enter(self) -> None:
-        for folder in self.folders:
-            (folder / "cgroup.procs").write_text(str(os.getpid()), encoding="ascii")
-
-
 @contextmanager
-def _cgroup(limits: Limits) -> Iterator[_Group]:
-    """Create a cgroup with these limits, and remove it afterwards; without cgroups, do nothing."""
+def _cgroups(name: str, limits: Limits) -> Iterator[list[Path]]:
+    """Create cgroups with these limits, and remove them afterwards; yield none where none can be.
+
+    The first one limits memory.
+    """
     base = Path("/sys/fs/cgroup")
-    is_v1 = (base / "memory").is_dir()
-    folders = _make_folders(base, is_v1, limits)
-    try:
-        yield _Group(folders, "/sys/fs/cgroup/memory" if is_v1 else "/sys/fs/cgroup")
-    finally:
-        for folder in folders:
-            for _ in range(100):  # its last processes may still be ending
-                with suppress(OSError):
-                    folder.rmdir()
-                    break
-                time.sleep(0.05)
-
-
-def _make_folders(base: Path, is_v1: bool, limits: Limits) -> list[Path]:
-    name = f"emulator-{os.getpid()}-{time.monotonic_ns()}"
     quota, memory = str(int(limits.cpus * PERIOD_US)), str(limits.memory_bytes)
-    v1 = {
-        base / "memory" / name: {"memory.limit_in_bytes": memory},
-        base / "cpu" / name: {"cpu.cfs_period_us": str(PERIOD_US), "cpu.cfs_quota_us": quota},
-    }
-    v2 = {base / name: {"memory.max": memory, "cpu.max": f"{quota} {PERIOD_US}"}}
-    made = []
+    values = {base / name: {"memory.max": memory, "cpu.max": f"{quota} {PERIOD_US}"}}
+    if (base / "memory").is_dir():  # version 1
+        values = {
+            base / "memory" / name: {"memory.limit_in_bytes": memory},
+            base / "cpu" / name: {"cpu.cfs_period_us": str(PERIOD_US), "cpu.cfs_quota_us": quota},
+        }
     try:
-        for folder, values in (v1 if is_v1 else v2).items():
+        for folder, files in values.items():
             folder.mkdir()
-            made.append(folder)
-            for file, value in values.items():
+            for file, value in files.items():
                 (folder / file).write_text(value, encoding="ascii")
     except OSError as error:
-        for folder in made:
-            folder.rmdir()
         print(f"emulator: no cgroups here ({error}), so memory and CPU time are not limited")
-        return []
-    return made
+        _remove(values)
+        values = {}
+    try:
+        yield list(values)
+    finally:
+        _remove(values)
+
+
+def _remove(folders: Iterable[Path]) -> None:
+    for folder in filter(Path.is_dir, folders):
+        for _ in range(100):  # its last processes may still be ending
+            with suppress(OSError):
+                folder.rmdir()
+                break
+            time.sleep(0.05)
 
 
 @contextmanager

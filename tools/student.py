@@ -15,6 +15,7 @@ import json
 import re
 import sys
 import tomllib
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 from autograder.description import ASSIGNMENT, REPO, editions, load_assignment
@@ -61,22 +62,26 @@ FOLDER = "assignment5"  # everything in the zip is in it
 EXECUTABLE = (f"{FOLDER}/collect_submission.sh",)
 
 
-def contents(repo: Path, edition: str, made: build.Made, paper: str) -> dict[str, bytes]:
-    """Return the content of every file in the zip, by its name there.
+def contents(repo: Path, edition: str, paper: str, dist: Path) -> dict[str, bytes]:
+    """Build an edition's handout in dist/; return every file in the zip, by its name there.
 
     Raises:
         Failed: a file that belongs in it is missing, a template has a mistake, or the staff's model
             can't be trained.
     """
     assignment, given = load_assignment(repo), repo / STUDENT
+    with ThreadPoolExecutor() as pool:  # other processes do what takes long
+        documents = pool.submit(build.build, repo, edition, None, paper, dist)
+        model, shown = pool.submit(staff_model.files, repo), pool.submit(demo, repo)
+    made = documents.result()
     files = archive.files_of(repo, TAKEN)
     package = starter.package_of(repo, edition)
     files |= {f"src/submission/{name}": content for name, content in package.items()}
-    files |= staff_model.files(repo)
+    files |= model.result()
     files[EDITION.as_posix()] = starter.edition_file(repo, edition)
     code = {n.removeprefix("src/"): c.decode() for n, c in files.items() if PACKAGES.fullmatch(n)}
     files[f"src/{LINES}"] = (json.dumps(fingerprints(code), indent=1) + "\n").encode()
-    files |= {f"mingpt-demo/{name}": content for name, content in demo(repo).items()}
+    files |= {f"mingpt-demo/{name}": content for name, content in shown.result().items()}
     files |= {n: made.files[n].read_bytes() for n in build.FOR_STUDENTS if n in made.files}
     for path in (path for path in made.written.rglob("*") if path.is_file()):
         files[f"written/{path.relative_to(made.written).as_posix()}"] = path.read_bytes()
@@ -188,7 +193,7 @@ def release(repo: Path, edition: str, paper: str, dist: Path) -> tuple[Path, str
         Failed: see `contents`; or something leaks, and then no zip is made.
     """
     target = dist / f"{edition}-student.zip"
-    files = contents(repo, edition, build.build(repo, edition, None, paper, dist), paper)
+    files = contents(repo, edition, paper, dist)
     packed = archive.packed({f"{FOLDER}/{n}": c for n, c in files.items()}, EXECUTABLE)
     with telling(f"{edition}: looking for parts of the solutions in {target.name}"):
         known = leaks.secrets_of(repo), leaks.facts_of(repo, edition)

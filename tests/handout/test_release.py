@@ -221,7 +221,7 @@ def test_what_leaks_is_not_released(tree, monkeypatch, tmp_path):
     text = described.read_text(encoding="utf-8")
     secret = "truncated = document[: random.randint(MIN_DOCUMENT_LENGTH, longest)]"
     assert leaks.bare(secret) in {s.text for s in leaks.secrets_of(tree)}
-    monkeypatch.setattr(build, "_solutions", lambda *_: described)  # staff's; not asked here
+    monkeypatch.setattr(build, "_solutions", lambda *_: b"")  # staff's; not asked here
     monkeypatch.setattr(build, "PRINT", "\\input{sheet.tex}\n")  # see without_structure
     monkeypatch.setattr(web, "draw", lambda names, _: dict.fromkeys(names, b"<svg/>"))
     for module, name in ((student.staff_model, "files"), (student, "demo")):

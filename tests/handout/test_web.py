@@ -25,8 +25,11 @@ class Pages:
     def __init__(self, edition, folder):
         self.edition, self.folder = edition, folder
         self.described = description.describe(ROOT, edition, "world")
-        one = sheet.Sheet(ROOT, self.described, "letter")
-        self.texts = {d: build._page(ROOT, self.described, one, folder / d, d) for d in DOCUMENTS}
+        one, self.texts = sheet.Sheet(ROOT, self.described, "letter"), {}
+        for name in DOCUMENTS:
+            source = one.render("web", name)
+            page = build._page(ROOT, self.described, name, source, folder / name)
+            self.texts[name] = page.decode()
         for document, text in self.texts.items():
             (folder / f"{document}.html").write_text(text, encoding="utf-8")
 

@@ -7,8 +7,10 @@ import shutil
 import subprocess
 import sys
 import uuid
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from decimal import Decimal
+from functools import partial
 from pathlib import Path
 
 import letters
@@ -101,21 +103,28 @@ def _documents(
     _write(written / "submission.tex", sheet.submission())
     _write(written / "with_solutions.tex", WITH_SOLUTIONS)
     shutil.copyfile(repo / "handout/student/written.mk", written / "Makefile")
-    slots, contents = list(sheet.slots), {}
-    with telling(f"{name}: typesetting the sheet"):
-        contents["handout.pdf"] = _pdf(repo, written, folder / "print").read_bytes()
-    with telling(f"{name}: making the web page"):
-        contents["handout.html"] = _page(repo, described, sheet, folder / "web").encode()
+    slots = list(sheet.slots)
+    page = partial(_page, repo, described)
+    makers = {
+        "handout.pdf": partial(_pdf, repo, written, folder / "print"),
+        "handout.html": partial(page, SHEET, sheet.render("web"), folder / "web"),
+    }
     if any(map(is_unscored, described.edition.questions)):
-        with telling(f"{name}: making the practice"):
-            source = folder / "practice"
-            _lay(repo, source, sheet.render(document=PRACTICE))
-            contents["practice.pdf"] = _pdf(repo, source, folder / "practice_print").read_bytes()
-            page = _page(repo, described, sheet, folder / "practice_web", PRACTICE)
-            contents["practice.html"] = page.encode()
-    with telling(f"{name}: typesetting the solutions"):
-        solutions = _solutions(repo, described, paper, folder / "solutions")
-        contents["solutions.pdf"] = solutions.read_bytes()
+        source = folder / "practice"
+        _lay(repo, source, sheet.render(document=PRACTICE))
+        of_practice = sheet.render("web", PRACTICE)
+        makers |= {
+            "practice.pdf": partial(_pdf, repo, source, folder / "practice_print"),
+            "practice.html": partial(page, PRACTICE, of_practice, folder / "practice_web"),
+        }
+    makers["solutions.pdf"] = partial(_solutions, repo, described, paper, folder / "solutions")
+
+    def made(kind: str) -> bytes:
+        with telling(f"{name}: making {kind}"):
+            return makers[kind]()
+
+    with ThreadPoolExecutor() as pool:  # each is made by other processes
+        contents = dict(zip(makers, pool.map(made, makers), strict=True))
     overleaf = {
         path.relative_to(written).as_posix(): path.read_bytes()
         for path in sorted(written.rglob("*"))
@@ -142,7 +151,7 @@ def _write(path: Path, text: str) -> None:
     path.write_text(text, encoding="utf-8", newline="\n")
 
 
-def _pdf(repo: Path, written: Path, folder: Path) -> Path:
+def _pdf(repo: Path, written: Path, folder: Path) -> bytes:
     shutil.copytree(written, folder)
     own_id = uuid.uuid5(uuid.NAMESPACE_OID, (written / "sheet.tex").read_text(encoding="utf-8"))
     _write(folder / "print.tex", PRINT.replace("OF_SHEET", str(own_id)))
@@ -156,18 +165,16 @@ def _pdf(repo: Path, written: Path, folder: Path) -> Path:
     return _typeset(repo, folder, "sheet.tex")
 
 
-def _page(
-    repo: Path, described: Description, sheet: Sheet, folder: Path, document: str = SHEET
-) -> str:
-    source = sheet.render("web", document)
+def _page(repo: Path, described: Description, document: str, source: str, folder: Path) -> bytes:
     _lay(repo, folder, source)
     title = described.title if document == SHEET else f"Practice for {described.title}"
     course = ", ".join(filter(None, [described.edition.course, described.course.term]))
     intro = f"{course}. Due {described.due_plain}. Release {described.edition.release}."
-    return web.page(source, title, intro, described.figures, folder, repo / "handout/web")
+    text = web.page(source, title, intro, described.figures, folder, repo / "handout/web")
+    return text.encode()
 
 
-def _solutions(repo: Path, described: Description, paper: str, folder: Path) -> Path:
+def _solutions(repo: Path, described: Description, paper: str, folder: Path) -> bytes:
     """Typeset the solutions, with the list of slips at the end."""
     (folder / "figures").mkdir(parents=True)
     sheet = Sheet(repo, described, paper, compute_numbers(repo, folder / "figures"))
@@ -178,10 +185,10 @@ def _solutions(repo: Path, described: Description, paper: str, folder: Path) -> 
     return _typeset(repo, folder, "sheet.tex")
 
 
-def _typeset(repo: Path, folder: Path, name: str) -> Path:
-    """Typeset a file; an error names the line of the template that it comes from, if any."""
+def _typeset(repo: Path, folder: Path, name: str) -> bytes:
+    """Return a file's PDF; an error names the line of the template that it comes from, if any."""
     try:
-        return typeset.typeset(folder, name)
+        return typeset.typeset(folder, name).read_bytes()
     except HandoutError as error:
         raise HandoutError(f"{origins.origin(repo, folder, str(error))}{error}") from None
 

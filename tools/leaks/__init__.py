@@ -66,10 +66,9 @@ def _leaks(text: str, known: dict[str, list[Secret]], facts: Sequence[Fact]) -> 
     texts = {flat(reading) for reading in reads}
     sources = set()
     for form in {bare(text) for text in texts} | {letters(reading) for reading in reads}:
-        for start in range(len(form) - PREFIX + 1):
-            for secret in known.get(form[start : start + PREFIX], ()):
-                if form.startswith(secret.text, start):
-                    sources.add(secret.source)
+        starts = {form[start : start + PREFIX] for start in range(len(form) - PREFIX + 1)}
+        for prefix in starts & known.keys():
+            sources |= {secret.source for secret in known[prefix] if secret.text in form}
     yield from (f"holds {source}" for source in sorted(sources))
     for fact in facts:
         if any(map(fact.is_in, texts)):
