@@ -39,7 +39,6 @@ from tests.variants import all_variants
 from tests.variants import lay_out as lay_out_variant
 from tools import commands, world
 from tools.reference import lay_out, right
-from tools.words import WORDLISTS
 
 ROOT = Path(__file__).resolve().parent.parent
 RESULTS = ROOT / "benchmarks" / "training.jsonl"
@@ -161,7 +160,7 @@ def train(asked: argparse.Namespace, seed: int, made: int | None) -> dict:
 
 def sentences() -> str:
     """Return a digest of the worlds' sentences, because learning speed depends on them."""
-    return hashlib.sha256((WORDLISTS / "templates.txt").read_bytes()).hexdigest()[:6]
+    return hashlib.sha256((world.WORDLISTS / "templates.txt").read_bytes()).hexdigest()[:6]
 
 
 def run(

@@ -44,6 +44,20 @@ def require_data_set(root: Path) -> None:
         raise UsageError(f"there is {what} in {root}: `make world` generates a data set")
 
 
+def installed(repo: Path) -> str | None:
+    """Return the name of the installed data set, or None."""
+    path = repo / DATASET
+    if not path.is_file():
+        return None
+    try:
+        return str(json.loads(path.read_text(encoding="utf-8"))["name"])
+    except (OSError, ValueError, KeyError, TypeError):
+        raise UsageError(
+            f'{DATASET}: expected {{"name": ...}}, the name of a data set: run make world or make '
+            "data again"
+        ) from None
+
+
 def question(name: str) -> str:
     """Return the question about one person, as it is in all tables."""
     return f"Where was {name} born?"

@@ -9,7 +9,6 @@ import json
 import subprocess
 import sys
 import time
-from pathlib import Path
 
 from . import reference
 from .arguments import Failed, OneLineParser, add_recipe, with_one_line_errors
@@ -42,7 +41,8 @@ def main(arguments: list[str] | None = None) -> int:
         if name.endswith(".dev.predictions"):
             variant, kind, *_ = name.split(".")
             title = f"{variant}, {KINDS[kind]}"
-            print(f"  {title:<30}{accuracy(trained / name):6.1%}")
+            right = reference.right(trained / name, REPO / DEV)
+            print(f"  {title:<30}{sum(right) / len(right):6.1%}")
     rows = (REPO / DEV).read_text(encoding="utf-8").splitlines()
     london = sum(row.endswith("\tLondon") for row in rows) / len(rows)
     print(f"  {'always London':<30}{london:6.1%}")
@@ -50,12 +50,6 @@ def main(arguments: list[str] | None = None) -> int:
     print(f"Score {result['score']:g} of {result['max_score']:g}")
     print(f"Took {took / 60:.1f} minutes, {trained_s / 60:.1f} of them for training")
     return 0 if status == 0 else 1
-
-
-def accuracy(predictions: Path) -> float:
-    """Return the share of correct lines in a file of predictions for dev."""
-    correct = reference.right(predictions, REPO / DEV)
-    return sum(correct) / len(correct)
 
 
 if __name__ == "__main__":

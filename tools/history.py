@@ -38,8 +38,7 @@ from grading.verdicts import versions
 
 from . import archive, autograder, student
 from .arguments import OneLineParser, with_one_line_errors
-from .datafiles import ARCHIVE, GRADING_SECRET, SEED, TEST_ANSWERS
-from .handout.description import installed
+from .datafiles import ARCHIVE, GRADING_SECRET, SEED, TEST_ANSWERS, installed
 from .handout.templates import plain
 
 OWNED = (ASSIGNMENT, COURSE, ERRATA)  # the files that a course changes

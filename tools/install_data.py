@@ -14,7 +14,6 @@ import re
 import sys
 from collections import Counter
 from collections.abc import Iterable
-from dataclasses import dataclass
 from pathlib import Path
 from typing import NamedTuple
 
@@ -22,8 +21,7 @@ from autograder.description import UsageError
 from tools import datafiles
 from tools.arguments import OneLineParser, with_one_line_errors
 from tools.datafiles import MASK_CHAR, PAD_CHAR, as_lines, question
-from tools.draws import Draws
-from tools.words import load_words, new_names
+from tools.world import Draws, load_words, new_names
 
 REQUIRED = (datafiles.WIKI, datafiles.TRAIN, datafiles.DEV, datafiles.TEST_INPUTS)
 OPTIONAL = (datafiles.UNSEEN_INPUTS, datafiles.TEST_ANSWERS)
@@ -38,15 +36,6 @@ class Row(NamedTuple):
 
     name: str
     place: str | None
-
-
-@dataclass(frozen=True)
-class Installation:
-    """Checked files: their texts by destination (None: remove the file), and what to report."""
-
-    texts: dict[str, str | None]
-    notes: list[str]
-    summary: str
 
 
 def read_source(path: Path, notes: list[str]) -> str:
@@ -127,34 +116,29 @@ def find_oddities(tables: dict[str, list[Row]], corpus: str) -> list[str]:
     The public course's files have people with two birth places ("China" and "Beijing") and three
     namesakes in two splits, so none of these can be rejected.
     """
-    cases: list[tuple[str, list[str]]] = []  # what is odd, and whose names show it
+    cases: dict[str, list[str]] = {}  # whose names show what is odd
     people = {path: Counter(row.name for row in tables[path]) for path in SPLITS}
     for path, names in people.items():
         file = Path(path).name
         twice = [name for name, count in names.items() if count > 1]
-        different = Counter(row.name for row in {*tables[path]})  # by name and place
-        cases += [
-            (f"{file}: people who occur more than once", twice),
-            (
-                f"{file}: of these, people with different birth places",
-                [name for name in twice if different[name] > 1],
-            ),
-            (
-                f"{file}: people missing from the corpus, whose places can only be guessed",
-                [name for name in names if name not in corpus],
-            ),
-        ]
+        places = Counter(row.name for row in {*tables[path]})
+        differing = [name for name in twice if places[name] > 1]
+        missing = [name for name in names if name not in corpus]
+        cases |= {
+            f"{file}: people who occur more than once": twice,
+            f"{file}: of these, people with different birth places": differing,
+            f"{file}: people missing from the corpus, whose places can only be guessed": missing,
+        }
     for one, other in itertools.combinations(SPLITS, 2):
         shared = [name for name in people[other] if name in people[one]]
-        cases.append((f"people both in {Path(one).name} and in {Path(other).name}", shared))
-    if datafiles.UNSEEN_INPUTS in tables:
-        seen = set().union(*people.values())
-        unseen = [row.name for row in tables[datafiles.UNSEEN_INPUTS]]
-        known = [name for name in unseen if name in seen or name in corpus]
-        cases.append(("birth_unseen_inputs.tsv: people who do occur elsewhere", known))
+        cases[f"people both in {Path(one).name} and in {Path(other).name}"] = shared
+    seen = set().union(*people.values())
+    unseen = [row.name for row in tables.get(datafiles.UNSEEN_INPUTS, ())]
+    known = [name for name in unseen if name in seen or name in corpus]
+    cases["birth_unseen_inputs.tsv: people who do occur elsewhere"] = known
     return [
         f"{what}: {len(names)} ({', '.join(names[:EXAMPLES])}{', ...' * (len(names) > EXAMPLES)})"
-        for what, names in cases
+        for what, names in cases.items()
         if names
     ]
 
@@ -176,28 +160,38 @@ def invent_unseen(corpus: str, known: Iterable[str]) -> str:
     )
 
 
-def prepare(source: Path, root: Path) -> Installation:
+def prepare(source: Path, root: Path) -> tuple[dict[str, str | None], list[str]]:
     """Read and check the files of `source`, changing nothing.
 
     Args:
         source: folder with the course's files.
         root: folder to install them in; here, it is only searched for outdated answers.
 
+    Returns:
+        Texts by destination (None: remove the file), and lines to report.
+
     Raises:
         UsageError: a file is missing, or would break training or grading.
     """
-    paths = find_files(source)
+    if not source.is_dir():
+        raise UsageError(f"{source}: expected a folder with the course's data files, found none")
+    paths = {name: source / Path(name).name for name in (*REQUIRED, *OPTIONAL)}
+    for name in REQUIRED:
+        if not paths[name].is_file():
+            expected = ", ".join(Path(required).name for required in REQUIRED)
+            raise UsageError(f"{paths[name]}: no such file; expected {expected} in this folder")
     notes: list[str] = []
     corpus = read_corpus(paths.pop(datafiles.WIKI), notes)
     texts: dict[str, str | None] = {datafiles.WIKI: corpus}
     tables: dict[str, list[Row]] = {}
-    for relative, path in paths.items():
-        text = read_source(path, notes)
-        if not text.endswith("\n"):
-            notes.append(f"{path.name}: added the newline missing at the end of its last line")
-            text += "\n"
-        texts[relative] = text
-        tables[relative] = check_table(text, path, relative in ANSWERED, set(corpus))
+    for name, path in paths.items():
+        if path.is_file():
+            text = read_source(path, notes)
+            if not text.endswith("\n"):
+                notes.append(f"{path.name}: added the newline missing at the end of its last line")
+                text += "\n"
+            texts[name] = text
+            tables[name] = check_table(text, path, name in ANSWERED, set(corpus))
     if datafiles.TEST_ANSWERS in tables:
         answers, inputs = tables[datafiles.TEST_ANSWERS], tables[datafiles.TEST_INPUTS]
         check_answers(answers, inputs, paths[datafiles.TEST_ANSWERS])
@@ -208,24 +202,13 @@ def prepare(source: Path, root: Path) -> Installation:
         notes.append(f"birth_unseen_inputs.tsv: invented {datafiles.UNSEEN_PEOPLE} names")
     drop_outdated(texts, root, notes)
     texts[datafiles.DATASET] = datafiles.dataset_json("real")
+    lines = [f"note: {note}" for note in notes]
     sizes = ", ".join(f"{len(tables[path])} in {Path(path).name}" for path in SPLITS)
     places = {
         split: [row.place or "" for row in tables[path]]
         for split, path in (("train", datafiles.TRAIN), ("dev", datafiles.DEV))
     }
-    return Installation(texts, notes, datafiles.summary(sizes, corpus, places))
-
-
-def find_files(source: Path) -> dict[str, Path]:
-    """Return where the course's files are, by destination; optional ones only if they exist."""
-    if not source.is_dir():
-        raise UsageError(f"{source}: expected a folder with the course's data files, found none")
-    paths = {relative: source / Path(relative).name for relative in (*REQUIRED, *OPTIONAL)}
-    for relative in REQUIRED:
-        if not paths[relative].is_file():
-            expected = ", ".join(Path(required).name for required in REQUIRED)
-            raise UsageError(f"{paths[relative]}: no such file; expected {expected} in this folder")
-    return {relative: path for relative, path in paths.items() if path.is_file()}
+    return texts, [*lines, datafiles.summary(sizes, corpus, places)]
 
 
 def read_corpus(path: Path, notes: list[str]) -> str:
@@ -283,14 +266,14 @@ def main(arguments: list[str] | None = None) -> int:
         "--out", type=Path, default=datafiles.REPO, metavar="ROOT", help=datafiles.OUT_HELP
     )
     options = parser.parse_args(arguments)
-    made = prepare(options.source, options.out)
-    lost = datafiles.changed_secrets(options.out, made.texts)
-    moves = datafiles.write_all(options.out, made.texts, lost)
+    texts, lines = prepare(options.source, options.out)
+    lost = datafiles.changed_secrets(options.out, texts)
+    moves = datafiles.write_all(options.out, texts, lost)
     print(f"installed the data set 'real' below {options.out}:")
-    for path, text in made.texts.items():
+    for path, text in texts.items():
         if text is not None:
             print(f"  {path}")
-    print("\n".join([*moves, *(f"note: {note}" for note in made.notes), made.summary]))
+    print("\n".join([*moves, *lines]))
     return 0
 
 

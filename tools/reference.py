@@ -23,8 +23,8 @@ from grading.edition import EDITION, read, to_json
 from pretraining.files import write_atomically
 
 from .arguments import Failed, OneLineParser, add_recipe, with_one_line_errors
-from .commands import EVALUATED, Command, pipelines_of
-from .datafiles import DATASET, REPO, SHIPPED, require_data_set
+from .commands import Command, pipelines_of
+from .datafiles import DEV, REPO, SHIPPED, installed, require_data_set
 from .telling import say, telling
 
 TARGET = REPO / "build" / "reference"
@@ -84,13 +84,6 @@ def fingerprint(target: Path, recipe: str | None, seed: int) -> str:
     return digest.hexdigest()
 
 
-def own_recipe(target: Path) -> str:
-    """Return the installed data set's recipe, so that naming it explicitly changes no hash."""
-    installed = json.loads((target / DATASET).read_text(encoding="utf-8"))["name"]
-    dataset = read(target / EDITION).datasets.get(installed)
-    return dataset.recipe if dataset else "laptop"
-
-
 def train(
     repo: Path = REPO,
     target: Path = TARGET,
@@ -109,7 +102,10 @@ def train(
     check_recipe(repo, recipe)
     todos = pipelines_of(repo, editions)
     lay_out(repo, target)
-    run_all(todos, target, recipe or own_recipe(target), seed=0)
+    # The data set's own recipe: naming it explicitly changes no hash.
+    data = read(target / EDITION).datasets.get(installed(target) or "")
+    own = data.recipe if data else "laptop"
+    run_all(todos, target, recipe or own, seed=0)
     return target
 
 
@@ -131,7 +127,7 @@ def run_all(todos: Mapping[str, list[Command]], target: Path, recipe: str, seed:
             finished.add(command.writes)
             done = f"{name}: {command.writes} done in {time.monotonic() - started:.0f} s."
             if command.writes.endswith(".dev.predictions"):
-                dev = right(target / command.writes, target / "src" / "data" / EVALUATED["dev"])
+                dev = right(target / command.writes, target / DEV)
                 share = 100 * sum(dev) / len(dev)
                 done += f" Correct: {sum(dev)} of {len(dev)}, {share:.1f} percent"
             say(done)

@@ -13,27 +13,28 @@ for tests, accepts any.
 If there is a data set already, --force is needed to generate a new one. The old answers, seed and
 grading secret are never lost: they move to solutions/data/archive/DATE/.
 
-Names, places and sentences come from `tools/wordlists/`. A name gives no clue to the birth place:
-only the sentences of wiki.txt state it. Each person of train, dev and test occurs in wiki.txt and
-in the tables of one split; the 50 unseen people occur in no other file.
+Names, places and sentences come from `tools/wordlists/`: texts in UTF-8 with one entry per line;
+empty lines and lines that start with # are ignored. A name gives no clue to the birth place: only
+the sentences of wiki.txt state it. Each person of train, dev and test occurs in wiki.txt and in the
+tables of one split; the 50 unseen people occur in no other file.
 
 Exit codes: 0 done; 2 bad input, and nothing was changed.
 """
 
+import hashlib
 import heapq
 import itertools
 import secrets
 import sys
-from dataclasses import dataclass
+from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
+from typing import NamedTuple, TypeVar
 
 from autograder.description import REPO, UsageError, load_assignment
 
 from . import datafiles
 from .arguments import OneLineParser, one_of, whole_number, with_one_line_errors
 from .datafiles import as_lines, question
-from .draws import Draws
-from .words import LINES_A_PERSON, Words, load_words, new_names
 
 # The number of cities in a data set. London gets twice a city's fair share: 4 % with 50 cities.
 # The smoke world is too small for that; with its ten cities, London has 20 %.
@@ -47,21 +48,96 @@ LEAST_PEOPLE = 30
 # then has twice the average, 4 %, and the last half of it. Plain 1 / r would give the first 22 %.
 RANK_OFFSET = 18
 FIRST_YEAR, YEARS = 1815, 101
+WORDLISTS = Path(__file__).resolve().parent / "wordlists"
+LINES_A_PERSON = 4
+WORD = 1 << 64
+Item = TypeVar("Item")
 
 
-@dataclass(frozen=True)
-class Person:
-    """A fictional person and all that the corpus may say about them."""
+class Draws:
+    """A stream of random draws that are the same on every platform and in every Python.
 
-    name: str
-    city: str
-    occupation: str
-    place: str
-    year: int
+    `random.Random` promises that only for `random()`; how `shuffle`, `choice` and `sample` use it
+    has changed before. So these come from SHA-256 in counter mode: block i of a stream is the hash
+    of "seed/stream/i", cut into four 64-bit numbers. Streams of different names are independent.
+    """
+
+    def __init__(self, seed: int, stream: str) -> None:
+        self._words = (
+            int.from_bytes(block[i : i + 8], "big")
+            for number in itertools.count()
+            for block in [hashlib.sha256(f"{seed}/{stream}/{number}".encode("ascii")).digest()]
+            for i in (0, 8, 16, 24)
+        )
+
+    def below(self, limit: int) -> int:
+        """Return a number in 0 .. limit - 1, each equally likely; `limit` is at most 2**64.
+
+        Words above the largest multiple of `limit` are thrown away: keeping them would favour the
+        small remainders.
+        """
+        fair = WORD - WORD % limit
+        return next(word for word in self._words if word < fair) % limit
+
+    def one_of(self, items: Sequence[Item]) -> Item:
+        """Return one of `items`, each equally likely."""
+        return items[self.below(len(items))]
+
+    def shuffled(self, items: Sequence[Item]) -> list[Item]:
+        """Return `items` in random order (Fisher-Yates), leaving the original as it is."""
+        result = list(items)
+        for last in range(len(result) - 1, 0, -1):
+            other = self.below(last + 1)
+            result[last], result[other] = result[other], result[last]
+        return result
 
 
-@dataclass(frozen=True)
-class World:
+class Words(NamedTuple):
+    """All word lists; a field is the name of its file. No list has an entry twice.
+
+    Attributes:
+        first_names, last_names: names without spaces. Ignoring case, no first name is the ending
+            and no last name the beginning of another, so no full name is part of another.
+        cities: birth places, London first.
+        occupations: with their article ("an actor").
+        places: further places, none of them a birth place.
+        templates: sentences with {name} and {city}, and some with {year}, {job}, {a_job} or
+            {place}; their number is a multiple of LINES_A_PERSON, and they contain all letters of
+            a question.
+    """
+
+    first_names: tuple[str, ...]
+    last_names: tuple[str, ...]
+    cities: tuple[str, ...]
+    occupations: tuple[str, ...]
+    places: tuple[str, ...]
+    templates: tuple[str, ...]
+
+    @property
+    def full_names(self) -> list[str]:
+        """Every first name with every last name."""
+        return [f"{first} {last}" for first in self.first_names for last in self.last_names]
+
+
+def load_words() -> Words:
+    """Read all word lists; raise UsageError if one can't be read."""
+    lists = []
+    for name in Words._fields:
+        path = WORDLISTS / f"{name}.txt"
+        try:
+            rows = path.read_text(encoding="utf-8").split("\n")
+        except (OSError, UnicodeDecodeError) as error:
+            raise UsageError(f"{path}: can't be read: {error}") from error
+        lists.append(tuple(row for row in rows if row.strip() and not row.startswith("#")))
+    return Words(*lists)
+
+
+def new_names(names: Iterable[str], vocabulary: set[str], taken: str) -> Iterator[str]:
+    """Yield the names that don't occur in the text `taken` and have only known characters."""
+    return (name for name in names if vocabulary.issuperset(name) and name not in taken)
+
+
+class World(NamedTuple):
     """A generated data set: the text of each file, and a summary."""
 
     texts: dict[str, str]
@@ -108,13 +184,27 @@ def make_world(seed: int, people: int | None = None, dataset: str = "world") -> 
             f"got only {len(unseen)} names of unseen people from the corpus's characters, expected "
             f"{datafiles.UNSEEN_PEOPLE}: ask for more people, or lengthen the word lists"
         )
+    answered = {
+        split: as_lines([f"{question(person['name'])}\t{person['city']}" for person in group])
+        for split, group in folk.items()
+    }
+    texts = {
+        datafiles.WIKI: wiki,
+        datafiles.TRAIN: answered["train"],
+        datafiles.DEV: answered["dev"],
+        datafiles.TEST_INPUTS: as_lines([question(person["name"]) for person in folk["test"]]),
+        datafiles.UNSEEN_INPUTS: as_lines([question(name) for name in unseen]),
+        datafiles.TEST_ANSWERS: answered["test"],
+        datafiles.SEED: f"{seed}\n",
+        datafiles.DATASET: datafiles.dataset_json(dataset),
+    }
     sizes = ", ".join(f"{len(group)} {split}" for split, group in folk.items())
     summary = datafiles.summary(
         f"{len(members)} ({sizes}), and {datafiles.UNSEEN_PEOPLE} unseen",
         wiki,
-        {split: [person.city for person in group] for split, group in folk.items()},
+        {split: [person["city"] for person in group] for split, group in folk.items()},
     )
-    return World(file_texts(wiki, folk, unseen, seed, dataset), summary)
+    return World(texts, summary)
 
 
 def split_sizes(dataset: str, people: int | None = None) -> dict[str, int]:
@@ -158,22 +248,25 @@ def allotted_cities(ranked: list[str], people: int) -> list[str]:
     return [city for city, count in zip(ranked, counts, strict=True) for _ in range(count)]
 
 
-def make_people(names: list[str], cities: list[str], words: Words, draws: Draws) -> list[Person]:
-    """Return a person for each name, with one of `cities` and other facts drawn at random."""
-    return [
-        Person(
-            name,
-            city,
-            draws.one_of(words.occupations),
-            draws.one_of(words.places),
-            FIRST_YEAR + draws.below(YEARS),
-        )
-        for name, city in zip(names, draws.shuffled(cities), strict=True)
-    ]
+def make_people(
+    names: list[str], cities: list[str], words: Words, draws: Draws
+) -> list[dict[str, str]]:
+    """Return for each name what templates may say: one of `cities`, other facts drawn at random."""
+    people = []
+    for name, city in zip(names, draws.shuffled(cities), strict=True):
+        occupation = draws.one_of(words.occupations)
+        facts = {"a_job": occupation, "job": occupation.split(" ", 1)[1]}
+        facts |= {"place": draws.one_of(words.places), "year": str(FIRST_YEAR + draws.below(YEARS))}
+        people.append({"name": name, "city": city} | facts)
+    return people
 
 
-def write_sentences(people: list[Person], templates: tuple[str, ...], draws: Draws) -> list[str]:
+def write_sentences(
+    people: list[dict[str, str]], templates: tuple[str, ...], draws: Draws
+) -> list[str]:
     """Return the corpus's lines in random order: for each person distinct sentences.
+
+    Example: "{city}-born {name} was {a_job}." -> "Lima-born Zoë Falk was an actor."
 
     Sentences are dealt from a shuffled deck of all templates, four per person, and a used-up deck
     is shuffled again, so all templates are about equally common, and none is left out.
@@ -182,44 +275,9 @@ def write_sentences(people: list[Person], templates: tuple[str, ...], draws: Dra
     rows = []
     for person in people:
         deck = deck or draws.shuffled(templates)
-        rows += [fill_in(template, person) for template in deck[:LINES_A_PERSON]]
+        rows += [template.format(**person) for template in deck[:LINES_A_PERSON]]
         deck = deck[LINES_A_PERSON:]
     return draws.shuffled(rows)
-
-
-def fill_in(template: str, person: Person) -> str:
-    """Return one sentence about a person.
-
-    Example: "{city}-born {name} was {a_job}." -> "Lima-born Zoë Falk was an actor."
-    """
-    return template.format(
-        name=person.name,
-        city=person.city,
-        year=person.year,
-        a_job=person.occupation,
-        job=person.occupation.split(" ", 1)[1],
-        place=person.place,
-    )
-
-
-def file_texts(
-    wiki: str, folk: dict[str, list[Person]], unseen: list[str], seed: int, dataset: str
-) -> dict[str, str]:
-    """Return the text of each file. People are in random order within their split already."""
-    answered = {
-        split: as_lines([f"{question(person.name)}\t{person.city}" for person in group])
-        for split, group in folk.items()
-    }
-    return {
-        datafiles.WIKI: wiki,
-        datafiles.TRAIN: answered["train"],
-        datafiles.DEV: answered["dev"],
-        datafiles.TEST_INPUTS: as_lines([question(person.name) for person in folk["test"]]),
-        datafiles.UNSEEN_INPUTS: as_lines([question(name) for name in unseen]),
-        datafiles.TEST_ANSWERS: answered["test"],
-        datafiles.SEED: f"{seed}\n",
-        datafiles.DATASET: datafiles.dataset_json(dataset),
-    }
 
 
 def write_world(

@@ -9,15 +9,12 @@ ROWS = "Where was Émile Łuk born?\tTromsø\nWhere was Ana Ruiz born?\tLima"
 
 
 @pytest.mark.parametrize("ending", ["", "\n"])
-def test_the_last_row_is_kept_with_and_without_a_newline(s, corpus, ending):
+def test_every_row_and_letter_is_kept_with_and_without_a_newline(s, corpus, ending):
     dataset = s.dataset.NameDataset(ROWS + ending, corpus)
     assert len(dataset) == 2
-    assert text_of(dataset, dataset[1][0]).startswith("Where was Ana Ruiz born?⁇Lima⁇□")
-
-
-def test_letters_outside_ascii_are_kept(s, corpus):
-    x, _ = s.dataset.NameDataset(ROWS, corpus)[0]
-    assert text_of(corpus, x).startswith("Where was Émile Łuk born?⁇Tromsø⁇□")
+    first, second = (text_of(dataset, dataset[i][0]) for i in range(2))
+    assert first.startswith("Where was Émile Łuk born?⁇Tromsø⁇□")
+    assert second.startswith("Where was Ana Ruiz born?⁇Lima⁇□")
 
 
 def test_y_has_the_place_and_the_mask_behind_it_alone(s, corpus):
@@ -30,11 +27,9 @@ def test_y_has_the_place_and_the_mask_behind_it_alone(s, corpus):
 @pytest.mark.parametrize(
     ("row", "said"),
     [
-        ("no tab", "line 2: got 'no tab', expected a question, one tab, a place"),
         ("a\tb\tc", "line 2"),
         ("\tLima", "line 2"),
         ("", "line 2"),
-        ("Where was Ω born?\tLima", "line 2: got the characters 'Ω'"),
         ("W" * 50 + "\t" + "W" * 14, "line 2: got 66 characters with both MASKs.*at most 65"),
     ],
 )

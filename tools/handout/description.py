@@ -1,7 +1,6 @@
 """The values for templates: assignment.toml and course.toml for an edition and a data set."""
 
 import datetime
-import json
 import string
 import tomllib
 from collections.abc import Iterator
@@ -23,7 +22,7 @@ from autograder.description import (
 )
 from grading.errors import nearest
 
-from ..datafiles import DATASET
+from ..datafiles import installed
 from .templates import HandoutError, plain, tex
 
 ROMAN = ("i", "ii", "iii", "iv", "v", "vi")
@@ -99,20 +98,6 @@ def describe(repo: Path, edition: str | None, dataset: str | None = None) -> Des
         references={key: table["text"] for key, table in references.items()},
         figures=_tables(repo, "figures", ("label", "caption", "alt")),
     )
-
-
-def installed(repo: Path) -> str | None:
-    """Return the name of the installed data set, or None."""
-    path = repo / DATASET
-    if not path.is_file():
-        return None
-    try:
-        return str(json.loads(path.read_text(encoding="utf-8"))["name"])
-    except (OSError, ValueError, KeyError, TypeError):
-        raise UsageError(
-            f'{DATASET}: expected {{"name": ...}}, the name of a data set: run make world or make '
-            "data again"
-        ) from None
 
 
 def read_toml(path: Path) -> dict[str, Any]:

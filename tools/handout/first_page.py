@@ -23,27 +23,6 @@ PURPOSES = {
 
 
 @dataclass(frozen=True)
-class Minutes:
-    """How long commands take on two cores, which depends on the processor.
-
-    Attributes:
-        shortest, longest: minutes; equal if no difference was measured.
-        is_estimate: whether `longest` is, at least in part, not measured but twice `shortest`.
-    """
-
-    shortest: int
-    longest: int
-    is_estimate: bool
-
-    def __str__(self) -> str:
-        if self.shortest == self.longest:
-            return _duration(self.shortest)
-        estimated = " (our estimate)" * self.is_estimate
-        first = str(self.shortest) if self.longest < 90 else _duration(self.shortest)
-        return f"{first} to {_duration(self.longest)}{estimated}"
-
-
-@dataclass(frozen=True)
 class Row:
     """A row of the table of questions, as LaTeX.
 
@@ -130,25 +109,33 @@ def _hours(described: Description, questions: Sequence[Question]) -> float:
     return sum(described.assignment.tables.topics[question.topic].hours for question in questions)
 
 
-def minutes_of(described: Description, *topics: str) -> Minutes | None:
-    """Return how long the commands of topics take together; None if none was measured.
+def time_of(described: Description, *topics: str) -> tuple[str, int] | None:
+    """Return how long the commands of topics take on two cores: in words, and minutes at most.
 
-    assignment.toml has one number for a topic, or two, of which the second may be 0: not measured.
+    assignment.toml has one number of minutes for a topic, or two, since it depends on the
+    processor. The second may be 0: not measured, and then estimated as twice the first. The result
+    is None if nothing was measured.
     """
     known = described.minutes or {}
     taken = [known[topic] for topic in topics if topic in known]
+    if not taken:
+        return None
+    shortest = sum(times[0] for times in taken)
     longest = sum(times[-1] or 2 * times[0] for times in taken)
-    is_estimate = any(not times[-1] for times in taken)
-    return Minutes(sum(times[0] for times in taken), longest, is_estimate) if taken else None
+    if shortest == longest:
+        return _duration(shortest), longest
+    first = str(shortest) if longest < 90 else _duration(shortest)
+    estimated = " (our estimate)" * any(not times[-1] for times in taken)
+    return f"{first} to {_duration(longest)}{estimated}", longest
 
 
 def training_time(described: Description, topic: str) -> str:
     """Return a sentence on how long a question's commands take with the data set's recipe."""
-    minutes = minutes_of(described, topic)
+    taken = time_of(described, topic)
     says = "each training run says how long it will take on your computer."
-    if minutes is None:
+    if taken is None:
         return f"Before it starts, {says}"
-    return f"On two cores this takes about {minutes}; before it starts, {says}"
+    return f"On two cores this takes about {taken[0]}; before it starts, {says}"
 
 
 def usual_accuracy(described: Description, variant: str) -> str:
@@ -167,12 +154,12 @@ def usual_accuracy(described: Description, variant: str) -> str:
 def time_in_all(described: Description, trained: set[str]) -> str:
     """Return a sentence on the time of all trainings, "more than" if one was not measured."""
     recipe = rf"with the recipe \code{{{tex(described.data.recipe)}}}"
-    taken = minutes_of(described, *described.questions)
+    taken = time_of(described, *described.questions)
     if taken is None:
         return f"Models are trained several times, {recipe}; each run says how long it takes."
     about = "about" if trained <= set(described.minutes or {}) else "more than"
-    words = f"Training, {recipe}, takes {about} {taken} in total on two cores of a PC or a Mac"
-    if taken.longest < 60:
+    words = f"Training, {recipe}, takes {about} {taken[0]} in total on two cores of a PC or a Mac"
+    if taken[1] < 60:
         return words + ", without a GPU."
     return words + ", or a few hours on a GPU. Start early."
 
