@@ -1,8 +1,6 @@
 """A run whose score counts: what it requires of its pool and its seed.
 
-    results = grade(runner, Options(submission, edition=..., selection=...), seed)
-
-See `isolation/authority.py` for how the confinement is verified.
+`isolation/authority.py` verifies the confinement.
 """
 
 from __future__ import annotations
@@ -34,8 +32,7 @@ def grade(
     """Grade one submission so that its score counts, and return the results.
 
     Args:
-        runner: of the course, with its judges: `judging.course_runner`.
-        options: the submission's path, the edition and the selected tests, at least.
+        runner: of the course, with its judges.
         seed: see `large_seed`.
         counts: False for a rehearsal, with whatever confinement there is here.
 
@@ -52,21 +49,14 @@ def grade(
 def nothing_to_grade(results: Results) -> Results:
     """Give every test that counts zero points: there is nothing to grade. Return the results."""
     why = "not run: nothing to grade was found"
-    results.tests = [
-        test
-        if test.outcome is Outcome.DROPPED
-        else replace(test, outcome=Outcome.MISSING_FILE, message=why)
-        for test in results.tests
-    ]
+    for place, test in enumerate(results.tests):
+        if test.outcome is not Outcome.DROPPED:
+            results.tests[place] = replace(test, outcome=Outcome.MISSING_FILE, message=why)
     return results
 
 
 def seed_from_secret(name: str) -> int:
-    """Derive a seed from the term's secret, which students can't predict, and the same each time.
-
-    Raises:
-        GradingError: there is no secret.
-    """
+    """Derive a seed from the term's secret, the same each time; GradingError: there is none."""
     try:
         secret = (solutions.ANSWERS / SECRET).read_bytes()
     except OSError as error:
@@ -105,9 +95,8 @@ def open_pool(seed: int, counts: bool = False) -> Pool:
     Where workers can't be confined (Windows, macOS), each job has a process of its own: nothing
     that student code did may meet the reference.
 
-    Args:
-        seed: the run's.
-        counts: whether the run's score counts.
+    Raises:
+        GradingError: this is such a computer, and the run's score is to count.
     """
     hash_seed = derive_seed(seed, "hash")
     if not isolation.is_available():

@@ -67,8 +67,9 @@ class StaffCommand(Command):
             seed = authoritative.large_seed(seed)
         if record:
             seed, asked.edition = record.seed, record.edition
-            judged_by = judging.judged_by(runner.assignment, runner.questions.provided)
-            for warning in replay.warnings(record, judged_by):
+            judges, provided = runner.judging, runner.questions.provided
+            here = "" if judges is None else judges.judged_by(runner.assignment, provided)
+            for warning in replay.warnings(record, here):
                 print(f"Replay: {warning}")
         console.show_release(runner.assignment.edition(asked.edition))
         observer = Console(asked.json)

@@ -19,7 +19,7 @@ import string
 import tomllib
 import unicodedata
 from collections.abc import Callable, Collection
-from dataclasses import dataclass, fields, replace
+from dataclasses import dataclass, replace
 from decimal import Decimal
 from itertools import combinations, pairwise
 from pathlib import Path
@@ -81,7 +81,6 @@ def rule(words: str, holds: Callable[[Any], Any]) -> AfterValidator:
 
 
 def _keys_of(table: str, info: ValidationInfo) -> Collection[str]:
-    """Return the keys of one of the file's tables."""
     return (info.context or {}).get(table, {})
 
 
@@ -98,10 +97,9 @@ def refers(table: str, what: str) -> AfterValidator:
 
 
 def _exact(value: Any) -> Any:
-    """Return a number as TOML writes it, without the error of a float."""
     if type(value) not in (int, float, Decimal):
         raise _mistake("rule", "a number")
-    return Decimal(str(value))
+    return Decimal(str(value))  # as TOML writes it, without the error of a float
 
 
 def _each_once(texts: tuple[str, ...]) -> tuple[str, ...]:
@@ -390,6 +388,10 @@ class Evidence(Table):
             return "the loss of strong should be above every other loss"
         return ""
 
+    def resolved(self) -> resolved.Evidence:
+        strong = resolved.Strong(self.strong.p, self.strong.loss) if self.strong else None
+        return resolved.Evidence(self.p, self.cosine, self.loss, strong)
+
 
 class Splits(Table):
     """The number of people in each table."""
@@ -400,20 +402,15 @@ class Splits(Table):
 
 
 class DataSetTable(Table):
-    """One table [datasets.NAME].
-
-    Attributes:
-        fictional: whether its people are made up.
-        people: how many there are in all splits; None if nothing is generated.
-    """
+    """One table [datasets.NAME]."""
 
     title: Text
-    fictional: bool
+    fictional: bool  # whether its people are made up
     splits: Splits
     thresholds: Annotated[dict[OfVariant, Share], AfterValidator(_for_each_variant)]
     recipe: OfRecipe
     evidence: Evidence
-    people: Count | None = None
+    people: Count | None = None  # how many there are in all splits, if they are generated
 
     def misfit(self) -> str:
         total = self.splits.train + self.splits.dev + self.splits.test
@@ -461,36 +458,31 @@ class StaffAssignment(Assignment):
         return ASSIGNMENT
 
     def for_students(self, edition: str, variants: Collection[str]) -> Assignment:
-        """Return what an edition's students get.
-
-        Args:
-            variants: those that the edition trains.
-        """
+        """Return what an edition's students get, with the variants that it trains."""
         chosen = replace(self.edition(edition), gradescope=None)
-        shown = {
-            "default_edition": chosen.name,
-            "editions": {chosen.name: chosen},
-            "datasets": {
-                name: replace(data, evidence=None) for name, data in self.datasets.items()
-            },
-            "variants": {name: each for name, each in self.variants.items() if name in variants},
-        }
-        return Assignment(**{f.name: getattr(self, f.name) for f in fields(Assignment)} | shown)
+        return Assignment(
+            title=self.title,
+            gradescope_python=self.gradescope_python,
+            default_edition=chosen.name,
+            default_dataset=self.default_dataset,
+            editions={chosen.name: chosen},
+            datasets={name: replace(data, evidence=None) for name, data in self.datasets.items()},
+            variants={name: each for name, each in self.variants.items() if name in variants},
+            recipes=self.recipes,
+        )
 
 
 def load_assignment(repo: Path = REPO) -> StaffAssignment:
     """Read assignment.toml of a repository, and the release's name and errata.
 
-    A repository without course.toml, such as a test's, has no releases.
-
-    Raises:
-        UsageError: a file has a mistake; the message is one line about the first.
+    A repository without course.toml, such as a test's, has no releases. UsageError: a file has a
+    mistake; the message is a line about the first.
     """
     file = read(repo / ASSIGNMENT, AssignmentFile)
     editions = {name: _edition(name, file) for name in file.editions}
     if (repo / COURSE).is_file():
         course = load_course(repo)
-        errata = _errata(repo, course, editions, file.assignment.default_edition)
+        errata = _errata(repo, course.release, editions, file.assignment.default_edition)
         editions = {
             name: replace(edition, release=course.release_name, errata=errata[name])
             for name, edition in editions.items()
@@ -498,7 +490,10 @@ def load_assignment(repo: Path = REPO) -> StaffAssignment:
     return StaffAssignment(
         **file.assignment.model_dump(exclude={"practice"}),
         editions=editions,
-        datasets={name: _dataset(name, table) for name, table in file.datasets.items()},
+        datasets={
+            name: DataSet(name, table.thresholds, table.recipe, table.evidence.resolved())
+            for name, table in file.datasets.items()
+        },
         variants={name: Variant(name, table.topic) for name, table in file.variants.items()},
         recipes=_recipes(file),
         tables=file,
@@ -534,10 +529,7 @@ def _wrong(edition: str, what: str) -> UsageError:
 
 
 def _extended(name: str, file: AssignmentFile, below: tuple[str, ...]) -> EditionTable:
-    """Return an edition with the lines of the one that it extends.
-
-    Its own lines replace those of the same topics.
-    """
+    """Return an edition with the lines of the one that it extends, except on its own topics."""
     own = file.editions[name]
     if not own.extends:
         return own
@@ -592,7 +584,19 @@ def _question(
     points = f"{line.coding} coding points"
     if line.coding and not topic.tests:
         raise _wrong(edition, f"question {line.number} has {points}, but {line.topic} has no tests")
-    tests = _tests(line, topic)
+    shares = share_points(line.coding, [test.weight for test in topic.tests.values()])
+    tests = tuple(
+        TestSpec(
+            test_id=f"{line.number}-{index}-{test.kind}",
+            number=line.number,
+            topic=line.topic,
+            name=name,
+            max_score=shares[index],
+            is_extra_credit=line.extra_credit,
+            **test.model_dump(exclude={"weight"}),
+        )
+        for index, (name, test) in enumerate(topic.tests.items())
+    )
     if line.coding and not any(test.max_score for test in tests):
         raise _wrong(edition, f"no test of {line.topic} has a weight, but it has {points}")
     basic = sum(test.max_score for test in tests if not test.is_hidden)
@@ -609,22 +613,6 @@ def _question(
         is_practice=topic.practice or topic.part == file.assignment.practice,
         required_files=tuple(n for n in topic.required_files if n not in table.not_required),
         tests=tests,
-    )
-
-
-def _tests(line: QuestionTable, topic: Topic) -> tuple[TestSpec, ...]:
-    shares = share_points(line.coding, [test.weight for test in topic.tests.values()])
-    return tuple(
-        TestSpec(
-            test_id=f"{line.number}-{index}-{test.kind}",
-            number=line.number,
-            topic=line.topic,
-            name=name,
-            max_score=shares[index],
-            is_extra_credit=line.extra_credit,
-            **test.model_dump(exclude={"weight"}),
-        )
-        for index, (name, test) in enumerate(topic.tests.items())
     )
 
 
@@ -647,14 +635,7 @@ def share_points(points: Decimal, weights: list[int]) -> list[Decimal]:
     return [Decimal(share) / 100 for share in shares]
 
 
-# -- data sets and recipes ------------------------------------------------------------------------
-
-
-def _dataset(name: str, table: DataSetTable) -> DataSet:
-    given = dict(table.evidence)
-    strong = table.evidence.strong
-    given["strong"] = strong and resolved.Strong(**dict(strong))
-    return DataSet(name, table.thresholds, table.recipe, resolved.Evidence(**given))
+# -- recipes --------------------------------------------------------------------------------------
 
 
 def _recipes(file: AssignmentFile) -> dict[str, dict[str, Any]]:
@@ -732,11 +713,7 @@ class Course(Table):
 
 
 def load_course(repo: Path = REPO) -> Course:
-    """Read course.toml of a repository.
-
-    Raises:
-        UsageError: the file has a mistake; the message is one line about the first.
-    """
+    """Read course.toml of a repository; UsageError: it has a mistake."""
     return read(repo / COURSE, Course)
 
 
@@ -765,43 +742,43 @@ class ErrataFile(Table):
 
 
 def load_errata(repo: Path = REPO) -> tuple[ErratumTable, ...]:
-    """Read errata.toml of a repository; without the file, there are none.
-
-    Raises:
-        UsageError: the file has a mistake; the message is one line about the first.
-    """
+    """Read errata.toml of a repository, if there is one; UsageError: it has a mistake."""
     path = repo / ERRATA
     return read(path, ErrataFile).erratum if path.is_file() else ()
 
 
 def _errata(
-    repo: Path, course: Course, editions: dict[str, Edition], default: str
+    repo: Path, release: int, editions: dict[str, Edition], default: str
 ) -> dict[str, tuple[Erratum, ...]]:
     """Return the errata of each edition, with its own numbers.
 
     Those of the next release may be in the file already, and aren't returned.
-
-    Raises:
-        UsageError: one of them is about something that doesn't exist.
     """
-    tables = load_errata(repo)
-    for index, table in enumerate(tables, 1):
-        if words := _fault_of_erratum(table, course, editions, default):
+    found: dict[str, list[Erratum]] = {name: [] for name in editions}
+    for index, table in enumerate(load_errata(repo), 1):
+        if words := _fault_of_erratum(table, release, editions, default):
             raise UsageError(f"{ERRATA}: erratum {index}: {words}")
-    present = [(table, editions[table.edition or default]) for table in tables]
-    present = [(table, base) for table, base in present if table.release <= course.release]
-    return {
-        name: tuple(filter(None, (_erratum(table, base, edition) for table, base in present)))
-        for name, edition in editions.items()
-    }
+        if table.release <= release:
+            base = editions[table.edition or default]
+            topics = {question.number: question.topic for question in base.questions}
+            named = {(test.topic, test.name) for test in base.tests if test.test_id in table.tests}
+            for name, edition in editions.items():
+                numbers = {question.topic: question.number for question in edition.questions}
+                number = numbers.get(topics[table.question]) if table.question else ""
+                if number is not None:  # it has this question
+                    tests = (t.test_id for t in edition.tests if (t.topic, t.name) in named)
+                    words = " ".join(filter(None, (table.sentence, table.breaking)))
+                    day = table.date.isoformat()
+                    found[name].append(Erratum(table.release, day, number, tuple(tests), words))
+    return {name: tuple(errata) for name, errata in found.items()}
 
 
 def _fault_of_erratum(
-    table: ErratumTable, course: Course, editions: dict[str, Edition], default: str
+    table: ErratumTable, release: int, editions: dict[str, Edition], default: str
 ) -> str:
     """Return what is wrong with an erratum, or ""."""
-    if table.release > course.release + 1:
-        words = f"release = {table.release}, but {COURSE} has release = {course.release}"
+    if table.release > release + 1:
+        words = f"release = {table.release}, but {COURSE} has release = {release}"
         return f"{words}, which `make release` raises"
     name = table.edition or default
     if name not in editions:
@@ -817,28 +794,11 @@ def _fault_of_erratum(
     return ""
 
 
-def _erratum(table: ErratumTable, base: Edition, edition: Edition) -> Erratum | None:
-    """Return an erratum, whose numbers are those of `base`, as an edition has it, if it does."""
-    topics = {question.number: question.topic for question in base.questions}
-    numbers = {question.topic: question.number for question in edition.questions}
-    number = numbers.get(topics[table.question]) if table.question else ""
-    if number is None:
-        return None
-    named = {(test.topic, test.name) for test in base.tests if test.test_id in table.tests}
-    tests = [test.test_id for test in edition.tests if (test.topic, test.name) in named]
-    sentence = " ".join(filter(None, (table.sentence, table.breaking)))
-    return Erratum(table.release, table.date.isoformat(), number, tuple(tests), sentence)
-
-
 # -- for commands ---------------------------------------------------------------------------------
 
 
 def check_recipe(repo: Path, name: str | None) -> None:
-    """Check that a recipe exists; None stands for the data set's own.
-
-    Raises:
-        UsageError: it doesn't; the message lists the recipes.
-    """
+    """Raise a UsageError, which lists the recipes, for one that doesn't exist; None always does."""
     recipes = load_assignment(repo).recipes
     if name is not None and name not in recipes:
         known = ", ".join(sorted(recipes))
@@ -846,12 +806,7 @@ def check_recipe(repo: Path, name: str | None) -> None:
 
 
 def editions(repo: Path = REPO, chosen: str | None = None) -> list[str]:
-    """Return the names of all editions, or only the chosen one.
-
-    Raises:
-        UsageError: assignment.toml has a mistake, or doesn't have the chosen edition; the
-            message then lists the editions.
-    """
+    """Return the names of all editions, or only the chosen one; UsageError: there is no such."""
     assignment = load_assignment(repo)
     return list(assignment.editions) if chosen is None else [assignment.edition(chosen).name]
 
@@ -868,11 +823,7 @@ Kind = TypeVar("Kind", bound=Table)
 
 
 def read(path: Path, kind: type[Kind]) -> Kind:
-    """Read a file.
-
-    Raises:
-        UsageError: it is missing, is not TOML, or something in it does not fit `kind`.
-    """
+    """Read a file; UsageError: it is missing, is not TOML, or does not fit `kind`."""
     try:
         raw = tomllib.loads(path.read_text(encoding="utf-8"))
     except FileNotFoundError:

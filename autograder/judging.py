@@ -43,19 +43,58 @@ class Judging:
         return self.judges[name]
 
     def judged_by(self, assignment: Assignment, provided: Provided) -> str:
+        """Hash all that decides a verdict: description, tests, harness, data, reference, answers.
+
+        The hash is the same in a checkout and in the release that was built from it.
+        """
         if not self._judged_by:
-            self._judged_by = judged_by(assignment, provided)
+            digest = hashlib.sha256(to_json(assignment))
+            for path in sorted(_files(provided)):
+                name = Path(os.path.relpath(path, grading.ROOT)).as_posix()
+                digest.update(f"\0{name}\0".encode())
+                digest.update(hashlib.sha256(path.read_bytes()).digest())
+            self._judged_by = digest.hexdigest()
         return self._judged_by
 
-    def stage_reference(self, target: Path, provided: Provided) -> list[Path]:
-        return stage_reference(target, provided)
+    @staticmethod
+    def stage_reference(target: Path, provided: Provided) -> list[Path]:
+        """Copy the reference to a new folder: the complete code, and what is given with it.
+
+        Students' workers can't open it: Landlock doesn't allow it, and other users can't enter it.
+        Returns the folder, and everything in it. GradingError: there is no reference.
+        """
+        target.mkdir(mode=0o700)
+        package, folder = target / "submission", grading.SOLUTIONS / "submission"
+        package.mkdir()
+        reference = sorted(folder.glob("*.py"))
+        if not reference:
+            place = folder.relative_to(grading.ROOT).as_posix()
+            raise GradingError(f"{place}/ contains no reference, which judges need")
+        for path in reference:
+            shutil.copyfile(path, package / path.name)
+        complete(target, provided)
+        return [target, *sorted(target.rglob("*"))]
+
+
+def _files(provided: Provided) -> Iterator[Path]:
+    yield grading.SRC / "grader.py"
+    for folder in (grading.SRC / "grading", grading.QUESTIONS, grading.ROOT / "autograder"):
+        found = (p for p in folder.rglob("*") if p.suffix in (".py", ".json", ".toml"))
+        yield from (p for p in found if p != DESCRIPTION)
+    yield from (p for p in grading.DATA.glob("*") if p.is_file())
+    for name in provided.packages:
+        yield from (grading.SRC / name).glob("*.py")
+    given = (grading.SRC / "submission" / name for name in provided.given)
+    yield from (path for path in given if path.is_file())
+    yield from (grading.SOLUTIONS / "submission").glob("*.py")
+    yield from solutions.HIDDEN.glob("*.py")
+    yield from solutions.ANSWERS.glob("*.tsv")
 
 
 def course_runner(assignment: Assignment, questions: QuestionSet) -> Runner:
     """Return a runner with this checkout's judges, if it has any.
 
-    Raises:
-        UsageError: tests, judges and the description disagree, in any edition.
+    UsageError: tests, judges and the description disagree, in any edition.
     """
     runner = Runner(assignment, questions)  # before the judges, which import the tests
     hidden = load_hidden(solutions.HIDDEN)
@@ -68,8 +107,7 @@ def course_runner(assignment: Assignment, questions: QuestionSet) -> Runner:
 def load_hidden(folder: Path) -> ModuleType | None:
     """Import the package that judges hidden tests; return None on a student's computer.
 
-    Raises:
-        UsageError: it is incomplete, or one of its modules can't be imported.
+    UsageError: it is incomplete, or one of its modules can't be imported.
     """
     path = folder / "__init__.py"
     solutions.refuse_closed()
@@ -98,13 +136,9 @@ def load_hidden(folder: Path) -> ModuleType | None:
 
 
 def bind_judges(package: ModuleType, specs: Iterable[TestSpec]) -> dict[str, Judge]:
-    """Return the judge of each hidden test by its name, TOPIC_TEST.
+    """Return the judge of each hidden test of all editions by its name, TOPIC_TEST.
 
-    Args:
-        specs: the tests of all editions.
-
-    Raises:
-        UsageError: a hidden test has no judge, a judge no hidden test, or two have one name.
+    UsageError: a hidden test has no judge, a judge no hidden test, or two have one name.
     """
     specs = list(specs)
     hidden = {f"{spec.topic}_{spec.name}": spec for spec in specs if spec.is_hidden}
@@ -130,56 +164,3 @@ def bind_judges(package: ModuleType, specs: Iterable[TestSpec]) -> dict[str, Jud
                 f"solutions/hidden/ has no judge {name}"
             )
     return judges
-
-
-def stage_reference(target: Path, provided: Provided) -> list[Path]:
-    """Copy the reference to a new folder: the complete code, and what is given with it.
-
-    Students' workers can't open it: Landlock doesn't allow it, and other users can't enter it.
-
-    Returns:
-        the folder, and everything in it.
-
-    Raises:
-        GradingError: there is no reference.
-    """
-    target.mkdir(mode=0o700)
-    package = target / "submission"
-    package.mkdir()
-    folder = grading.SOLUTIONS / "submission"
-    reference = sorted(folder.glob("*.py"))
-    if not reference:
-        place = folder.relative_to(grading.ROOT).as_posix()
-        raise GradingError(f"{place}/ contains no reference, which judges need")
-    for path in reference:
-        shutil.copyfile(path, package / path.name)
-    complete(target, provided)
-    return [target, *sorted(target.rglob("*"))]
-
-
-def judged_by(assignment: Assignment, provided: Provided) -> str:
-    """Hash all that decides a verdict: description, tests, harness, data, reference, answers.
-
-    The hash is the same in a checkout and in the release that was built from it.
-    """
-    digest = hashlib.sha256(to_json(assignment))
-    for path in sorted(_files(provided)):
-        digest.update(f"\0{Path(os.path.relpath(path, grading.ROOT)).as_posix()}\0".encode())
-        digest.update(hashlib.sha256(path.read_bytes()).digest())
-    return digest.hexdigest()
-
-
-def _files(provided: Provided) -> Iterator[Path]:
-    """Yield all files that decide a verdict."""
-    yield grading.SRC / "grader.py"
-    for folder in (grading.SRC / "grading", grading.QUESTIONS, grading.ROOT / "autograder"):
-        found = (p for p in folder.rglob("*") if p.suffix in (".py", ".json", ".toml"))
-        yield from (p for p in found if p != DESCRIPTION)
-    yield from (p for p in grading.DATA.glob("*") if p.is_file())
-    for name in provided.packages:
-        yield from (grading.SRC / name).glob("*.py")
-    given = (grading.SRC / "submission" / name for name in provided.given)
-    yield from (path for path in given if path.is_file())
-    yield from (grading.SOLUTIONS / "submission").glob("*.py")
-    yield from solutions.HIDDEN.glob("*.py")
-    yield from solutions.ANSWERS.glob("*.tsv")

@@ -24,12 +24,7 @@ Rubric = list[dict[str, str]]  # points, description and kind of each item
 
 
 def of_run(results: Results, files: Mapping[Path, bool], is_judged: bool = True) -> dict[Path, str]:
-    """Return a run's reports by their files.
-
-    Args:
-        files: the requested files, each with whether it is for staff.
-        is_judged: see `grading.report.Group`.
-    """
+    """Return a run's reports by their files, which say of each whether it is for staff."""
     students = Report.of(results, staff=False, is_judged=is_judged)
     return {
         path: page(results) if for_staff else report.page(results, students)
@@ -63,25 +58,20 @@ def shown_experiments(
 
     Args:
         noted: what the student noted of each experiment, as in `Staged.experiments`.
-        repeated: the experiments that were repeated.
         rubrics: those of the written questions, by topic.
     """
     shown = []
     for name, one in noted.items():
-        topic = TOPICS.get(name, BY_CHOICE)
         again = (repeated or {}).get(name)
         lines = _compared(one["results"], again.table) if again and again.table else []
-        differing = sum(differs for line in lines for _, differs in line)
-        shown.append(
-            {
-                **one,
-                "name": name,
-                "again": again,
-                "lines": lines,
-                "differing": differing,
-                "rubric": (rubrics or {}).get(topic, []),
-            }
-        )
+        more = {
+            "name": name,
+            "again": again,
+            "lines": lines,
+            "differing": sum(differs for line in lines for _, differs in line),
+            "rubric": (rubrics or {}).get(TOPICS.get(name, BY_CHOICE), []),
+        }
+        shown.append({**one, **more})
     return shown
 
 

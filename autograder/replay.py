@@ -33,11 +33,7 @@ class Record:
 
 
 def read(path: Path) -> Record:
-    """Read a result.
-
-    Raises:
-        UsageError: it can't be read, or lacks what a replay needs.
-    """
+    """Read a result; UsageError: it can't be read, or lacks what a replay needs."""
     try:
         return _record(json.loads(_recorded(path.read_text(encoding="utf-8"))))
     except (OSError, ValueError, OverflowError, RecursionError) as error:
@@ -54,10 +50,7 @@ def _recorded(text: str) -> str:
 
     The record is the last thing that a grading prints, and what a student's code printed is
     indented above it. So a similar line in any other place is a forgery, or the file contains two
-    outputs.
-
-    Raises:
-        ValueError: there is no record, or more than one.
+    outputs, which is a ValueError.
     """
     if text.lstrip().startswith("{"):
         return text
@@ -86,13 +79,18 @@ def _record(raw: dict[str, Any]) -> Record:
         tests |= {str(test_id): (Outcome(end).value, score) for test_id, end in ends.items()}
     for ends in facts.get("not_begun", {}).values():
         tests |= {str(test_id): (Outcome(end).value, 0.0) for test_id, end in ends.items()}
-    versions = {safe_line(k, 60): safe_line(v, 60) for k, v in facts["versions"].items()}
-    in_full = facts.get("hidden_feedback", True)
     seed = int(head["seed"])
     if seed < 0:
         raise ValueError(f"the seed is {seed}")
-    edition, digest = str(head["edition"]), str(facts.get("digest", ""))
-    return Record(edition, seed, str(facts.get("judged_by", "")), versions, in_full, tests, digest)
+    return Record(
+        edition=str(head["edition"]),
+        seed=seed,
+        judged_by=str(facts.get("judged_by", "")),
+        versions={safe_line(k, 60): safe_line(v, 60) for k, v in facts["versions"].items()},
+        in_full=facts.get("hidden_feedback", True),
+        tests=tests,
+        digest=str(facts.get("digest", "")),
+    )
 
 
 def line(results: Results) -> str:
@@ -115,10 +113,9 @@ def line(results: Results) -> str:
 
 
 def warnings(record: Record, judged_by: str) -> list[str]:
-    """List the differences from where the record was made that may change a verdict.
+    """List what may change a verdict: differences from where the record was made.
 
-    Args:
-        judged_by: the hash of what judges here; see `judging.judged_by`.
+    `judged_by` is the hash of what judges here.
     """
     found = []
     if not record.in_full:

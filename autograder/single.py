@@ -109,14 +109,11 @@ def _grade(
         refused, known = str(error), runner.assignment.edition(edition)
         results = authoritative.nothing_to_grade(runner.blank(known, int(seed), name))
         results.facts["authoritative"] = counts
-    if faults := [test for test in results.tests if test.outcome is Outcome.GRADER_ERROR]:
-        details = [f"{test.spec.test_id}: {test.detail.strip()}" for test in faults]
-        raise GradingError("\n".join(details))
-    return {
-        "results": results.as_dict(staff=True),
-        "refused": refused,
-        "processor": processor(),
-    }
+    faults = [test for test in results.tests if test.outcome is Outcome.GRADER_ERROR]
+    if faults:
+        raise GradingError("\n".join(f"{t.spec.test_id}: {t.detail.strip()}" for t in faults))
+    shown = results.as_dict(staff=True)
+    return {"results": shown, "refused": refused, "processor": processor()}
 
 
 def processor() -> str:

@@ -12,11 +12,7 @@ ANSWERS = SOLUTIONS / "data"
 
 
 def refuse_closed() -> None:
-    """Refuse to run with a folder of solutions that this user can't enter, and so can't use.
-
-    Raises:
-        UsageError: the folder belongs to somebody else.
-    """
+    """Raise a UsageError if there is a folder of solutions that this user can't enter."""
     if os.path.isdir(SOLUTIONS) and not os.access(SOLUTIONS, os.R_OK | os.X_OK):
         raise UsageError(
             f"{SOLUTIONS.name}/ exists, but this user can't read it: grade as its owner, or in "

@@ -20,7 +20,7 @@ from pathlib import Path
 from typing import Any
 
 from autograder.isolation import confined_pool
-from autograder.judging import Judging, course_runner, stage_reference
+from autograder.judging import Judging, course_runner
 from grading import wire
 from grading.cases import BoundTest, Run, bind
 from grading.edition import Assignment, TestSpec, load_assignment
@@ -85,7 +85,7 @@ class Bench:
         self.tests = bind(self._every_test(), Course().cases())
         self._complete = lay_out(None, work / "complete")
         self._reference = work / "reference"
-        stage_reference(self._reference, Course().provided)
+        Judging.stage_reference(self._reference, Course().provided)
         self._add_recipes(self._reference)
 
     def _every_test(self) -> tuple[TestSpec, ...]:

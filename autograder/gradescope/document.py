@@ -186,8 +186,7 @@ def leaderboard(assignment: Assignment, results: Results, case: Cases) -> list[d
 def serialize(content: dict[str, Any]) -> str:
     """Return the text of results.json.
 
-    Raises:
-        GradingError: it violates the schema: the grader's mistakes must not become grades.
+    GradingError: it violates the schema; the grader's mistakes must not become grades.
     """
     import jsonschema  # staff's package, which students don't need
 

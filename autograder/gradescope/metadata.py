@@ -89,52 +89,42 @@ def read(path: Path) -> Metadata:
     except (OSError, ValueError, RecursionError) as error:
         problem = f"{path.name} can't be read: {type(error).__name__}: {error!s:.200}"
         return Metadata(problems=(problem,))
-    problems: list[str] = []
     if not isinstance(raw, dict):
         return Metadata(problems=(f"{path.name} is not a JSON object",))
-    submission_id = raw.get("id")
-    if type(submission_id) not in (int, str):
-        problems.append(f"id is {submission_id!r:.100}")
-        submission_id = None
+    problems: list[str] = []
+    number, general = raw.get("id"), _dict(raw.get("assignment")).get("due_date")
+    if type(number) not in (int, str):
+        problems.append(f"id is {number!r:.100}")
+        number = None
     created = _time(raw.get("created_at"), "created_at", problems)
-    previous = _previous(raw, created, problems)
-    general = _dict(raw.get("assignment")).get("due_date")
-    return Metadata(
-        None if submission_id is None else str(submission_id),
-        created,
-        _due(raw, problems),
-        None if general is None else _time(general, "due_date", problems),
-        previous,
-        tuple(problems),
-    )
-
-
-def _previous(
-    raw: dict[str, Any], created: datetime | None, problems: list[str]
-) -> tuple[Previous, ...]:
-    """Return what came before this submission; a regrade may list it, too, and later ones."""
-    found = []
+    previous = []
     for entry in _dicts(raw.get("previous_submissions")):
         submitted = _time(entry.get("submission_time"), "submission_time", problems)
+        # A regrade may list this submission, too, and later ones.
         if submitted is not None and created is not None and submitted < created:
             failed = entry.get("autograder_error") is True
-            found.append(Previous(submitted, _score(entry.get("score")), failed))
-    return tuple(sorted(found, key=lambda each: each.submitted))
+            previous.append(Previous(submitted, _score(entry.get("score")), failed))
 
+    def due(date: Any) -> datetime | None:
+        return None if date is None else _time(date, "due_date", problems)
 
-def _due(raw: dict[str, Any], problems: list[str]) -> tuple[datetime | None, ...]:
-    """Return each member's due date: their own, or the one for everybody."""
-    general = _dict(raw.get("assignment")).get("due_date")
     users = _dicts(raw.get("users")) or [{}]
-    dates = (_dict(user.get("assignment")).get("due_date") or general for user in users)
-    return tuple(None if d is None else _time(d, "due_date", problems) for d in dates)
+    return Metadata(
+        submission_id=None if number is None else str(number),
+        created=created,
+        due=tuple(due(_dict(u.get("assignment")).get("due_date") or general) for u in users),
+        assignment_due=due(general),
+        previous=tuple(sorted(previous, key=lambda each: each.submitted)),
+        problems=tuple(problems),
+    )
 
 
 def arrival(metadata: Metadata) -> str:
     """Return a sentence on when the submission arrived, without names or individual dates."""
     if metadata.created is None:
         return ""
-    came = f"Submitted on {_clock(metadata.created)}"
+    clock = metadata.created.strftime("%Y-%m-%d at %H:%M (UTC%z)")
+    came = f"Submitted on {clock.replace('(UTC+0000)', '(UTC)')}"
     known = [due for due in metadata.due if due is not None]
     if not known:
         return came + "."
@@ -144,10 +134,6 @@ def arrival(metadata: Metadata) -> str:
     after = duration(metadata.created - min(late))
     whom = "" if len(metadata.due) == 1 else f" of {len(late)} of the group's {len(metadata.due)}"
     return f"{came}, {after} after the due date{whom}. The grader deducts nothing for this."
-
-
-def _clock(time: datetime) -> str:
-    return time.strftime("%Y-%m-%d at %H:%M (UTC%z)").replace("(UTC+0000)", "(UTC)")
 
 
 def duration(span: timedelta) -> str:

@@ -7,7 +7,6 @@ records no grade, whereas it would record any valid file, whatever the exit code
 
 from __future__ import annotations
 
-import os
 import secrets
 import time
 from collections.abc import Mapping
@@ -41,7 +40,7 @@ def grade(
     runner: Runner,
     root: Path,
     edition: str | None,
-    authoritative: bool = True,
+    counts: bool = True,
     files: Mapping[Path, bool] | None = None,
     json_file: Path | None = None,
 ) -> ExitCode:
@@ -49,7 +48,7 @@ def grade(
 
     Args:
         root: the folder /autograder.
-        authoritative: False for a preview by an ordinary user, whose score can't count.
+        counts: False for a preview by an ordinary user, whose score can't count.
         files: files for reports as HTML, each with whether it is for staff.
         json_file: where to write the results with staff's details.
 
@@ -58,8 +57,8 @@ def grade(
     """
     code = ExitCode.GRADER_ERROR
     try:
-        session = Session(runner, root, edition, authoritative)
-        code = session.run()
+        session = Session(runner, root, edition)
+        code = session.run(counts)
         for path, page in pages.of_run(session.results, files or {}).items():
             write_atomically(path, page)
         if json_file:
@@ -73,11 +72,8 @@ def grade(
 class Session(Observer):
     """One submission's run."""
 
-    def __init__(
-        self, runner: Runner, root: Path, edition: str | None, authoritative: bool
-    ) -> None:
-        self._runner, self._root, self._authoritative = runner, root, authoritative
-        self._started = time.monotonic()
+    def __init__(self, runner: Runner, root: Path, edition: str | None) -> None:
+        self._runner, self._root, self._started = runner, root, time.monotonic()
         self._edition = runner.assignment.edition(edition)
         self._about = metadata.read(root / METADATA)
         self._hidden_tests = hidden_tests(self._about, self._edition)
@@ -85,31 +81,36 @@ class Session(Observer):
         self._notes = [metadata.arrival(self._about), earlier(self._about, self._edition)]
         if self._limited:
             self._notes.append(why_later(self._about, self._edition))
-        number = self._about.submission_id
-        self._name = "upload" if number is None else f"submission {number}"
         self._leaderboard: list[dict[str, Any]] = []
         self.results: Results
 
-    def run(self) -> ExitCode:
+    def run(self, counts: bool) -> ExitCode:
+        """Grade, so that the score counts or doesn't; return how it went."""
         require_judging(self._runner.judging)
-        self._protect()
+        # What was unpacked is readable for everybody; workers need only src/.
+        for path in (grading.SOLUTIONS, self._root / RESULTS.parent, self._root / UPLOAD):
+            if path.exists():
+                path.chmod(0o700)
+        if (self._root / METADATA).exists():
+            (self._root / METADATA).chmod(0o600)
         console.show_release(self._edition)
         for problem in self._about.problems:
             print(f"metadata: {safe_line(problem)}")
         if self._about.created is None and _settings(self._edition).hidden_feedback_a_day:
             print("metadata: so the daily limit on hidden feedback can't be applied")
+        number = self._about.submission_id
         options = Options(
             submission=self._root / UPLOAD,
             alias="your upload",
-            name=self._name,
+            name="upload" if number is None else f"submission {number}",
             edition=self._edition.name,
             private=(self._root / METADATA, self._root / RESULTS, *solutions.ANSWERS.glob(SECRET)),
         )
         seed = seed_of(self._about)
-        self.results = self._runner.blank(self._edition, seed, self._name)
+        self.results = self._runner.blank(self._edition, seed, options.name)
         self._write()  # from the beginning, so that the canary can try to read it
         try:
-            authoritative.grade(self._runner, options, seed, self, self._authoritative)
+            authoritative.grade(self._runner, options, seed, self, counts)
         except SubmissionError as error:  # every test gets zero points, and students read why
             print(f"nothing to grade: {error}")
             authoritative.nothing_to_grade(self.results)
@@ -118,14 +119,6 @@ class Session(Observer):
         console.show_summary(self.results)
         print(replay.line(self.results))
         return exit_code(self.results.outcomes)
-
-    def _protect(self) -> None:
-        """Close what was unpacked readable for everybody; workers need only src/."""
-        closed = [(grading.SOLUTIONS, 0o700), (self._root / RESULTS.parent, 0o700)]
-        closed += [(self._root / UPLOAD, 0o700), (self._root / METADATA, 0o600)]
-        for path, mode in closed:
-            if path.exists():
-                os.chmod(path, mode)
 
     def staged(self, staged: Staged) -> None:
         console.show_staged(staged)
@@ -215,11 +208,7 @@ def earlier(about: Metadata, edition: Edition) -> str:
 
 
 def seed_of(about: Metadata) -> int:
-    """Derive the run's seed from the secret and the submission's id, the same for each grading.
-
-    Raises:
-        GradingError: the release has no secret.
-    """
+    """Derive the run's seed from the secret and the submission's id, the same for each grading."""
     if about.submission_id is None:
         return secrets.randbits(63)  # recorded in extra_data, like any other
     return seed_from_secret(about.submission_id)

@@ -35,11 +35,10 @@ def is_available() -> bool:
 def confined_pool(
     hash_seed: int, layers: Layers | None = None, authoritative: bool = False
 ) -> ConfinedPool:
-    """Return a pool of confined workers.
+    """Return a pool of workers, confined by these layers, or by everything that works here.
 
     Args:
         hash_seed: of the workers' hashes.
-        layers: what confines them; by default, everything that works here.
         authoritative: whether to refuse a submission unless its score can count.
     """
     return ConfinedPool(hash_seed, layers or detect(), authoritative)

@@ -1,15 +1,13 @@
 """An authoritative run: one whose score counts, and its requirements.
 
 Required are a separate process and uid for each test (and therefore Linux and root), limits,
-no_new_privs, secrets that the tests' uids can't read, and no network. Landlock and seccomp are used
-if the kernel has them, and reported as missing otherwise. All of this is verified: a canary in a
-worker tries each forbidden action, and any success is a grader error. So is a submitted link to the
-solutions that was followed.
+no_new_privs, secrets that the tests' uids can't read, and no network; Landlock and seccomp if the
+kernel has them. A canary in a worker tries each forbidden action, and any success is a grader
+error. So is a submitted link to the solutions that was followed.
 
-Folders that workers may read must contain no secrets: solutions, answers, results. Landlock opens
-whole folders of libraries. If a course is below one of them (in /usr/src, or in the folder of the
-Python environment), its solutions are readable with the libraries. A bind mount may also bring them
-there; links don't, since the kernel follows them first.
+Landlock opens whole folders of libraries, which must contain no secrets: solutions, answers,
+results. A course may be below one of them (in /usr/src, or in the folder of the Python
+environment), and a bind mount may bring it there; links don't, since the kernel follows them first.
 """
 
 from __future__ import annotations
@@ -50,11 +48,7 @@ LINKS = {
 
 
 def secrets(private: Sequence[Path] = ()) -> list[str]:
-    """List what student code must not read: solutions, answers, results being written, ...
-
-    Raises:
-        UsageError: this user can't read the solutions.
-    """
+    """List what student code must not read; UsageError: this user can't read the solutions."""
     solutions.refuse_closed()
     found = [grading.SOLUTIONS, solutions.ANSWERS, *sorted(solutions.ANSWERS.glob("*"))]
     for code in (solutions.HIDDEN, grading.SOLUTIONS / "submission"):
@@ -73,11 +67,7 @@ def obstacles(
 def send_canary(
     pool: Pool, work: Path, staged: Path, private: Sequence[Path] = ()
 ) -> dict[str, Any]:
-    """Run the canary like a test, and submit links; return what it could do.
-
-    Raises:
-        GradingError: it didn't return.
-    """
+    """Run the canary like a test, and submit links; return what it could do, if it returns."""
     parents = [path.parent for path in private]
     args = {
         "secrets": secrets(private),
@@ -86,15 +76,15 @@ def send_canary(
         ],
         "pids": [os.getpid(), os.getppid()],
     }
-    probe = "autograder.isolation.authority:try_everything"
+    probe = f"{__name__}:try_everything"
     request = {"probe": probe, "args": args, "seed": 0, "submission": str(staged)}
     finished = pool.run(Job("submission", False, request, Limits.for_test(CANARY_CPU_S), work))
     try:
-        envelope = wire.decode(finished.frame or b"")
-        wire.check(envelope.get("value"), CANARY)
+        value = wire.decode(finished.frame or b"").get("value")
+        wire.check(value, CANARY)
     except (WireError, AttributeError) as error:
         raise GradingError(f"the canary did not return: {error}; {finished.output}") from None
-    return envelope["value"] | {"linked": hand_in_links(work)}
+    return value | {"linked": hand_in_links(work)}
 
 
 def hand_in_links(work: Path) -> list[str]:
@@ -132,13 +122,11 @@ def faults(layers: sandbox.Layers, canary: dict[str, Any]) -> list[str]:
 def try_everything(
     context: Context, secrets: list[str], folders: list[str], pids: list[int]
 ) -> dict[str, Any]:
-    """Try, in a worker like student code, to read secrets, write, signal, and open sockets.
-
-    It also tries to read through a link in the scratch folder.
+    """Try, in a worker like student code, what it must not do; return what succeeded.
 
     Returns:
-        What succeeded: the secrets read, the folders written to, the processes reached, the kinds
-        of socket opened; and whether the scratch folder can be written to, as it should.
+        The secrets read, the folders written to, the processes reached, the kinds of socket opened;
+        and whether the scratch folder can be written to, as it should.
     """
     return {
         "read": [path for path in secrets if any(_ways_to_read(path))],
@@ -187,16 +175,15 @@ def _write(folder: str) -> None:
 def exposed(layers: sandbox.Layers, secrets: Iterable[str | Path]) -> list[str]:
     """List the folders of libraries that expose secrets to workers, each with one such secret.
 
-    Without Landlock, no folder is opened because none is closed: files are then protected by the
-    tests' uids, or not at all (`Layers.missing`).
-
-    Args:
-        secrets: files and folders, including those that don't exist yet.
+    Secrets may not exist yet. Without Landlock, no folder is opened because none is closed: files
+    are then protected by the tests' uids, or not at all (`Layers.missing`).
     """
     if not layers.landlock_abi:
         return []
     folders = sorted({os.path.realpath(f) for f in sandbox.readable_by_all() if os.path.exists(f)})
-    mounts = [p for p in _mount_points() if _identity(p) and any(_meet(p, f) for f in folders)]
+    lines = MOUNTS.read_text(encoding="utf-8", errors="surrogateescape").splitlines()
+    points = (re.sub(r"\\([0-7]{3})", _character, line.split(" ")[4]) for line in lines)
+    mounts = [p for p in points if _identity(p) and any(_meet(p, f) for f in folders)]
     real = dict.fromkeys(map(os.path.realpath, secrets))
     found: dict[str, str] = {}
     for secret in real:
@@ -212,11 +199,9 @@ def exposed(layers: sandbox.Layers, secrets: Iterable[str | Path]) -> list[str]:
     ]
 
 
-def _mount_points() -> list[str]:
-    """List where something is mounted; see proc_pid_mountinfo(5)."""
-    lines = MOUNTS.read_text(encoding="utf-8", errors="surrogateescape").splitlines()
-    points = (line.split(" ")[4] for line in lines)
-    return [re.sub(r"\\([0-7]{3})", lambda octal: chr(int(octal[1], 8)), p) for p in points]
+def _character(octal: re.Match[str]) -> str:
+    """Return what proc_pid_mountinfo(5) writes in this way, such as a blank."""
+    return chr(int(octal[1], 8))
 
 
 def _places(path: str, mounts: list[str]) -> list[str]:

@@ -1,10 +1,9 @@
 """The guardian: a process between the zygote and a worker, which watches the worker (Linux).
 
 It runs none of the student's code, and watches one worker after another: a fork of a process with
-torch costs more than most tests do. It is a child subreaper, so that it becomes the parent of
-daemonized grandchildren; it measures the CPU seconds, resident memory and number of processes of
-everything that the worker started, and the size of its scratch folder, kills everything at the end,
-and reports how the worker ended.
+torch costs more than most tests do. As a child subreaper, it becomes the parent of daemonized
+grandchildren. It measures what everything that the worker started uses, and its scratch folder,
+kills everything at the end, and reports how the worker ended.
 """
 
 from __future__ import annotations
@@ -127,25 +126,20 @@ class _Usage:
 
 
 def _over(use: _Usage, elapsed_s: float, imports: Imports, limits: Limits, abandoned: bool) -> str:
-    if abandoned:
-        return "abandoned"
-    if imports.under_way and imports.cpu_s > limits.import_s:
-        return "import"
-    if use.cpu_s - min(imports.cpu_s, limits.import_s) > limits.cpu_s:
-        return "cpu"
-    if imports.under_way and imports.wall_s > limits.import_wall_s:
-        return "import-wall"
+    """Return the first limit that is exceeded, or ""."""
     test_wall_s = elapsed_s - min(imports.wall_s, limits.import_wall_s)
-    if test_wall_s > limits.wall_s or elapsed_s > limits.total_wall_s:
-        return "wall"
-    # Before the memory: shared pages count for each process, so many processes exceed both.
-    if use.processes > limits.processes:
-        return "processes"
-    if use.threads > limits.threads:
-        return "threads"
-    if use.memory_bytes > limits.memory_bytes:
-        return "memory"
-    return ""
+    reasons = {
+        "abandoned": abandoned,
+        "import": imports.under_way and imports.cpu_s > limits.import_s,
+        "cpu": use.cpu_s - min(imports.cpu_s, limits.import_s) > limits.cpu_s,
+        "import-wall": imports.under_way and imports.wall_s > limits.import_wall_s,
+        "wall": test_wall_s > limits.wall_s or elapsed_s > limits.total_wall_s,
+        # Before the memory: shared pages count for each process, so many processes exceed both.
+        "processes": use.processes > limits.processes,
+        "threads": use.threads > limits.threads,
+        "memory": use.memory_bytes > limits.memory_bytes,
+    }
+    return next((reason for reason, holds in reasons.items() if holds), "")
 
 
 def is_flooded(scratch: str, limits: Limits) -> bool:
@@ -181,13 +175,11 @@ def resident_bytes() -> int:
 def _usage(libraries: int, reaped: int, before_s: float) -> _Usage:
     """Return the present usage of everything below this process, and that of reaped orphans.
 
-    CPU time excludes `before_s`, which earlier workers used.
+    CPU time excludes `before_s`, which earlier workers used, and memory the bytes of the libraries,
+    once. Orphans still count as processes: a chain of them is never long at any one time.
 
-    Memory excludes the bytes of the libraries, once. Orphans still count as processes: a chain of
-    them is never long at any one time.
-
-    It counts below the guardian, not the worker, because a daemon's parent is the guardian. And it
-    reads bytes, because a process may give itself a name that is not text.
+    It counts below the guardian, because that is a daemon's parent, and reads bytes, because a
+    process may give itself a name that is not text.
     """
     cpu_ticks, pages, processes, threads = 0, 0, reaped, 0
     for each in _descendants(os.getpid()):
@@ -240,8 +232,9 @@ def _descendants(root: int) -> list[int]:
 # imports. Code that lies about it gets the limit of imports in addition to that of its test, and no
 # more.
 
-# Whether an import is under way; CPU and wall seconds of earlier ones; when the last one began.
-NOTE = struct.Struct("=?dddd")
+# Whether an import is under way; what to add to its present CPU and wall seconds, if so, for those
+# of all imports.
+NOTE = struct.Struct("=?dd")
 
 
 @dataclass(frozen=True)
@@ -265,36 +258,24 @@ class Clock:
 
     def switch(self, importing: bool) -> None:
         """Note, in the worker, that an import of the submission begins or ends."""
-        _, cpu_s, wall_s, began_cpu_s, began = self._last()
-        cpu_now_s, now = time.process_time(), time.monotonic()
-        if not importing:
-            cpu_s, wall_s = cpu_s + cpu_now_s - began_cpu_s, wall_s + now - began
+        _, cpu_s, wall_s = self._last()
+        sign = -1 if importing else 1
+        cpu_s, wall_s = cpu_s + sign * time.process_time(), wall_s + sign * time.monotonic()
         count = (self._shared[0] + 1) % 256
-        NOTE.pack_into(self._shared, _place(count), importing, cpu_s, wall_s, cpu_now_s, now)
+        NOTE.pack_into(self._shared, 1 + count % 2 * NOTE.size, importing, cpu_s, wall_s)
         self._shared[0] = count
 
     def read(self, cpu_now_s: float) -> Imports:
-        """Return, in the guardian, what the worker noted.
-
-        Args:
-            cpu_now_s: what the worker has used so far.
-        """
-        under_way, cpu_s, wall_s, began_cpu_s, began = self._last()
+        """Return, in the guardian, what a worker noted that has used `cpu_now_s` seconds so far."""
+        under_way, cpu_s, wall_s = self._last()
         if under_way:
-            cpu_s, wall_s = cpu_s + cpu_now_s - began_cpu_s, wall_s + time.monotonic() - began
-        return Imports(_sensible(cpu_s), _sensible(wall_s), under_way)
+            cpu_s, wall_s = cpu_s + cpu_now_s, wall_s + time.monotonic()
+        # Whatever the worker forged, even NaN, it is no time below 0.
+        return Imports(cpu_s if cpu_s > 0 else 0.0, wall_s if wall_s > 0 else 0.0, under_way)
 
-    def _last(self) -> tuple[bool, float, float, float, float]:
+    def _last(self) -> tuple[bool, float, float]:
         while True:
             count = self._shared[0]
-            note = NOTE.unpack_from(self._shared, _place(count))
+            note = NOTE.unpack_from(self._shared, 1 + count % 2 * NOTE.size)
             if count == self._shared[0]:
                 return note
-
-
-def _place(count: int) -> int:
-    return 1 + count % 2 * NOTE.size
-
-
-def _sensible(seconds: float) -> float:
-    return seconds if seconds > 0 else 0.0  # not a forged NaN, either

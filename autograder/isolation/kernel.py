@@ -11,7 +11,6 @@ numbers and structures.
 from __future__ import annotations
 
 import ctypes
-import errno
 import functools
 import os
 import platform
@@ -41,8 +40,8 @@ LOAD, JEQ, JGE, JSET, RETURN = 0x20, 0x15, 0x35, 0x45, 0x06
 NUMBER_AT, ARCH_AT = 0, 4
 INSTRUCTION = struct.Struct("=HBBI")
 ARCHES = {"x86_64": (0xC000003E, 0), "aarch64": (0xC00000B7, 1)}
-# The kernel's error for a user with too many processes, which programs expect.
-NO_MORE = calls.ERRNO | errno.EAGAIN
+# An instruction, and how many it leaves out if it holds, and if it doesn't.
+COMPARISONS = {calls.EQUALS: (JEQ, 0, 1), calls.HAS: (JSET, 0, 1), calls.LACKS: (JSET, 1, 0)}
 
 Instruction = tuple[int, int, int, int]  # code, jump if true, jump if false, constant
 
@@ -53,20 +52,14 @@ def _libc() -> ctypes.CDLL:
 
 
 def prctl(option: int, value: int, pointer: object = 0) -> None:
-    """Call prctl(option, value, pointer, 0, 0).
-
-    Raises:
-        OSError: the kernel refuses.
-    """
+    """Call prctl(option, value, pointer, 0, 0); OSError: the kernel refuses."""
     _checked(_libc().prctl(option, value, pointer, 0, 0))
 
 
 def syscall(number: int, *arguments: object) -> int:
     """Make a system call by its number; return its result.
 
-    Raises:
-        OSError: the kernel refuses.
-        AttributeError: this system has no system calls by number.
+    OSError: the kernel refuses. AttributeError: this system has no system calls by number.
     """
     plain = [ctypes.c_long(a) if isinstance(a, int) else a for a in arguments]
     return _checked(_libc().syscall(ctypes.c_long(number), *plain))
@@ -91,11 +84,7 @@ def landlock_abi() -> int:
 
 
 def restrict_files(readable: Collection[str], writable: Collection[str]) -> None:
-    """Confine this process to files and folders; needs no_new_privs.
-
-    Raises:
-        OSError: the kernel refuses.
-    """
+    """Confine this process to files and folders, with no_new_privs; OSError: it is refused."""
     version = landlock_abi()
     if not version:
         raise OSError("this kernel has no Landlock")
@@ -141,14 +130,9 @@ class _Program(ctypes.Structure):
 
 
 def install_filter(own_pid: int, processes: bool) -> None:
-    """Install the filter for this process and its future children; needs no_new_privs.
+    """Install the filter for this process and its future children, with no_new_privs.
 
-    Args:
-        own_pid: the only process that `kill` and the like may name besides 0 (which means self).
-        processes: whether it may start processes; threads are always allowed.
-
-    Raises:
-        OSError: the kernel refuses.
+    `system_calls.rules` explains the arguments. OSError: the kernel refuses.
     """
     program = build_filter(platform.machine(), own_pid, processes)
     code = b"".join(INSTRUCTION.pack(*instruction) for instruction in program)
@@ -158,83 +142,39 @@ def install_filter(own_pid: int, processes: bool) -> None:
 
 
 def build_filter(machine: str, own_pid: int, processes: bool) -> list[Instruction]:
-    """Return the filter's instructions."""
+    """Return the filter's instructions: first the rules of single calls, then by number alone."""
     arch, column = ARCHES[machine]
     program: list[Instruction] = [
         (LOAD, 0, 0, ARCH_AT),
         (JEQ, 1, 0, arch),
-        (RETURN, 0, 0, KILL),  # 32-bit calls have other numbers
+        _return(KILL),  # 32-bit calls have other numbers
         (LOAD, 0, 0, NUMBER_AT),
-        *_of(calls.CLONE[column], _clone(processes)),
-        *_of(calls.MMAP[column], _mmap()),
     ]
-    for numbers in calls.OWN_PID_ONLY.values():
-        program += _of(numbers[column], _own_pid(own_pid))
-    for each in calls.COMMANDS.values():
-        tests = [_load(each.argument)]
-        for commands, action in ((each.allowed, calls.ALLOWED), (each.ignored, calls.IGNORED)):
-            for command in commands:
-                tests += [(JEQ, 0, 1, command), _return(action)]
-        program += _of(each.numbers[column], [*tests, _return(each.others)])
-    return program + _by_number(column, processes)
-
-
-def _by_number(column: int, processes: bool) -> list[Instruction]:
-    """Return the end of the filter: what is done with a call whatever its arguments."""
-    actions: dict[int | None, int] = dict.fromkeys(range(calls.NEWEST + 1), calls.REFUSED)
-    for action in calls.LISTED:
-        actions |= {numbers[column]: action for numbers in calls.calls(action).values()}
-    for numbers in (calls.FORK, calls.VFORK):
-        actions[numbers[column]] = calls.ALLOWED if processes else NO_MORE
+    for rule in calls.rules(own_pid, processes).values():
+        number = rule.numbers[column]
+        if number is not None:
+            decision = _decision(rule)
+            program += [(JEQ, 0, len(decision), number), *decision]
+    actions = dict.fromkeys(range(calls.NEWEST + 1), calls.REFUSED)
+    for action, table in calls.CALLS.items():
+        listed = (numbers[column] for numbers in table.values())
+        actions |= {number: action for number in listed if number is not None}
     # From the last number down, since a comparison finds all numbers from one on; also those of
     # x86-64's second table, x32, which are far beyond.
-    program = [(JGE, 0, 1, calls.NEWEST + 1), _return(calls.ABSENT)]
+    program += [(JGE, 0, 1, calls.NEWEST + 1), _return(calls.ABSENT)]
     for number in range(calls.NEWEST, 0, -1):
         if actions[number] != actions[number - 1]:
             program += [(JGE, 0, 1, number), _return(actions[number])]
     return [*program, _return(actions[0])]
 
 
-def _of(number: int, then: list[Instruction]) -> list[Instruction]:
-    """Return what decides a call by its number, and then by instructions that always return."""
-    return [(JEQ, 0, len(then), number), *then]
-
-
-def _clone(processes: bool) -> list[Instruction]:
-    return [
-        _load(0),
-        (JSET, 0, 1, calls.NEW_NAMESPACES),
-        _return(calls.REFUSED),
-        (JSET, 1, 0, calls.CLONE_THREAD),
-        _return(calls.ALLOWED if processes else NO_MORE),
-        _return(calls.ALLOWED),
-    ]
-
-
-def _mmap() -> list[Instruction]:
-    return [
-        _load(3),
-        (JSET, 2, 0, calls.MAP_HUGETLB),
-        (JSET, 0, 2, calls.MAP_ANONYMOUS),
-        (JSET, 0, 1, calls.MAP_SHARED),
-        _return(calls.REFUSED),
-        _return(calls.ALLOWED),
-    ]
-
-
-def _own_pid(own_pid: int) -> list[Instruction]:
-    return [
-        _load(0),
-        (JEQ, 2, 0, own_pid),
-        (JEQ, 1, 0, 0),
-        _return(calls.REFUSED),
-        _return(calls.ALLOWED),
-    ]
-
-
-def _load(argument: int) -> Instruction:
-    """Return the loading of an argument's low half in struct seccomp_data (little-endian)."""
-    return (LOAD, 0, 0, 16 + 8 * argument)
+def _decision(rule: calls.Rule) -> list[Instruction]:
+    """Return the instructions for a call with a rule; they always return."""
+    # The low half of an argument in struct seccomp_data (little-endian).
+    program: list[Instruction] = [(LOAD, 0, 0, 16 + 8 * rule.argument)]
+    for comparison, value, action in rule.cases:
+        program += [(*COMPARISONS[comparison], value), _return(action)]
+    return [*program, _return(rule.others)]
 
 
 def _return(action: int) -> Instruction:

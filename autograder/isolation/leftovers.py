@@ -8,11 +8,10 @@ import os
 import secrets
 import stat
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
-SHALLOW = 8  # levels of folders whose path is short enough, whatever their names
 SHARED_FOLDERS = ("/tmp", "/var/tmp", "/dev/shm", "/run/lock")  # where anyone may write
 CLEANUP_S = 5.0
 
@@ -36,41 +35,20 @@ def remove_tree(root: Path, until: float = float("inf")) -> None:
 
     Stops at `until`, by the monotonic clock.
 
-    shutil.rmtree gives up on folders that are too deep for its recursion, and on locked ones. Here,
-    deep folders are moved up to `root` before they are removed. Links are never followed.
+    shutil.rmtree gives up on folders that are locked, or too deep for its recursion. Here, each is
+    unlocked, and moved up to `root` before it is emptied. Links are never followed.
     """
-    progress = _unlock(root)
-    while progress and time.monotonic() < until:
-        progress = _clear(root, root, 0, until)
-    with contextlib.suppress(OSError):
-        os.rmdir(root)
-
-
-def _clear(folder: str | Path, root: Path, depth: int, until: float) -> bool:
-    """Empty a folder; return whether something was moved up to `root`, for another round."""
-    moved = False
-    for inner in list(_unlink_files(folder, until)):
+    folders = [os.fspath(root)] if _unlock(root) else []
+    for folder in folders:  # grows meanwhile
         with contextlib.suppress(OSError):
-            if depth < SHALLOW:
-                moved = _clear(inner, root, depth + 1, until) or moved
-                os.rmdir(inner)
-            else:
-                os.rename(inner, root / secrets.token_hex(16))
-                moved = True
-    return moved
-
-
-def _unlink_files(folder: str | Path, until: float) -> Iterator[str]:
-    """Delete the files in a folder and yield its folders, unlocked."""
-    try:
-        entries = list(os.scandir(folder))
-    except OSError:
-        return
-    for entry in entries:
-        if time.monotonic() > until:
-            return
-        if _unlock(entry.path):
-            yield entry.path
+            for entry in list(os.scandir(folder)):
+                if time.monotonic() > until:
+                    return
+                if _unlock(entry.path):
+                    folders.append(_moved(entry.path, root))
+    for folder in reversed(folders):
+        with contextlib.suppress(OSError):
+            os.rmdir(folder)
 
 
 def _unlock(path: str | Path) -> bool:
@@ -83,6 +61,16 @@ def _unlock(path: str | Path) -> bool:
     return False
 
 
+def _moved(folder: str, root: Path) -> str:
+    """Move a folder up to `root`; return its new path, or the old one if the disk is full."""
+    target = os.path.join(root, secrets.token_hex(16))
+    try:
+        os.rename(folder, target)
+    except OSError:
+        return folder
+    return target
+
+
 # What a test's user left, once none of their processes remain (Linux, root) ----------------------
 
 
@@ -90,33 +78,27 @@ def sweep_files(uid: int) -> None:
     """Remove what a test's uid left in folders where anyone may write, as far as time allows."""
     until = time.monotonic() + CLEANUP_S
     for folder in SHARED_FOLDERS:
-        try:
-            entries = list(os.scandir(folder))
-        except OSError:
-            continue
-        for entry in entries:
-            if time.monotonic() > until:
-                return
-            with contextlib.suppress(OSError):  # others clean up there, too
-                if entry.stat(follow_symlinks=False).st_uid == uid:
-                    remove_tree(Path(entry.path), until)
+        with contextlib.suppress(OSError):  # there is no such folder
+            for entry in list(os.scandir(folder)):
+                if time.monotonic() > until:
+                    return
+                with contextlib.suppress(OSError):  # others clean up there, too
+                    if entry.stat(follow_symlinks=False).st_uid == uid:
+                        remove_tree(Path(entry.path), until)
 
 
 def sweep_memory(uid: int) -> None:
     """Remove a test uid's System V shared memory, semaphores and queues, which outlive it."""
     libc = ctypes.CDLL(None)
-    removals: dict[str, Callable[..., Any]] = {
-        "shm": libc.shmctl,
-        "msg": libc.msgctl,
-        "sem": lambda i, *_: libc.semctl(i, 0, 0),
+    removals: dict[tuple[str, str], Callable[..., Any]] = {
+        ("shm", "shmid"): libc.shmctl,
+        ("msg", "msqid"): libc.msgctl,
+        ("sem", "semid"): lambda number, *_: libc.semctl(number, 0, 0),
     }
-    for kind, remove in removals.items():
-        try:
+    for (kind, key), remove in removals.items():
+        with contextlib.suppress(OSError):  # this kernel has none
             header, *rows = Path(f"/proc/sysvipc/{kind}").read_text(encoding="utf-8").splitlines()
-        except OSError:
-            continue
-        columns = header.split()
-        for row in rows:
-            entry = dict(zip(columns, row.split(), strict=True))
-            if entry["uid"] == str(uid):
-                remove(int(entry[f"{kind}id"] if kind != "msg" else entry["msqid"]), 0, None)
+            for row in rows:
+                entry = dict(zip(header.split(), row.split(), strict=True))
+                if entry["uid"] == str(uid):
+                    remove(int(entry[key]), 0, None)

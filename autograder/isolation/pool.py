@@ -14,8 +14,7 @@ import socket
 import subprocess
 import threading
 import time
-from collections.abc import Callable, Iterator, Sequence
-from contextlib import AbstractContextManager
+from collections.abc import Sequence
 from dataclasses import asdict, replace
 from pathlib import Path
 from typing import Any
@@ -48,8 +47,8 @@ class ConfinedPool:
     """A zygote with torch and one without, each started when first needed.
 
     Submissions and the reference are forked from the same zygote: it has read no secret, a child
-    that needs one reads it in its own memory, and a second zygote would double torch's memory (in
-    a container of 768 MB, PyTorch's CUDA build would not fit twice).
+    that needs one reads it in its own memory, and PyTorch's CUDA build would not fit twice into a
+    container of 768 MB.
 
     A zygote that was killed is replaced, and its unfinished jobs are run again. When a container
     runs out of memory, the kernel kills a worker; occasionally it checks again before that worker's
@@ -64,13 +63,11 @@ class ConfinedPool:
         self._environment = clean_environment(hash_seed)
         self._uids = itertools.count(secrets.randbelow(1 << 20))  # see users.claim
         self._zygotes: dict[bool, Zygote] = {}
-        self._guardians: set[socket.socket] = set()  # of the running jobs
         self._lost = contextlib.ExitStack()  # closes the claims of killed guardians' uids
         self._is_abandoned = False
         self._lock = threading.Lock()
 
     def admit(self, work: Path, staged: Path, private: Sequence[Path]) -> dict[str, Any]:
-        self._is_abandoned = False
         work.chmod(0o711)  # a test's own uid passes through to its scratch folder
         facts = {"authoritative": self.authoritative, "layers": self.layers.names()}
         if self.authoritative:
@@ -83,8 +80,6 @@ class ConfinedPool:
         return facts
 
     def run(self, job: Job) -> Finished:
-        if self._is_abandoned:  # Ctrl-C came while this thread was started: nobody waits for it
-            raise GradingError("the run was abandoned")
         memory_bytes = min(job.limits.memory_bytes, sandbox.memory_of_a_test())
         job = replace(job, limits=replace(job.limits, memory_bytes=memory_bytes))
         with contextlib.ExitStack() as cleanup, contextlib.ExitStack() as claims:
@@ -105,32 +100,21 @@ class ConfinedPool:
                 "confinement": asdict(sandbox.for_worker(self.layers, uid, staged, scratch)),
             }
             try:
-                finished = self._zygote(job.torch).run(job, message, fds, self._running)
+                finished = self._zygote(job.torch).run(job, message, fds)
             except ZygoteKilled:
-                finished = self._zygote(job.torch).run(job, message, fds, self._running)
+                finished = self._zygote(job.torch).run(job, message, fds)
             if finished.ending.reason == UNKNOWN:
                 self._lost.enter_context(claims.pop_all())  # no other test of this run gets it
             return finished
 
     def warm(self, with_torch: bool) -> None:
-        """Start a zygote before its first job; it imports while others work."""
         self._zygote(with_torch)
 
-    @contextlib.contextmanager
-    def _running(self, guardian: socket.socket) -> Iterator[None]:
-        """Let `abandon` end a job, also if it came first."""
-        self._guardians.add(guardian)
-        try:
-            if self._is_abandoned:
-                _stop(guardian)
-            yield
-        finally:
-            self._guardians.discard(guardian)
-
     def abandon(self) -> None:
-        self._is_abandoned = True
-        for guardian in list(self._guardians):
-            _stop(guardian)
+        with self._lock:
+            self._is_abandoned = True
+        for zygote in self._zygotes.values():
+            zygote.abandon()
 
     def close(self) -> None:
         for zygote in self._zygotes.values():
@@ -140,6 +124,8 @@ class ConfinedPool:
 
     def _zygote(self, with_torch: bool) -> Zygote:
         with self._lock:
+            if self._is_abandoned:  # Ctrl-C came while this thread was started: nobody waits for it
+                raise GradingError("the run was abandoned")
             zygote = self._zygotes.get(with_torch)
             if zygote is not None and not zygote.is_alive():
                 zygote.close()
@@ -169,30 +155,21 @@ class Zygote:
                 stdin=subprocess.DEVNULL,
                 start_new_session=True,
             )
-        self._ready = False
+        self._ready = self._is_abandoned = False
         self._idle: list[socket.socket] = []  # of idle guardians
+        self._working: set[socket.socket] = set()  # of the others
         self._lock = threading.Lock()
 
     def is_alive(self) -> bool:
-        """Return whether the process still runs; it doesn't end by itself before `close`."""
+        """Return whether the process runs; it doesn't end by itself before `close`."""
         return self._process.poll() is None
 
-    def run(
-        self,
-        job: Job,
-        message: dict[str, Any],
-        claims: list[int],
-        running: Callable[[socket.socket], AbstractContextManager[None]],
-    ) -> Finished:
-        """Let a worker do a job.
+    def run(self, job: Job, message: dict[str, Any], claims: list[int]) -> Finished:
+        """Let a worker do a job; ZygoteKilled: another zygote can run it again.
 
         Args:
             message: for the guardian.
             claims: the descriptor that holds the claim of its uid, if it has one.
-            running: what the job runs in, given its guardian.
-
-        Raises:
-            ZygoteKilled: another zygote can run the job again.
         """
         self._wait_until_ready()
         request = wire.encode(job.request)
@@ -209,9 +186,11 @@ class Zygote:
             for fd in theirs:
                 os.close(fd)
         is_clean = False
+        self._working.add(guardian)
         try:
-            with running(guardian):
-                report = _receive(guardian, job.limits.total_wall_s + GRACE_S)
+            if self._is_abandoned:  # just before
+                _stop(guardian)
+            report = _receive(guardian, job.limits.total_wall_s + GRACE_S)
             join(sender, frame, output)
             if not report and not frame.data and self._ends_within(1.0):
                 raise ZygoteKilled(f"the zygote ended with {self._process.poll()}")
@@ -223,17 +202,14 @@ class Zygote:
             is_clean = content["is_clean"]
             return finished(Ending(**content["ending"]), frame, output)
         finally:
+            self._working.discard(guardian)
             if is_clean:
                 self._idle.append(guardian)
             else:
                 guardian.close()
 
     def _send(self, message: bytes, fds: list[int]) -> socket.socket:
-        """Send a job to an idle guardian, or to a new one; return its socket.
-
-        Raises:
-            ZygoteKilled: there is none, and no new one.
-        """
+        """Send a job to an idle guardian, or to a new one; return its socket."""
         with contextlib.suppress(IndexError):
             while True:
                 guardian = self._idle.pop()
@@ -260,6 +236,12 @@ class Zygote:
         except subprocess.TimeoutExpired:
             return False
         return True
+
+    def abandon(self) -> None:
+        """End the running jobs, and those that begin now."""
+        self._is_abandoned = True
+        for guardian in list(self._working):
+            _stop(guardian)
 
     def close(self) -> None:
         """Let the process end after its current jobs."""

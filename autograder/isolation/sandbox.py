@@ -38,40 +38,26 @@ OOM_SCORE = "/proc/self/oom_score_adj"
 
 @dataclass(frozen=True)
 class Confinement:
-    """Which layers a worker takes besides limits, and which files it may access.
+    """Which layers a worker takes besides limits, and which files it may access."""
 
-    Attributes:
-        uid: the user to become, or None to remain the same user.
-        landlock, seccomp: whether to use them.
-        readable: files, and folders below which the worker may read.
-        writable: files and folders where it may also write: its scratch folder and /dev/null.
-        most_tasks: how many processes and threads its user may have in total; None: any number.
-    """
-
-    uid: int | None = None
+    uid: int | None = None  # the user to become; None: it remains the same user
     landlock: bool = False
     seccomp: bool = False
-    readable: tuple[str, ...] = ()
-    writable: tuple[str, ...] = ()
-    most_tasks: int | None = None
+    readable: tuple[str, ...] = ()  # files, and folders below which it may read
+    writable: tuple[str, ...] = ()  # where it may also write: its scratch folder and /dev/null
+    most_tasks: int | None = None  # processes and threads of its user; None: any number
 
 
 @dataclass(frozen=True)
 class Layers:
-    """What this machine and this user offer.
+    """What this machine and this user offer."""
 
-    Attributes:
-        root: whether tests can have uids of their own: we are root, and other users can access
-            the interpreter and its libraries (otherwise a worker's late imports would fail).
-        landlock_abi: the kernel's Landlock version, 0 for none.
-        seccomp: whether filters work.
-        obstacle: why root is False, in words.
-    """
-
+    # Whether tests can have uids of their own: we are root, and other users can access the
+    # interpreter and its libraries (otherwise a worker's late imports would fail).
     root: bool
-    landlock_abi: int
-    seccomp: bool
-    obstacle: str = "needs root"
+    landlock_abi: int  # the kernel's Landlock version, 0 for none
+    seccomp: bool  # whether filters work
+    obstacle: str = "needs root"  # why root is False
 
     def names(self) -> list[str]:
         """List the layers in words, for the result's facts and for --doctor."""
@@ -149,8 +135,7 @@ def for_worker(layers: Layers, uid: int | None, staged: Path, scratch: Path) -> 
 def take(confinement: Confinement) -> None:
     """Confine this process permanently.
 
-    Raises:
-        OSError: a layer that should work doesn't; no student code may then run.
+    OSError: a layer that should work doesn't; no student code may then run.
     """
     if confinement.most_tasks is not None:
         _lower("RLIMIT_NPROC", confinement.most_tasks)

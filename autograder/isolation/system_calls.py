@@ -12,12 +12,14 @@ can still tell another, is in `autograder/__init__.py`.
 from __future__ import annotations
 
 import errno
-from dataclasses import dataclass
+import re
+from typing import NamedTuple
 
 ERRNO, ALLOWED = 0x00050000, 0x7FFF0000  # the kernel's SECCOMP_RET_ERRNO and SECCOMP_RET_ALLOW
 REFUSED = ERRNO | errno.EPERM
 ABSENT = ERRNO | errno.ENOSYS  # as by a kernel without it: who needs the call has another way
 IGNORED = ERRNO | 0  # succeeds without any effect
+NO_MORE = ERRNO | errno.EAGAIN  # the error of a user with too many processes, for programs
 NEWEST = 469  # the last number of Linux 6.17, on both machines
 
 Numbers = tuple[int | None, int | None]  # on x86-64 and arm64
@@ -109,22 +111,23 @@ LISTED = {
 }
 
 
-def calls(action: int) -> dict[str, Numbers]:
-    """Return the numbers of the calls with which this is done, by name."""
-    lines = (line.strip() for line in LISTED[action].splitlines())
-    listed = " ".join(line for line in lines if not line.startswith("#"))
-    entries = (entry.split() for entry in listed.split(","))
-    return {name: (_number(x86_64), _number(arm64)) for name, x86_64, arm64 in entries}
-
-
 def _number(text: str) -> int | None:
     return None if text == "-" else int(text)
 
 
+# By action, then by name; read here, once for all workers.
+CALLS: dict[int, dict[str, Numbers]] = {
+    action: {
+        name: (_number(x86_64), _number(arm64))
+        for name, x86_64, arm64 in re.findall(r"(\w+) (\d+|-) (\d+|-)", text)
+    }
+    for action, text in LISTED.items()
+}
+
 # What depends on an argument. Arguments of 32 bits, as all of these are, have nothing above them.
 
 # Only for the calling process itself; the pid is the first argument, and 0 is also the caller.
-OWN_PID_ONLY: dict[str, tuple[int, int]] = {
+OWN_PID_ONLY: dict[str, Numbers] = {
     "kill": (62, 129),
     "tkill": (200, 130),
     "tgkill": (234, 131),
@@ -132,52 +135,73 @@ OWN_PID_ONLY: dict[str, tuple[int, int]] = {
     "getpgid": (121, 155),  # of another worker's processes, which can choose it
     "getsid": (124, 156),
 }
-
-
-@dataclass(frozen=True)
-class Commands:
-    """A system call whose second (or, for `madvise`, third) argument is a command."""
-
-    numbers: tuple[int, int]
-    argument: int
-    others: int
-    allowed: tuple[int, ...] = ()
-    ignored: tuple[int, ...] = ()
-
-
-COMMANDS = {
-    # Not: leases and notices, with which the owner of a file delays or observes who opens it;
-    # signals to the owner of a pipe; F_GETLK and hints on a file's use, by which one worker could
-    # tell another something. So could locks.
-    "fcntl": Commands(
-        (72, 25),
-        argument=1,
-        others=ERRNO | errno.EINVAL,
-        # F_DUPFD, F_GETFD, F_SETFD, F_GETFL, F_SETFL; F_DUPFD_QUERY, F_CREATED_QUERY,
-        # F_DUPFD_CLOEXEC, F_SETPIPE_SZ, F_GETPIPE_SZ
-        allowed=(0, 1, 2, 3, 4, 1027, 1028, 1030, 1031, 1032),
-        ignored=(6, 7, 37, 38),  # F_SETLK, F_SETLKW, F_OFD_SETLK, F_OFD_SETLKW
-    ),
-    # Not: what types into a terminal or sends signals; what changes a file's flags, makes parts of
-    # file systems and the like, none of which Landlock watches.
-    "ioctl": Commands(
-        (16, 29),
-        argument=1,
-        others=ERRNO | errno.ENOTTY,
-        # TCGETS, TCGETS2, TIOCGWINSZ: is it a terminal? FIONREAD, FIONBIO; FIONCLEX, FIOCLEX;
-        # FICLONE, FICLONERANGE: copies into a writable file
-        allowed=(0x5401, 0x802C542A, 0x5413, 0x541B, 0x5421)
-        + (0x5450, 0x5451, 0x40049409, 0x4020940D),
-    ),
-    # MADV_MERGEABLE shares equal pages between processes; MADV_COLD and MADV_PAGEOUT move pages to
-    # the swap space, where the guardian doesn't count them.
-    "madvise": Commands((28, 233), argument=2, others=ALLOWED, ignored=(12, 20, 21)),
-}
-# Shared memory without a file: what a process drops of it still exists, and is nobody's. Huge pages
-# are not counted as resident.
-MMAP = (9, 222)
 MAP_SHARED, MAP_ANONYMOUS, MAP_HUGETLB = 0x01, 0x20, 0x40000
-# clone may start threads, and processes where these are allowed, in no new namespace.
-CLONE, FORK, VFORK = (56, 220), (57, None), (58, None)  # on arm64, libc takes clone for all three
 CLONE_THREAD = 0x00010000
 NEW_NAMESPACES = 0x7E020080  # CLONE_NEW*: mount, cgroup, uts, ipc, user, pid, net, time
+EQUALS, HAS, LACKS = "equals", "has a bit of", "lacks all bits of"
+
+
+class Rule(NamedTuple):
+    """What is done with a system call by one of its arguments: the first case that holds decides.
+
+    A case says how to compare the argument, with what, and what is done then.
+    """
+
+    numbers: Numbers
+    argument: int
+    cases: tuple[tuple[str, int, int], ...]
+    others: int
+
+
+def rules(own_pid: int, processes: bool) -> dict[str, Rule]:
+    """Return the rules for a worker by the names of the calls.
+
+    Args:
+        own_pid: the only process that it may name besides 0.
+        processes: whether it may start processes; threads are always allowed.
+    """
+    started = ALLOWED if processes else NO_MORE
+    own = ((EQUALS, own_pid, ALLOWED), (EQUALS, 0, ALLOWED))
+    # F_DUPFD, F_GETFD, F_SETFD, F_GETFL, F_SETFL; F_DUPFD_QUERY, F_CREATED_QUERY, F_DUPFD_CLOEXEC,
+    # F_SETPIPE_SZ, F_GETPIPE_SZ
+    fcntl = (0, 1, 2, 3, 4, 1027, 1028, 1030, 1031, 1032)
+    locks = (6, 7, 37, 38)  # F_SETLK, F_SETLKW, F_OFD_SETLK, F_OFD_SETLKW
+    # TCGETS, TCGETS2, TIOCGWINSZ: is it a terminal? FIONREAD, FIONBIO; FIONCLEX, FIOCLEX; FICLONE,
+    # FICLONERANGE: copies into a writable file
+    ioctl = (0x5401, 0x802C542A, 0x5413, 0x541B, 0x5421, 0x5450, 0x5451, 0x40049409, 0x4020940D)
+    # MADV_MERGEABLE shares equal pages between processes; MADV_COLD and MADV_PAGEOUT move pages to
+    # the swap space, where the guardian doesn't count them.
+    madvise = (12, 20, 21)
+    return {name: Rule(numbers, 0, own, REFUSED) for name, numbers in OWN_PID_ONLY.items()} | {
+        # Threads, and processes where these are allowed, in no new namespace. On arm64, libc takes
+        # clone for all three.
+        "clone": Rule(
+            (56, 220), 0, ((HAS, NEW_NAMESPACES, REFUSED), (HAS, CLONE_THREAD, ALLOWED)), started
+        ),
+        "fork": Rule((57, None), 0, (), started),
+        "vfork": Rule((58, None), 0, (), started),
+        # Not: shared memory without a file, since what a process drops of it still exists, and is
+        # nobody's; huge pages, which are not counted as resident.
+        "mmap": Rule(
+            (9, 222),
+            3,
+            (
+                (HAS, MAP_HUGETLB, REFUSED),
+                (LACKS, MAP_ANONYMOUS, ALLOWED),
+                (LACKS, MAP_SHARED, ALLOWED),
+            ),
+            REFUSED,
+        ),
+        # Not: leases and notices, with which the owner of a file delays or observes who opens it;
+        # signals to the owner of a pipe; F_GETLK and hints on a file's use, by which one worker
+        # could tell another something. So could locks.
+        "fcntl": Rule((72, 25), 1, _of(fcntl) + _of(locks, IGNORED), ERRNO | errno.EINVAL),
+        # Not: what types into a terminal or sends signals; what changes a file's flags, makes parts
+        # of file systems and the like, none of which Landlock watches.
+        "ioctl": Rule((16, 29), 1, _of(ioctl), ERRNO | errno.ENOTTY),
+        "madvise": Rule((28, 233), 2, _of(madvise, IGNORED), ALLOWED),
+    }
+
+
+def _of(commands: tuple[int, ...], action: int = ALLOWED) -> tuple[tuple[str, int, int], ...]:
+    return tuple((EQUALS, command, action) for command in commands)

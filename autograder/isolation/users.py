@@ -34,8 +34,8 @@ def claim(first: int) -> tuple[int, int]:
         OSError: all are in use, or claims can't be recorded.
     """
     claims = os.open(CLAIMS, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600)
-    uids = (FIRST_UID + (first + number) % UIDS for number in range(UIDS))
-    for uid in uids:
+    for number in range(UIDS):
+        uid = FIRST_UID + (first + number) % UIDS
         if _lock_byte(claims, uid) and not processes_of(uid):
             return uid, claims
     os.close(claims)
@@ -55,10 +55,23 @@ def _lock_byte(claims: int, uid: int) -> bool:
 
 
 def kill_all(uid: int) -> bool:
-    """Kill everything that runs as `uid`, until nothing is left; return whether that succeeded."""
+    """Kill everything that runs as `uid`, until nothing is left; return whether that succeeded.
+
+    `kill(-1)` from that uid reaches all of its processes at once, including daemons in their own
+    sessions; becoming that uid needs root.
+    """
     deadline = time.monotonic() + CLEANUP_S
     while time.monotonic() < deadline:
-        _kill_as(uid)
+        killer = os.fork()
+        if killer == 0:
+            try:
+                os.setresuid(uid, uid, uid)
+                os.kill(-1, signal.SIGKILL)
+            except OSError:
+                pass  # nobody there
+            finally:
+                os._exit(0)
+        os.waitpid(killer, 0)
         if not processes_of(uid):
             return True
         reap()
@@ -66,59 +79,37 @@ def kill_all(uid: int) -> bool:
     return False
 
 
-def _kill_as(uid: int) -> None:
-    """Send SIGKILL to everything that runs as `uid`.
-
-    `kill(-1)` from that uid reaches all of its processes at once, including daemons in their own
-    sessions; becoming that uid needs root.
-    """
-    killer = os.fork()
-    if killer == 0:
-        try:
-            os.setresuid(uid, uid, uid)
-            os.kill(-1, signal.SIGKILL)
-        except OSError:
-            pass  # nobody there
-        finally:
-            os._exit(0)
-    os.waitpid(killer, 0)
-
-
 def processes_of(uid: int) -> list[int]:
     """Return the processes that run as `uid`, except those waiting to be reaped."""
-    number, found = str(uid).encode(), []
-    for pid, status in _processes():
-        if number not in status:
-            continue  # true of nearly all processes, and quick to find out
-        fields = _fields(status)
+    found = []
+    for pid, fields in _processes(uid):
         # A process whose first thread has ended looks like a zombie as long as the others live.
         ended = fields[b"State"][0] in (b"Z", b"X") and int(fields[b"Threads"][0]) < 2
-        if number in fields[b"Uid"] and not ended:
+        if str(uid).encode() in fields[b"Uid"] and not ended:
             found.append(pid)
     return found
 
 
 def tasks_of(uid: int) -> int:
     """Count the processes and threads of a real user, as RLIMIT_NPROC does."""
-    known = [_fields(status) for _, status in _processes()]
+    known = [fields for _, fields in _processes(uid) if int(fields[b"Uid"][0]) == uid]
     # One that has ended has no threads, and counts till it is reaped.
-    threads = [int(fields[b"Threads"][0]) for fields in known if int(fields[b"Uid"][0]) == uid]
-    return sum(max(count, 1) for count in threads)
+    return sum(max(int(fields[b"Threads"][0]), 1) for fields in known)
 
 
-def _processes() -> Iterator[tuple[int, bytes]]:
-    """Yield each process with its status, since /proc/PID belongs to root if its uid changed."""
+def _processes(uid: int) -> Iterator[tuple[int, dict[bytes, list[bytes]]]]:
+    """Yield at least the processes of a user, each with the fields of its status.
+
+    These tell whose it is; /proc/PID itself belongs to root if the process has changed its uid.
+    """
+    number = str(uid).encode()
     for pid in filter(str.isdigit, os.listdir("/proc")):
         with contextlib.suppress(OSError):  # it has ended
             with open(f"/proc/{pid}/status", "rb", buffering=0) as reader:
                 status = reader.read(1 << 16)
-            if status:
-                yield int(pid), status
-
-
-def _fields(status: bytes) -> dict[bytes, list[bytes]]:
-    fields: dict[bytes, list[bytes]] = {}
-    for line in status.splitlines():
-        key, _, value = line.partition(b":")
-        fields.setdefault(key, value.split())  # the name comes first, and may be anything
-    return fields
+            if number in status:  # false of nearly all processes, and quick to find out
+                fields: dict[bytes, list[bytes]] = {}
+                for line in status.splitlines():
+                    key, _, value = line.partition(b":")
+                    fields.setdefault(key, value.split())  # the name comes first
+                yield int(pid), fields

@@ -182,7 +182,7 @@ def test_the_result_holds_what_a_regrade_needs(tree, graded, upload):
     # Staff can copy the standard output from the page; it contains the same.
     for text in (json.dumps(graded.results), graded.stdout):
         recorded.write_text(text, encoding="utf-8")
-        options = ("--replay", str(recorded), "--submission", str(upload), "1e", "1f-4-hidden")
+        options = ("--replay", str(recorded), "--submission", str(upload), "3b", "1f-4-hidden")
         ran = python(tree, "src/grader.py", *options)
         assert ran.returncode == 0, ran.stdout + ran.stderr
         assert ran.stdout.count("Replay: ") == 1  # no test ended in another way, no file differs

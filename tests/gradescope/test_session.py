@@ -112,6 +112,11 @@ def grade(tmp_path, monkeypatch):
     return run
 
 
+def entry_of(at, score):
+    """What metadata have of an earlier upload; without a score, its grading failed."""
+    return {"submission_time": at.isoformat(), "score": score, "autograder_error": score is None}
+
+
 class Term:
     """A student's uploads; hours count from the first noon."""
 
@@ -132,8 +137,7 @@ class Term:
         results = self._grade(self._edition, self.about(at, self.entries))
         assert emulate.score_of(results) == 53  # whatever it shows, it is graded in full
         score = None if failed else str(float(emulate.score_of(results)))
-        entry = {"submission_time": at.isoformat(), "score": score, "autograder_error": failed}
-        self.entries.append(entry)
+        self.entries.append(entry_of(at, score))
         self.results.append({"output": "it failed"} if failed else results)
         return shows(results)
 
@@ -177,6 +181,8 @@ def shows(results):
         # Whoever uploads every six hours is not locked out by uploads that showed nothing.
         (1, [0, 6, 12, 18, 24, 30, 48], [True, False, False, False, True, False, True]),
         (2, [0, 1, 2, 25, 25.5, 26], [True, True, False, True, True, False]),
+        # An upload that is graded again may be in the list, so the same instant doesn't count.
+        (1, [0, 0, 1], [True, True, False]),
     ],
 )
 def test_an_upload_shows_hidden_tests_if_fewer_did_in_the_day_before(grade, a_day, hours, seen):
@@ -202,13 +208,6 @@ def test_neither_order_nor_time_zones_of_earlier_uploads_matter(grade):
     assert term.again() == [False, True, True]
 
 
-def test_uploads_of_one_instant_agree_about_each_other(grade):
-    # An upload that is graded again may itself be in the list, so the same instant doesn't count.
-    term = Term(grade, limited(1))
-    assert [term.upload(hour) for hour in (0, 0, 1)] == [True, True, False]
-    assert term.again() == [True, True, False]
-
-
 @pytest.mark.parametrize(
     "about",
     [
@@ -220,8 +219,7 @@ def test_uploads_of_one_instant_agree_about_each_other(grade):
 )
 def test_without_its_own_time_an_upload_shows_hidden_tests_and_staff_read_why(grade, about, capsys):
     if isinstance(about, dict):
-        before = {"submission_time": NOON.isoformat(), "score": "5.0", "autograder_error": False}
-        about = about | {"previous_submissions": [before] * 3}
+        about = about | {"previous_submissions": [entry_of(NOON, "5.0")] * 3}
     results = grade(limited(1), about)
     assert shows(results) and emulate.score_of(results) == 53
     assert "metadata: " in capsys.readouterr().out
@@ -245,6 +243,7 @@ def test_an_earlier_upload_without_a_time_is_reported_and_not_counted(grade, cap
         ("extension", "visible", "after_published"),  # the others' due date is over
         ("late", "visible", "after_published"),  # the due date is over: it would show at once
         ("group", "visible", "after_published"),  # one member's due date is over
+        ("undated", "visible", "after_published"),
         ("first", "after_due_date", "after_due_date"),
         ("late", "after_due_date", "after_published"),
         ("first", "after_published", "after_published"),
@@ -252,25 +251,16 @@ def test_an_earlier_upload_without_a_time_is_reported_and_not_counted(grade, cap
     ],
 )
 def test_over_the_limit_hidden_tests_wait_for_the_next_moment(grade, kind, usual, then):
-    about = emulate.about(kind)
-    before = (emulate.CREATED - timedelta(hours=2)).isoformat()
-    entry = {"submission_time": before, "score": "53.0", "autograder_error": False}
-    about["previous_submissions"] = [entry]
+    about = emulate.about("first" if kind == "undated" else kind)
+    if kind == "undated":
+        del about["users"], about["assignment"]["due_date"]
+    about["previous_submissions"] = [entry_of(emulate.CREATED - timedelta(hours=2), "53.0")]
     results = grade(limited(1, hidden_tests=usual), about)
     moments = {entry["visibility"] for entry in results["tests"]}
     assert moments == {"visible", then}
     # Where nothing changes for the student, nothing is said.
     assert ("in 24 hours" in results["output"]) is (usual != then)
     assert ("leaderboard" in results) is (usual == then)
-
-
-def test_without_a_due_date_they_wait_for_the_grades(grade):
-    about = emulate.about("first")
-    del about["users"], about["assignment"]["due_date"]
-    before = (emulate.CREATED - timedelta(hours=2)).isoformat()
-    about["previous_submissions"] = [{"submission_time": before, "autograder_error": False}]
-    results = grade(limited(1), about)
-    assert {entry["visibility"] for entry in results["tests"]} == {"visible", "after_published"}
 
 
 def test_the_student_reads_why_and_when_the_next_upload_shows_them(grade):
@@ -300,16 +290,15 @@ def test_nothing_of_an_earlier_result_is_kept(grade):
 # ---------------------------------------------------------------- the best score so far
 
 
-def told(grade, edition, *scores, hours=None):
-    """Return the sentence on earlier uploads, which came every hour, and had these scores."""
+def numbers(grade, edition, *scores):
+    """The numbers in the sentence on earlier uploads, which came every hour: how many, the best."""
     about = emulate.about("first")
     for ago, score in enumerate(reversed(scores), 1):
         at = emulate.CREATED - timedelta(hours=ago)
-        entry = {"submission_time": at.isoformat(), "autograder_error": score is None}
-        about["previous_submissions"].insert(0, entry | {"score": score})
+        about["previous_submissions"].insert(0, entry_of(at, score))
     lines = emulate.readable(grade(edition, about)["output"]).splitlines()
     (line,) = [line for line in lines if line.startswith("You submitted")]
-    return line
+    return re.findall(r"[\d.]*\d", line)
 
 
 @pytest.mark.parametrize(
@@ -323,43 +312,31 @@ def told(grade, edition, *scores, hours=None):
     ],
 )
 def test_the_best_score_so_far_is_gradescopes_own(grade, scores, best):
-    line = told(grade, edition_of(), *scores)
-    assert re.findall(r"[\d.]*\d", line) == [str(len(scores)), best]
+    assert numbers(grade, edition_of(), *scores) == [str(len(scores)), best]
 
 
-def test_an_unknown_score_is_left_out(grade):
+def with_one_that_waits(question):
+    waits = (replace(t, after_published=t.test_id == "1f-4-hidden") for t in question.tests)
+    return replace(question, tests=tuple(waits))
+
+
+def test_a_score_that_is_unknown_or_has_points_that_wait_is_left_out(grade):
     for score in (None, "", "NaN", "Infinity", "-1", True, [], "1e400", "x"):
-        assert re.findall(r"\d+", told(grade, edition_of(), score)) == ["1"], score
-
-
-def test_scores_with_points_that_wait_are_left_out(grade):
+        assert numbers(grade, edition_of(), score) == ["1"], score
     for shown in ("after_due_date", "after_published"):
-        line = told(grade, edition_of(hidden_tests=shown), "19.0", "30.0")
-        assert re.findall(r"\d+", line) == ["2"]
-
-
-def test_a_single_test_that_waits_leaves_scores_out_as_well(grade):
+        assert numbers(grade, edition_of(hidden_tests=shown), "19.0", "30.0") == ["2"]
     edition = edition_of()
-
-    def with_one_that_waits(question):
-        waits = (replace(t, after_published=t.test_id == "1f-4-hidden") for t in question.tests)
-        return replace(question, tests=tuple(waits))
-
     edition = replace(edition, questions=tuple(map(with_one_that_waits, edition.questions)))
-    assert re.findall(r"\d+", told(grade, edition, "19.0")) == ["1"]
-
-
-def test_the_best_score_counts_only_uploads_that_showed_theirs(grade):
-    line = told(grade, limited(2), "7.0", "9.0", "50.0")
-    assert re.findall(r"\d+", line) == ["3", "9"]
+    assert numbers(grade, edition, "19.0") == ["1"]
+    # Over the daily limit, an upload didn't show its score.
+    assert numbers(grade, limited(2), "7.0", "9.0", "50.0") == ["3", "9"]
 
 
 def test_later_uploads_are_not_earlier_ones(grade):
     about = emulate.about("first")
     for hours, score in ((-2, "5.0"), (0, "6.0"), (3, "50.0")):
         at = emulate.CREATED + timedelta(hours=hours)
-        entry = {"submission_time": at.isoformat(), "score": score, "autograder_error": False}
-        about["previous_submissions"].append(entry)
+        about["previous_submissions"].append(entry_of(at, score))
     shown = emulate.readable(grade(edition_of(), about)["output"])
     (line,) = [line for line in shown.splitlines() if " before; " in line]
     assert re.findall(r"\d+", line) == ["1", "5"]

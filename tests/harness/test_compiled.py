@@ -5,7 +5,7 @@ import subprocess
 import sys
 from pathlib import Path
 
-from autograder.judging import stage_reference
+from autograder.judging import Judging
 from grading.staging import stage
 from questions.course import Course
 
@@ -35,7 +35,7 @@ def test_only_what_the_grader_adds_is_compiled(submission, tmp_path):
 
 
 def test_it_is_not_used_for_other_source(tmp_path):
-    stage_reference(tmp_path / "reference", PROVIDED)
+    Judging.stage_reference(tmp_path / "reference", PROVIDED)
     root = tmp_path / "reference"
     assert bytecode(root / "pretraining" / "files.py").exists()
     (root / "pretraining" / "files.py").write_text("OTHER = 7\n", encoding="utf-8")

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 import grading
-from autograder.judging import stage_reference
+from autograder.judging import Judging
 from grading import pool
 from grading.staging import stage
 from grading.verdicts import Outcome
@@ -94,7 +94,7 @@ def test_the_reference_is_graded_as_it_lies(grade, way):
 
 @pytest.mark.skipif(sys.platform == "win32", reason="Windows has no such modes")
 def test_the_composed_reference_is_its_owners_alone(tmp_path):
-    everything = stage_reference(tmp_path / "reference", PROVIDED)
+    everything = Judging.stage_reference(tmp_path / "reference", PROVIDED)
     assert (tmp_path / "reference").stat().st_mode & 0o777 == 0o700
     assert tmp_path / "reference" / "submission" / "model.py" in everything
     code = modules(tmp_path / "reference" / "submission")

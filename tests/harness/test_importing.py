@@ -86,10 +86,10 @@ def test_the_limit_of_a_test_begins_after_its_imports(code, way, submission, gra
 
 
 FORGERIES = {
-    "that it still imports": "True, 0.0, 0.0, 0.0, time.monotonic()",
-    "that imports took all of its time": "False, 1e9, 1e9, 0.0, 0.0",
-    "that imports took no time": "True, -1e9, -1e9, 1e9, 1e9",
-    "nonsense": "True, math.nan, math.nan, math.nan, math.nan",
+    "that it still imports": "True, 0.0, -time.monotonic()",
+    "that imports took all of its time": "False, 1e9, 1e9",
+    "that imports took no time": "True, -1e9, -1e9",
+    "nonsense": "True, math.nan, math.nan",
 }
 
 

@@ -98,14 +98,7 @@ def test_a_process_whose_first_thread_has_ended_still_lives():
 
 
 NUMBERS = [*range(1024), 0x40000000, 0x40000009, 0xFFFFFFFF]  # also of x32
-SPECIAL = {
-    "clone": system_calls.CLONE,
-    "fork": system_calls.FORK,
-    "vfork": system_calls.VFORK,
-    "mmap": system_calls.MMAP,
-    **system_calls.OWN_PID_ONLY,
-    **{name: each.numbers for name, each in system_calls.COMMANDS.items()},
-}
+SPECIAL = {name: rule.numbers for name, rule in system_calls.rules(0, True).items()}
 HEADERS = {
     "x86_64": Path("/usr/include/x86_64-linux-gnu/asm/unistd_64.h"),
     "aarch64": Path("/usr/include/asm-generic/unistd.h"),
@@ -171,8 +164,8 @@ def test_the_filter_does_with_each_system_call_what_the_table_says(machine, proc
     column = list(kernel.ARCHES).index(machine)
     table = {
         numbers[column]: action
-        for action in system_calls.LISTED
-        for numbers in system_calls.calls(action).values()
+        for action, calls in system_calls.CALLS.items()
+        for numbers in calls.values()
     }
     special = {numbers[column] for numbers in SPECIAL.values()}
     program = kernel.build_filter(machine, OWN, processes)
@@ -193,7 +186,7 @@ def test_the_filter_does_with_each_system_call_what_the_table_says(machine, proc
 
 def listed_calls() -> dict[str, tuple[int | None, int | None]]:
     """Return the numbers of all calls that the filter treats in a way of their own, by name."""
-    tables = [*map(system_calls.calls, system_calls.LISTED), SPECIAL]
+    tables = [*system_calls.CALLS.values(), SPECIAL]
     listed = {name: numbers for table in tables for name, numbers in table.items()}
     assert len(listed) == sum(map(len, tables))
     return listed

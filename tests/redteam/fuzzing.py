@@ -21,7 +21,7 @@ import torch
 from autograder.gradescope import document
 from autograder.isolation import sandbox
 from autograder.isolation.pool import finished
-from autograder.judging import course_runner, stage_reference
+from autograder.judging import Judging, course_runner
 from grading import wire
 from grading.cases import BoundTest, Run, bind
 from grading.pool import Ending, Finished, Job, Pool
@@ -99,7 +99,7 @@ class Grader:
         """
         (work / "staged").mkdir()
         self._staged = stage(course / "src", work / "staged", Course().provided)
-        stage_reference(work / "reference", Course().provided)
+        Judging.stage_reference(work / "reference", Course().provided)
         for root in (self._staged.root, work / "reference"):
             Course().prepare(ASSIGNMENT, root)
         self._work, self.course = work, course

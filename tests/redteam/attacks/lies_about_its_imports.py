@@ -10,6 +10,6 @@ def attack(keys, j):
     while True:
         for clock in clocks:
             for place in (1, 1 + guardian.NOTE.size):
-                now = time.process_time(), time.monotonic()
-                guardian.NOTE.pack_into(clock._shared, place, True, 0.0, 0.0, *now)
+                ago = -time.process_time(), -time.monotonic()
+                guardian.NOTE.pack_into(clock._shared, place, True, *ago)
             clock._shared[0] = (clock._shared[0] + 1) % 256
