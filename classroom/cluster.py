@@ -95,7 +95,7 @@ class Cluster:
         self._stack = contextlib.ExitStack()
         self._slots = 0
         self._obstacles: dict[str, str] = {}  # by the address of a worker
-        self._looked_at, self._able_at = 0.0, time.monotonic()
+        self._looked_at = self._able_at = 0.0
 
     def __enter__(self) -> Cluster:
         # We report losses ourselves. dask configures its loggers when it is imported, so CONFIG is
@@ -110,7 +110,6 @@ class Cluster:
                 "the release can't be sent to the workers",
                 lambda: self._client.register_plugin(self._plugin, name=self._plugin.name),
             )
-            self._able_at = time.monotonic()
         except BaseException:
             self.__exit__()
             raise

@@ -127,11 +127,13 @@ class Job:
 
     Attributes:
         tests: the ids of the tests to run; empty: all.
+        earlier: the answer in which only these tests run again.
     """
 
     submission: Submission
     seed: str
     tests: tuple[str, ...] = ()
+    earlier: Answer | None = None
 
 
 def grade_all(store: Store, jobs: Sequence[Job], release: Release, kind: str, where: Where) -> None:
@@ -159,22 +161,19 @@ def grade_all(store: Store, jobs: Sequence[Job], release: Release, kind: str, wh
 
         say, counts = partial(bar.write, file=sys.stderr), kind != PREVIEW
         name = f"grader-{release.digest[:16]}{'' if counts else f'-{PREVIEW}'}"
-        earlier: dict[str, Answer] = {}  # those of which some tests run again
         with Cluster(where, name, release.content, counts, say) as cluster:
             for most, limits in ROUNDS:
                 again = []
                 for (job, digest), answer in cluster.run(_tasks(todo, release), most):
-                    key = job.submission.id
                     if "lost" not in answer and not answer["refused"]:
-                        if key in earlier:
-                            answer = _completed(job, earlier.pop(key), answer)
+                        answer = _completed(job, answer)
                         if tests := _limited(job, answer, limits):
-                            earlier[key] = answer
-                            again.append(replace(job, tests=tests))
+                            again.append(replace(job, tests=tests, earlier=answer))
                             continue
                     record = _record_of(job, digest, answer, release, kind)
                     if record.reason:
-                        say(f"{key}: {record.outcome}: {record.reason.splitlines()[0]:.300}")
+                        why = f"{record.outcome}: {record.reason.splitlines()[0]:.300}"
+                        say(f"{record.submission}: {why}")
                     _keep(store, record, release)
                     bar.update()
                 todo = again
@@ -200,15 +199,14 @@ def _tasks(
         yield (job, digest), upload, request | {"tests": [*job.tests], "refused": refused}
 
 
-def _completed(job: Job, earlier: Answer, answer: Answer) -> Answer:
-    """Return an answer in which all tests but those of the job are the earlier answer's.
-
-    A test that the job didn't ask for doesn't become a zero.
-    """
+def _completed(job: Job, answer: Answer) -> Answer:
+    """Return an answer in which all tests that didn't run again are the earlier answer's."""
+    if job.earlier is None:
+        return answer
     later = {t["test_id"]: t for t in answer["results"]["tests"] if t["test_id"] in job.tests}
-    results = earlier["results"]
+    results = job.earlier["results"]
     results = with_tests(results, [later.get(t["test_id"], t) for t in results["tests"]])
-    return answer | {"results": results, "took_s": earlier["took_s"] + answer["took_s"]}
+    return answer | {"results": results, "took_s": job.earlier["took_s"] + answer["took_s"]}
 
 
 def _limited(job: Job, answer: Answer, limits: Collection[str]) -> tuple[str, ...]:

@@ -52,7 +52,11 @@ def run(asked: argparse.Namespace) -> int:
         )
     exports.show_notes(export)
     with Store.create(asked.folder) as store, store.transaction():
-        _refuse_other_results(store)
+        release = store.setting("release")
+        if release not in (None, STORED):
+            raise UsageError(
+                f"{store.path} has results of release {release} that count; choose a new folder"
+            )
         store.add_submissions(asked.source, export.kind, export.submissions)
         faults, editions = 0, set()
         for record in _records(metadata, {one.id for one in export.submissions}):
@@ -73,14 +77,6 @@ def run(asked: argparse.Namespace) -> int:
         f"{len(export.submissions) - faults} of {len(export.submissions)} submissions have results"
     )
     return ExitCode.OK
-
-
-def _refuse_other_results(store: Store) -> None:
-    release = store.setting("release")
-    if release not in (None, STORED):
-        raise UsageError(
-            f"{store.path} has results of release {release} that count; choose a new folder"
-        )
 
 
 def _records(metadata: gradescope.Entry, waiting: set[str]) -> Iterator[Record]:
