@@ -145,5 +145,5 @@ def test_checkpoints_of_other_code_are_not_gone_on_with(tmp_path, fingerprint, k
     (tmp_path / reference.STATE).write_text(text, encoding="utf-8")
     checkpoint = tmp_path / "vanilla.pretrain.params.checkpoint"
     checkpoint.write_bytes(b"")
-    reference.Finished(tmp_path, fingerprint)
+    reference.Finished(tmp_path, fingerprint, "laptop")
     assert checkpoint.exists() == kept

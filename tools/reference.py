@@ -102,11 +102,23 @@ def train(
     check_recipe(repo, recipe)
     todos = pipelines_of(repo, editions)
     lay_out(repo, target)
-    # The data set's own recipe: naming it explicitly changes no hash.
-    data = read(target / EDITION).datasets.get(installed(target) or "")
-    own = data.recipe if data else "laptop"
-    run_all(todos, target, recipe or own, seed=0)
+    # Naming the data set's own recipe explicitly changes no hash.
+    run_all(todos, target, recipe or own_recipe(target), seed=0)
     return target
+
+
+def own_recipe(target: Path) -> str:
+    """Return the recipe that belongs to the data set, in a folder that is laid out."""
+    data = read(target / EDITION).datasets.get(installed(target) or "")
+    return data.recipe if data else "laptop"
+
+
+def trained_with(target: Path) -> str | None:
+    """Return the recipe with which a folder was trained; None if this isn't recorded."""
+    try:
+        return json.loads((target / STATE).read_text(encoding="utf-8")).get("recipe")
+    except (OSError, ValueError):
+        return None
 
 
 def run_all(todos: Mapping[str, list[Command]], target: Path, recipe: str, seed: int) -> None:
@@ -115,7 +127,7 @@ def run_all(todos: Mapping[str, list[Command]], target: Path, recipe: str, seed:
     Raises:
         Failed: a command failed.
     """
-    finished = Finished(target, fingerprint(target, recipe, seed))
+    finished = Finished(target, fingerprint(target, recipe, seed), recipe)
     for name, todo in todos.items():
         stale = False
         for command in todo:
@@ -143,14 +155,14 @@ def right(predictions: Path, answers: Path) -> list[bool]:
 class Finished:
     """The outputs that are finished for the current fingerprint, recorded on disk."""
 
-    def __init__(self, target: Path, key: str) -> None:
+    def __init__(self, target: Path, key: str, recipe: str) -> None:
         self._target, self._path = target, target / STATE
         try:
             self._data = json.loads(self._path.read_text(encoding="utf-8"))
         except (OSError, ValueError):
             self._data = {}
         if self._data.get("fingerprint") != key:
-            self._data = {"fingerprint": key, "finished": {}}
+            self._data = {"fingerprint": key, "recipe": recipe, "finished": {}}
             for checkpoint in target.glob("*.checkpoint"):
                 checkpoint.unlink()  # of other code: it must not be resumed
             self._write()

@@ -1,7 +1,9 @@
 """A sheet's mistakes are reported before anything is typeset; a failed build changes nothing."""
 
 import importlib
+import json
 import re
+import subprocess
 
 import pytest
 
@@ -240,3 +242,25 @@ def test_the_last_sheet_is_kept_where_a_new_one_stops(project, tmp_path, monkeyp
     with pytest.raises(HandoutError):
         build.build(project, "xcs224n", dist=tmp_path / "dist")
     assert kept.read_text(encoding="utf-8") == "good" and not (tmp_path / "dist").exists()
+
+
+@pytest.mark.parametrize("recipe, used", [("laptop", True), (None, True), ("smoke", False)])
+def test_solutions_quote_no_model_that_was_trained_with_another_recipe(
+    tmp_path, monkeypatch, recipe, used, capsys
+):
+    def compute(command, **_):
+        (tmp_path / "numbers.json").write_text("{}", encoding="utf-8")
+        return subprocess.CompletedProcess(command, "--trained" not in command, "", "not trained")
+
+    trained = tmp_path / build.TRAINED
+    trained.mkdir(parents=True)
+    (trained / "vanilla.finetune.params").touch()
+    (trained / reference.STATE).write_text(json.dumps({"recipe": recipe}), encoding="utf-8")
+    monkeypatch.setattr(reference, "own_recipe", lambda _: "laptop")
+    monkeypatch.setattr(build.subprocess, "run", compute)
+    if used:
+        assert build.compute_numbers(tmp_path, tmp_path) == {}
+    else:
+        with pytest.raises(HandoutError, match="not trained"):
+            build.compute_numbers(tmp_path, tmp_path)
+    assert ("the recipe smoke" in capsys.readouterr().err) == (not used)

@@ -17,7 +17,7 @@ import letters
 from autograder.description import editions as editions
 from pretraining.files import write_atomically
 
-from .. import archive
+from .. import archive, reference
 from ..exchange import rebuilding
 from ..telling import telling
 from . import origins, typeset, web
@@ -206,7 +206,15 @@ def compute_numbers(repo: Path, folder: Path) -> dict:
     trained = repo / TRAINED
     command = [sys.executable, "-X", "utf8", str(repo / SCRIPT), str(folder)]
     if (trained / "vanilla.finetune.params").is_file():
-        command += ["--trained", str(trained)]
+        recipe = reference.trained_with(trained)
+        if recipe in (None, reference.own_recipe(trained)):
+            command += ["--trained", str(trained)]
+        else:
+            print(
+                f"note: the solutions quote no numbers of a trained model, because {TRAINED} was "
+                f"trained with the recipe {recipe}; `make reference` trains it with the data set's",
+                file=sys.stderr,
+            )
     done = subprocess.run(command, cwd=repo, capture_output=True, encoding="utf-8")
     if done.returncode:
         last = (done.stderr.strip().splitlines() or ["it printed nothing"])[-1]
