@@ -6,7 +6,7 @@
     python -m classroom history DIR                   show what was decided, when and why
 
 The records of a regrade have the kind `regrade-N`. If only some tests were run, they lack the
-others until the regrade is applied.
+others until the regrade is applied; `Regrade.pairs` adds them.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ import argparse
 import getpass
 import json
 from collections import Counter
-from collections.abc import Collection, Iterable, Iterator, Sequence
+from collections.abc import Collection, Iterable, Iterator
 from dataclasses import asdict, dataclass, field, replace
 from decimal import Decimal
 from fractions import Fraction
@@ -118,10 +118,10 @@ class Difference:
     def counts(self) -> str:
         """The numbers of changes, in words."""
         up, down, zero, new = (len(self.of(g)) for g in (UP, DOWN, TO_ZERO, NEW))
-        verdicts = sum(test.moves.total() for test in self.tests)
         words = f"up {up}, down {down + zero} (to zero {zero}), "
         words += f"same {len(self.changes) - up - down - zero - new}"
         words += f", without a result before {new}" if new else ""
+        verdicts = sum(test.moves.total() for test in self.tests)
         return f"{words}; {count(verdicts, 'verdict')} changed"
 
 
@@ -164,51 +164,52 @@ class Regrade:
         fields: dict[str, Any] = json.loads(text)
         return cls(**fields | {key: tuple(fields[key]) for key in ("tests", "gone")})
 
-    def pairs(self, store: Store) -> Iterator[tuple[Row, Row | None, str]]:
-        """Yield each submission's record that counts, the new one, and why it keeps the former."""
+    def pairs(self, store: Store) -> Iterator[tuple[Row, dict[str, Any] | None, str]]:
+        """Yield each submission's record that counts, the new one, and why it keeps the former.
+
+        The new one has all tests, also if only some were run.
+        """
         for base in store.rows(COUNTED):
             new = store.record(base["submission"], self.release, self.name)
             kept = GONE if base["submission"] in self.gone else ""
             if new is not None and not self.new_files and base["upload"] not in ("", new["upload"]):
                 kept = CHANGED
-            yield base, new, kept
+            yield base, None if new is None else self._completed(base, dict(new)), kept
+
+    def _completed(self, base: Row, new: dict[str, Any]) -> dict[str, Any]:
+        """Return a new record, with the tests of the earlier one that were not run again.
+
+        Raises:
+            UsageError: these have other ids in the new release.
+        """
+        if not self.tests or base["results"] is None or new["results"] is None:
+            return new
+        earlier, results = json.loads(base["results"]), json.loads(new["results"])
+        tests = []
+        for old, test in _matched(earlier["tests"], results["tests"]):
+            if test is not None and is_named(test["test_id"], self.tests):
+                tests.append(test)
+            elif old is not None and (test is not None or not is_named(old["test_id"], self.tests)):
+                tests.append(old)
+        twice = [i for i, n in Counter(test["test_id"] for test in tests).items() if n > 1]
+        if twice:
+            raise UsageError(
+                f"{', '.join(twice)} is another test in the new release: regrade without --tests"
+            )
+        results = with_tests(earlier | {"facts": results["facts"]}, tests)
+        new["results"] = json.dumps(results, ensure_ascii=False)
+        new["outcome"], new["reason"] = base["outcome"], base["reason"] or new["reason"]
+        return new
 
     def difference(self, store: Store) -> Difference:
         """Compare the records that count with the new ones."""
         tests: dict[str, TestChange] = {}
-        changes = tuple(_change(*pair, self.tests, tests) for pair in self.pairs(store))
+        changes = tuple(_change(*pair, tests) for pair in self.pairs(store))
         return Difference(changes, tuple(tests.values()))
 
 
-def merged(base: Row, new: Row, words: Sequence[str]) -> dict[str, Any]:
-    """Return the results that a regrade would let count, from a record and its new one.
-
-    Args:
-        words: those that name the tests that were run; empty for all tests.
-
-    Raises:
-        UsageError: the other tests have other ids in the new release.
-    """
-    results: dict[str, Any] = json.loads(new["results"])
-    if not words or base["results"] is None:
-        return results
-    earlier: dict[str, Any] = json.loads(base["results"])
-    tests = []
-    for old, test in _matched(earlier["tests"], results["tests"]):
-        if test is not None and is_named(test["test_id"], words):
-            tests.append(test)
-        elif old is not None and (test is not None or not is_named(old["test_id"], words)):
-            tests.append(old)
-    twice = [i for i, n in Counter(test["test_id"] for test in tests).items() if n > 1]
-    if twice:
-        raise UsageError(
-            f"{', '.join(twice)} is another test in the new release: regrade without --tests"
-        )
-    return with_tests(earlier | {"facts": results["facts"]}, tests)
-
-
 def _change(
-    base: Row, new: Row | None, kept: str, words: Sequence[str], tests: dict[str, TestChange]
+    base: Row, new: dict[str, Any] | None, kept: str, tests: dict[str, TestChange]
 ) -> Change:
     key, before = base["submission"], _points(base["score"])
     if kept:
@@ -217,7 +218,7 @@ def _change(
         return Change(key, MISSING, before, before, why="not run yet, or graded again since")
     if new["results"] is None:
         return Change(key, MISSING, before, before, why=new["reason"].partition("\n")[0])
-    results = merged(base, new, words)
+    results = json.loads(new["results"])
     after = Decimal(points(results["score"]))
     worth = (_points(base["max_score"]), _points(results["max_score"]))
     verdicts = tuple(_verdicts(base, results, tests))
@@ -366,8 +367,7 @@ def write_pages(store: Store, regrade: Regrade, changes: Difference) -> Path:
     for change, (base, new, _) in zip(changes.changes, regrade.pairs(store), strict=True):
         if change.group and new is not None and not change.why:
             key, names = change.submission, store.names(change.submission)
-            after = dict(new) | {"results": json.dumps(merged(base, new, regrade.tests))}
-            for word, record in (("before", dict(base)), ("after", after)):
+            for word, record in (("before", dict(base)), ("after", new)):
                 note = f"{key}, {word} {regrade.name}"
                 path = folder / key / f"{word}.html"
                 write_result(path, record, names, staff=True, known=known, note=note)
@@ -505,27 +505,16 @@ def run_apply(asked: argparse.Namespace) -> int:
                 "since; run `regrade` again, or `discard` it"
             )
         with store.transaction():
-            for base, new, kept in regrade.pairs(store):
+            for _, new, kept in regrade.pairs(store):
                 if not kept:
                     assert new is not None  # otherwise, it isn't complete
-                    store.count(_complete(store, base, new, regrade.tests))
+                    fields = {key: new[key] for key in Record.__dataclass_fields__}
+                    store.count(store.add_record(Record(**fields)))
             store.set("release", regrade.release)
             store.set("edition", regrade.edition)
             _close(store, regrade, f"applied: {changes.counts}", reason)
     print(f"{regrade.name} counts now: {changes.counts}")
     return ExitCode.OK
-
-
-def _complete(store: Store, base: Row, new: Row, tests: tuple[str, ...]) -> int:
-    """Return the id of a new record, with the tests that were not run again."""
-    if not tests or base["results"] is None:
-        return int(new["id"])
-    fields = {key: new[key] for key in Record.__dataclass_fields__}
-    results = json.dumps(merged(base, new, tests), ensure_ascii=False)
-    outcome, reason = base["outcome"], base["reason"] or new["reason"]
-    return store.add_record(
-        Record(**fields | {"results": results, "outcome": outcome, "reason": reason})
-    )
 
 
 def run_discard(asked: argparse.Namespace) -> int:

@@ -7,21 +7,22 @@ for grade in book.grades(): ...
 from __future__ import annotations
 
 import re
+import sqlite3
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
 from fractions import Fraction
 from itertools import groupby
-from sqlite3 import Row
+from typing import Any
 
-from autograder.description import Course, Edition, Grading, load_assignment
+from autograder.description import Course, Grading, load_assignment
 from grading.errors import UsageError
 
 from ..arguments import count
 from ..cells import shown
 from ..store import Store
 from . import decisions
-from .decisions import DAYS_LATE, Decided, Decision, uniformly_extra
+from .decisions import DAYS_LATE, SAME_AS, Decided, Decision, is_extra
 from .people import CODING, WRITTEN, Mention, Person, join
 from .policy import ZERO, Item, Settled, Work, days_late, settle
 
@@ -54,7 +55,6 @@ class Grade:
         state: one of STATES.
         why: why there is no grade, in words.
         work: what was handed in, by part.
-        settled: None if there is no grade.
         remarks: lines of an explanation that have no points.
     """
 
@@ -74,8 +74,7 @@ class Grade:
         """Return the points of a part, or of one question, before deductions for lateness."""
         if self.total is None or part not in self.work:
             return None
-        items = self.work[part].items
-        items = tuple(i for i in items if not question or question in (i.group, i.id))
+        items = [i for i in self.work[part].items if question in ("", i.group, i.id)]
         return sum((i.points for i in items), ZERO) if items or not question else None
 
 
@@ -84,8 +83,7 @@ class Book:
     """Everything that grades are made from.
 
     Attributes:
-        parts: which parts the grade has, with what each is worth: coding, and written if there are
-            written scores.
+        parts: what coding is worth, and written answers if there are scores of them.
         decided: the decisions about each person.
         notes: a line about everything unusual.
     """
@@ -130,16 +128,16 @@ class Book:
             gaps += filter(None, (one.gap, remark if days is None else ""))
             remarks += [f"{part}: {remark}"] if days is not None else []
         _refuse_unused(person, overrides, work)
-        state, why, settled = INCOMPLETE, "; ".join(gaps), None
-        if not gaps:
-            used = decided.get((decisions.USED, ""))
-            before = int(used.points) if used else 0
-            state, settled = GRADED, settle(self.grading, work.values(), before)
-            remarks += [f"{count(before, 'late day')} used before: {used}"] if used else []
-            if settled.charged:
-                left = max(0, self.grading.late_days - before) - settled.charged
-                charged = count(settled.charged, "late day")
-                remarks.append(f"{charged} charged for this assignment, {left} left")
+        used = decided.get((decisions.USED, ""))
+        before = int(used.points) if used else 0
+        settled = None if gaps else settle(self.grading, work.values(), before)
+        if settled and used:
+            remarks.append(f"{count(before, 'late day')} used before: {used}")
+        if settled and settled.charged:
+            left = max(0, self.grading.late_days - before) - settled.charged
+            charged = count(settled.charged, "late day")
+            remarks.append(f"{charged} charged for this assignment, {left} left")
+        state, why = (INCOMPLETE, "; ".join(gaps)) if gaps else (GRADED, "")
         for kind, other in ((decisions.EXCUSE, EXCUSED), (decisions.WITHHELD, WITHHELD)):
             if (kind, "") in decided:
                 state, why = other, str(decided[kind, ""])
@@ -178,10 +176,10 @@ def _counting(person: Person, mentions: list[Mention]) -> Work:
     times = {one.time: one for one in several if one.time}
     if len(times) == len(several):
         return times[max(times)]
-    preferred: list[Work] = [mention.said for mention in person.preferred]
-    for candidates in (several, preferred):
-        if len(candidates) == 1:
-            return candidates[0]
+    if len(several) > 1 and len(person.preferred) == 1:
+        several = [person.preferred[0].said]
+    if len(several) == 1:
+        return several[0]
     ids = " and ".join(one.submission for one in several)
     raise UsageError(
         f"two records for one person: {person.label} has {ids}, and their times don't tell which "
@@ -249,7 +247,7 @@ def _by_override(override: Decision, items: list[Item]) -> Item:
 def _refuse_unused(person: Person, overrides: dict[str, Decision], work: dict[str, Work]) -> None:
     """Refuse an override that applies to nothing: a misspelt question, or a missing result."""
     items = [item for one in work.values() for item in one.items]
-    there = {DAYS_LATE, *(i.id for i in items), *(i.group for i in items)}
+    there = {DAYS_LATE, *(name for item in items for name in (item.id, item.group))}
     for question, override in overrides.items():
         if question not in there:
             known = ", ".join(sorted({i.group or i.id for i in items}))
@@ -280,33 +278,65 @@ def read_book(store: Store, course: Course, rosters: Iterable[Mention] = ()) -> 
     name = store.setting("edition")
     edition = load_assignment().edition(name) if name else None
     questions = [q for q in edition.questions if q.written] if edition else []
-    is_extra = uniformly_extra({q.number: q.is_extra_credit for q in questions})
+    extra = {q.number: q.is_extra_credit for q in questions}
     coded = list(_mentions(CODING, store.rows(CODED), lambda row: bool(row["extra"])))
-    answered = list(_mentions(WRITTEN, store.rows(ANSWERED), lambda row: is_extra(row["title"])))
-    parts = {CODING: _coding_worth(coded)}
+    answered = list(_mentions(WRITTEN, store.rows(ANSWERED), lambda r: is_extra(r["title"], extra)))
+    # What the code is worth, the same in all records that count.
+    worths = sorted({_worth(mention.said.items) for mention in coded if mention.said.items})
+    if len(worths) > 1:
+        amounts = " and ".join(shown(regular) for regular, _ in worths)
+        raise UsageError(
+            f"the results that count are worth {amounts} points: regrade the whole class"
+        )
+    parts = {CODING: worths[0] if worths else (ZERO, ZERO)}
     notes: list[str] = []
     if answered:
-        parts[WRITTEN] = _written_worth(answered, edition, notes)
+        items = [Item(q.number, ZERO, Fraction(q.written), extra[q.number]) for q in questions]
+        parts[WRITTEN] = _worth(items)
+        graded = [
+            m.said.items for m in answered if m.said.items and m.said.items[0].most is not None
+        ]
+        there, ours = sum(_worth(graded[0]), ZERO) if graded else None, sum(parts[WRITTEN], ZERO)
+        if edition is not None and there not in (None, ours):
+            notes.append(
+                f"the written answers are worth {shown(there)} points on Gradescope, but "
+                f"{shown(ours)} in assignment.toml: the outlines differ"
+            )
     elif questions:
         notes.append("no written scores: only coding is graded; `decide` reads Gradescope's CSV")
     rosters, decided = list(rosters), decisions.stored(store)
-    people, more = join([*coded, *answered, *rosters], decisions.aliases(decided))
+    aliases = [(one.place, one.student, one.value) for one in decided if one.kind == SAME_AS]
+    people, more = join([*coded, *answered, *rosters], aliases)
     people.sort(key=lambda person: (person.name.casefold(), person.sid, person.email))
     sources = dict.fromkeys((*parts, *(mention.source for mention in rosters)))
+    for person in people:
+        if missing := [source for source in sources if source not in person.sources]:
+            places = ", ".join(dict.fromkeys(mention.where for mention in person.mentions))
+            more.append(f"not in {' or '.join(missing)}: {person.label}: {places}")
     return Book(
         grading=course.grading,
         due=course.dates.due,
         people=tuple(people),
         parts=parts,
         decided=decisions.decided(decided, people),
-        notes=(*notes, *more, *_absent(people, sources)),
+        notes=(*notes, *more),
     )
 
 
-def _mentions(part: str, rows: Iterable[Row], is_extra: Callable[[Row], bool]) -> Iterator[Mention]:
+def _worth(items: Iterable[Item]) -> Worth:
+    regular, extra = ZERO, ZERO
+    for item in items:
+        most = item.most or ZERO
+        regular, extra = (regular, extra + most) if item.is_extra else (regular + most, extra)
+    return regular, extra
+
+
+def _mentions(
+    part: str, rows: Iterable[sqlite3.Row], is_extra: Callable[[Any], bool]
+) -> Iterator[Mention]:
     """Yield everybody who handed in a part, each member of a group, with the points that count."""
     for _, group in groupby(rows, key=lambda row: (row["place"], row["id"])):
-        first, *more = group
+        first, *more = map(dict, group)
         items = [
             Item(
                 row["item"],
@@ -327,47 +357,6 @@ def _mentions(part: str, rows: Iterable[Row], is_extra: Callable[[Row], bool]) -
             is_late=bool(first["late"]) and time is None,
             gap=f"{first['place']}: {first['status']}" if first["status"] else "",
         )
-        fields = dict(first)
-        ids = ((kind, (fields.get(kind) or "").strip()) for kind in IDS)
-        yield Mention(part, first["place"], first["name"], tuple(i for i in ids if i[1]), work)
-
-
-def _worth(items: Iterable[Item]) -> Worth:
-    items = list(items)
-    regular = sum((i.most or ZERO for i in items if not i.is_extra), ZERO)
-    return regular, sum((i.most or ZERO for i in items if i.is_extra), ZERO)
-
-
-def _coding_worth(mentions: list[Mention]) -> Worth:
-    """Return what the code is worth, the same in all records that count."""
-    worths = {_worth(mention.said.items) for mention in mentions if mention.said.items}
-    if len(worths) > 1:
-        amounts = " and ".join(shown(regular) for regular, _ in sorted(worths))
-        raise UsageError(
-            f"the results that count are worth {amounts} points: regrade the whole class"
-        )
-    return next(iter(worths), (ZERO, ZERO))
-
-
-def _written_worth(mentions: list[Mention], edition: Edition | None, notes: list[str]) -> Worth:
-    """Return what assignment.toml says; add a note if Gradescope has other points."""
-    questions = edition.questions if edition else ()
-    items = [Item(q.number, ZERO, Fraction(q.written), q.is_extra_credit) for q in questions]
-    worth = _worth(items)
-    graded = [m.said.items for m in mentions if m.said.items and m.said.items[0].most is not None]
-    there = sum(_worth(graded[0]), ZERO) if graded else None
-    if there is not None and edition is not None and there != sum(worth):
-        notes.append(
-            f"the written answers are worth {shown(there)} points on Gradescope, but "
-            f"{shown(sum(worth, ZERO))} in assignment.toml: the outlines differ"
-        )
-    return worth
-
-
-def _absent(people: list[Person], sources: Iterable[str]) -> Iterator[str]:
-    """Yield a note on everybody who is missing in a source."""
-    for person in people:
-        missing = [source for source in sources if source not in person.sources]
-        if missing:
-            places = ", ".join(dict.fromkeys(mention.where for mention in person.mentions))
-            yield f"not in {' or '.join(missing)}: {person.label}: {places}"
+        ids = {kind: (first.get(kind) or "").strip() for kind in IDS}
+        ids = {kind: text for kind, text in ids.items() if text}
+        yield Mention(part, first["place"], first["name"], ids, work)

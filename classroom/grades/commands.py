@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import argparse
-from collections.abc import Callable, Iterator
+from collections import Counter
+from collections.abc import Iterator
 from datetime import datetime
 from fractions import Fraction
 from pathlib import Path
-from typing import Any
 
 from autograder.description import Grading, load_course
 from grading.errors import UsageError, nearest, safe_line
@@ -24,7 +24,6 @@ from .people import Person, find_one
 from .policy import ZERO, Settled
 from .rosters import read_canvas, read_moodle
 
-Step = tuple[Fraction, str, str]  # points, for what, and their source; all add up to the total
 INTO = "grades"
 POLICY = "course.toml: [grading]"  # the source of what is lost
 DECIDED = (
@@ -115,22 +114,18 @@ def _store(store: Store, path: Path, due: datetime) -> str:
     sheet = cells.read(path)
     if path.name in COLUMNS:
         store.db.execute("DELETE FROM decisions WHERE kind = ?", DECISIONS[path.name][:1])
-        rows = [vars(decision) for decision in read_decisions(sheet, due)]
-        _insert(store, "decisions", rows)
-        return count(len(rows), "row")
-    if "Total Score" not in sheet.rows[0].cells:
+        table, rows = "decisions", [vars(one) for one in read_decisions(sheet, due)]
+    elif "Total Score" in sheet.rows[0].cells:
+        store.db.execute("DELETE FROM written")
+        table, rows = "written", read_scores(sheet)
+    else:
         raise UsageError(f"{path}: unknown file{nearest(path.name, ('written.csv', *COLUMNS))}")
-    store.db.execute("DELETE FROM written")
-    rows = read_scores(sheet)
-    _insert(store, "written", rows)
-    return count(len({row["place"] for row in rows}), "row") + " of written scores"
-
-
-def _insert(store: Store, table: str, rows: list[dict[str, Any]]) -> None:
     for row in rows:
         places = ", ".join("?" * len(row))
         sql = f"INSERT INTO {table} ({', '.join(row)}) VALUES ({places})"
         store.db.execute(sql, (*row.values(),))
+    of = " of written scores" if table == "written" else ""
+    return count(len({row["place"] for row in rows}), "row") + of
 
 
 # grades -------------------------------------------------------------------------------------------
@@ -145,7 +140,7 @@ def run_grades(asked: argparse.Namespace) -> int:
     with Store.existing(asked.folder) as store:
         people = [mention for roster in rosters for mention in roster.students]
         book = read_book(store, load_course(), people)
-        folder = store.path
+        folder = store.path / INTO
     if asked.explain:
         person = find_one(book.people, asked.explain)
         for line in explanation(book.grade(person), book):
@@ -153,29 +148,25 @@ def run_grades(asked: argparse.Namespace) -> int:
         return ExitCode.OK
     grades = book.grades()
     notes = [*book.notes, *_open(grades)]
-    texts = {asked.csv or folder / INTO / "grades.csv": as_csv(book, grades)}
+    texts = {asked.csv or folder / "grades.csv": as_csv(book, grades)}
     for roster in rosters:
-        text, more = roster.filled(grades, book.most)
-        texts[folder / INTO / f"{roster.source}.csv"] = text
+        texts[folder / f"{roster.source}.csv"], more = roster.filled(grades, book.most)
         notes += more
-    _write(folder, texts)
-    for note in notes:
-        print(f"note: {safe_line(note)}")
-    print(_summary(grades, len(notes)))
-    for path in texts:
-        print(path)
-    return ExitCode.OK
-
-
-def _write(folder: Path, texts: dict[Path, str]) -> None:
     for path, text in texts.items():
         refuse_project(path.resolve().parent)
         try:
-            if path.parent == folder / INTO:
-                path.parent.mkdir(mode=0o700, exist_ok=True)
+            if path.parent == folder:
+                folder.mkdir(mode=0o700, exist_ok=True)
             write_atomically(path, text)
         except OSError as error:
             raise UsageError(f"{path} can't be written: {error.strerror}") from None
+    for note in notes:
+        print(f"note: {safe_line(note)}")
+    states = Counter(grade.state for grade in grades)
+    counted = ", ".join(f"{states[state]} {state}" for state in STATES if states[state])
+    noun = "person" if len(grades) == 1 else "people"
+    print(f"{len(grades)} {noun}: {counted}; {count(len(notes), 'note')}", *texts, sep="\n")
+    return ExitCode.OK
 
 
 def _open(grades: list[Grade]) -> Iterator[str]:
@@ -190,31 +181,24 @@ def _open(grades: list[Grade]) -> Iterator[str]:
             yield f"{grade.state}: {grade.person.label}: {grade.why}"
 
 
-def _summary(grades: list[Grade], notes: int) -> str:
-    states = [grade.state for grade in grades]
-    counted = [f"{states.count(state)} {state}" for state in STATES if state in states]
-    people = "person" if len(grades) == 1 else "people"
-    return f"{len(grades)} {people}: {', '.join(counted)}; {count(notes, 'note')}"
-
-
-def explanation(grade: Grade, book: Book) -> list[str]:
-    """Return the lines of an explanation."""
+def explanation(grade: Grade, book: Book) -> Iterator[str]:
+    """Yield the lines of an explanation; the points of its steps add up to the total."""
     places = ", ".join(dict.fromkeys(mention.where for mention in grade.person.mentions))
-    lines = [f"{grade.person.label}: {places}"]
-    lines += [f"  {remark}" for remark in grade.remarks]
+    yield f"{grade.person.label}: {places}"
+    yield from (f"  {remark}" for remark in grade.remarks)
     if grade.settled is not None:
-        steps = [*_earned(grade), *_lost(grade.settled, book.grading)]
-        lines += [f"  {shown(points):>8}  {what}  [{source}]" for points, what, source in steps]
+        for points, what, source in _steps(grade, grade.settled, book.grading):
+            yield f"  {shown(points):>8}  {what}  [{source}]"
         total, exact = grade.settled.total, ""
         if Fraction(rounded(total)) != total:
             exact = f", {decimal(total) or total} before rounding"
-        lines.append(f"  {rounded(total):>8}  of {shown(book.most)}{exact}")
+        yield f"  {rounded(total):>8}  of {shown(book.most)}{exact}"
     if grade.state != GRADED:
-        lines.append(f"  {grade.state}, so no points are exported: {grade.why}")
-    return lines
+        yield f"  {grade.state}, so no points are exported: {grade.why}"
 
 
-def _earned(grade: Grade) -> Iterator[Step]:
+def _steps(grade: Grade, settled: Settled, grading: Grading) -> Iterator[tuple[Fraction, str, str]]:
+    """Yield what earns or loses points: how many, for what, and their source."""
     for part, one in grade.work.items():
         for item in one.items:
             if item.most == 0 and not item.points:
@@ -223,17 +207,11 @@ def _earned(grade: Grade) -> Iterator[Step]:
             extra = ", extra credit" if item.is_extra else ""
             title = f": {item.title}" if item.title else ""
             yield item.points, f"{part} {item.id}{of}{extra}{title}", item.source
-
-
-def _lost(settled: Settled, grading: Grading) -> Iterator[Step]:
     for part, (points, why) in settled.late.items():
         yield -points, f"late {part}, {why}", POLICY
     if settled.over_cap:
         cap = shown(Fraction(grading.extra_credit_cap or 0))
         yield -settled.over_cap, f"extra credit above {cap}", POLICY
-
-
-# One line a student -------------------------------------------------------------------------------
 
 
 def as_csv(book: Book, grades: list[Grade]) -> str:
@@ -246,8 +224,8 @@ def as_csv(book: Book, grades: list[Grade]) -> str:
         if item.id != part
     }
     ordered = sorted(questions, key=lambda each: (each[0], natural(each[1])))
-    rows = [_row(book, grade, ordered) for grade in (Grade(Person(), INCOMPLETE), *grades)]
-    return cells.write([[*rows[0]], *([*row.values()] for row in rows[1:])])
+    head = _row(book, Grade(Person(), INCOMPLETE), ordered)
+    return cells.write([head, *(_row(book, grade, ordered).values() for grade in grades)])
 
 
 def _row(book: Book, grade: Grade, questions: list[tuple[str, str]]) -> dict[str, str | Number]:
@@ -260,8 +238,8 @@ def _row(book: Book, grade: Grade, questions: list[tuple[str, str]]) -> dict[str
         "submissions": " ".join(one.submission for one in work.values() if one.submission),
         **{"state": grade.state, "total": _number(grade.total), "most": _number(book.most)},
         **{part: _number(grade.points_of(part)) for part in book.parts},
-        **{f"days_late_{part}": _number(late, str) for part, late in days.items()},
-        "late_days_charged": _number(settled.charged if settled else None, str),
+        **{f"days_late_{part}": _number(late) for part, late in days.items()},
+        "late_days_charged": _number(settled.charged if settled else None),
         "lost_late": _number(lost),
         "lost_over_cap": _number(settled.over_cap if settled else None),
         **{" ".join(each): _number(grade.points_of(*each)) for each in questions},
@@ -269,5 +247,8 @@ def _row(book: Book, grade: Grade, questions: list[tuple[str, str]]) -> dict[str
     }
 
 
-def _number(value: Fraction | int | None, form: Callable[[Any], str] = rounded) -> str | Number:
-    return Number(form(value)) if value is not None else ""
+def _number(value: Fraction | int | None) -> str | Number:
+    """Return a cell with points, which have two decimals, or with days."""
+    if value is None:
+        return ""
+    return Number(str(value) if isinstance(value, int) else rounded(value))

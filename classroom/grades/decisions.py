@@ -11,7 +11,7 @@ from __future__ import annotations
 
 import re
 from collections import defaultdict
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, fields
 from datetime import date, datetime
 from fractions import Fraction
@@ -37,8 +37,6 @@ COLUMNS = {
     "late_days.csv": ("student", "days"),
     "people.csv": ("student", "same_as"),
 }
-# What a student can have once, by kind.
-ONCE = {EXTENSION: "an extension", USED: "late days", EXCUSE: "a row", WITHHELD: "a row"}
 
 
 @dataclass(frozen=True)
@@ -114,19 +112,11 @@ def _read(sheet: Sheet, row: Row, columns: tuple[str, ...], due: datetime) -> De
 
 
 def stored(store: Store) -> list[Decision]:
-    """Return the class's decisions."""
+    """Return the class's decisions; one from an old folder has a file as its place, and no line."""
     names = {kind: name for name, (kind, _) in DECISIONS.items()}
-    decisions = []
-    for row in store.rows("SELECT * FROM decisions ORDER BY id"):
-        values = {field.name: row[field.name] or "" for field in fields(Decision)}
-        # One from an old folder has no line.
-        decisions.append(Decision(**values | {"place": row["place"] or names[row["kind"]]}))
-    return decisions
-
-
-def aliases(decisions: Iterable[Decision]) -> list[tuple[str, str, str]]:
-    """Return the rows of people.csv: the place, and two IDs of one person."""
-    return [(one.place, one.student, one.value) for one in decisions if one.kind == SAME_AS]
+    rows = store.rows("SELECT * FROM decisions ORDER BY id")
+    values = [{field.name: row[field.name] or "" for field in fields(Decision)} for row in rows]
+    return [Decision(**one | {"place": one["place"] or names[one["kind"]]}) for one in values]
 
 
 def decided(decisions: Iterable[Decision], people: list[Person]) -> dict[Person, Decided]:
@@ -142,7 +132,7 @@ def decided(decisions: Iterable[Decision], people: list[Person]) -> dict[Person,
         for person in find(people, one.student, f"{one.place}: student = "):
             earlier = result[person].setdefault((one.kind, one.question), one)
             if earlier is not one:
-                what = ONCE.get(one.kind, f"an override of {one.question}")
+                what = f"an override of {one.question}" if one.question else "a row"
                 raise UsageError(f"{one.place}: {person.label} already has {what}: {earlier.place}")
     return result
 
@@ -157,7 +147,6 @@ NAME = "Name"  # older exports have one column for the name
 QUESTION = re.compile(r"([0-9]+(?:\.[0-9]+)*):? ?(.*?) ?\(([0-9.]+) pts?\)", re.DOTALL)
 # The sheet's number at the beginning of an outline's title: "3(a)", "3a: Copying".
 NUMBERED = re.compile(r"\W*([0-9]+)\)?\s*\(?([a-z])\)?(?![A-Za-z0-9])")
-IsExtra = Callable[[str], bool]
 Columns = dict[str, Any]  # of the table `written`
 
 
@@ -248,24 +237,23 @@ def time_of(place: str, text: str) -> datetime:
     return time
 
 
-def uniformly_extra(titles: dict[str, bool]) -> IsExtra:
-    """Return a function that tells by its title whether a written question is extra credit.
+def is_extra(title: str, questions: dict[str, bool]) -> bool:
+    """Return whether a written question, which may have the sheet's number, is extra credit.
 
     Args:
-        titles: whether a question is extra credit, by the sheet's number of each.
+        questions: whether each question is, by the sheet's number.
+
+    Raises:
+        UsageError: if some are and some are not, and the title doesn't tell which.
     """
-
-    def is_extra(title: str) -> bool:
-        match = NUMBERED.match(title)
-        number = match[1] + match[2] if match else ""
-        if number in titles:
-            return titles[number]
-        if len(set(titles.values())) > 1:
-            what = f"the question {title!r:.60}" if title else "the total of all written questions"
-            raise UsageError(
-                f"some written questions are extra credit and some are not, and {what} doesn't "
-                "tell which: begin the titles on Gradescope with the sheet's numbers, such as 3(a)"
-            )
-        return any(titles.values())
-
-    return is_extra
+    match = NUMBERED.match(title)
+    number = match[1] + match[2] if match else ""
+    if number in questions:
+        return questions[number]
+    if len(set(questions.values())) > 1:
+        what = f"the question {title!r:.60}" if title else "the total of all written questions"
+        raise UsageError(
+            f"some written questions are extra credit and some are not, and {what} doesn't tell "
+            "which: begin the titles on Gradescope with the sheet's numbers, such as 3(a)"
+        )
+    return any(questions.values())

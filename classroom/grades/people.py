@@ -11,10 +11,9 @@ from __future__ import annotations
 
 import re
 from collections import Counter, defaultdict
-from collections.abc import Callable, Iterable
+from collections.abc import Iterable
 from dataclasses import dataclass, field
 from functools import cached_property
-from itertools import chain
 from typing import Any
 
 from grading.errors import UsageError, safe_line
@@ -36,24 +35,25 @@ class Mention:
     Attributes:
         source: one of SOURCES.
         where: the place, for messages: "canvas.csv, line 7".
-        ids: (kind, value) with the kinds "key", "canvas", "moodle", "sid", "sis", "email", "login".
+        ids: by kind: "key", "canvas", "moodle", "sid", "sis", "email", "login".
         said: what else the source says about this person.
     """
 
     source: str
     where: str
     name: str
-    ids: tuple[tuple[str, str], ...]
+    ids: dict[str, str]
     said: Any = None
 
     def value(self, *kinds: str) -> str:
         """Return the first ID of these kinds, or ""."""
-        return next((value for kind, value in self.ids if kind in kinds), "")
+        return next((value for kind, value in self.ids.items() if kind in kinds), "")
 
     @cached_property
     def keys(self) -> set[tuple[str, str]]:
-        """The IDs in a normal form, for comparisons."""
-        return {(k, same(value)) for kind, value in self.ids for k in STRONG.get(kind, (kind,))}
+        """The IDs, each with its kind, in a normal form for comparisons."""
+        kinds = ((k, text) for kind, text in self.ids.items() for k in STRONG.get(kind, (kind,)))
+        return {(kind, same(text)) for kind, text in kinds}
 
     @cached_property
     def plain_name(self) -> str:
@@ -100,7 +100,7 @@ class Person:
         return self._first("email") or self._first("login")
 
     def _first(self, kind: str) -> str:
-        return next((m.value(kind) for m in self.mentions if m.value(kind)), "")
+        return next(filter(None, (mention.value(kind) for mention in self.mentions)), "")
 
     @property
     def sources(self) -> set[str]:
@@ -145,12 +145,12 @@ def find(people: Iterable[Person], text: str, where: str = "", names: bool = Fal
             single.append(person)
         elif any(value.lstrip("0") == key for value in ids if value.isdecimal()):
             stripped.append(person)
+    everybody = list(dict.fromkeys([*group, *single, *stripped]))
+    labels = ", ".join(person.label for person in everybody)
     readings = [members for members in (group, single, stripped) if members]
-    everybody = list(dict.fromkeys(chain(*readings)))
     if len(single) > 1 or any(len(members) < len(everybody) for members in readings):
-        raise _ambiguous(everybody, text, where)
-    if readings == [stripped]:
-        labels = ", ".join(person.label for person in everybody)
+        raise UsageError(f"{where}{text!r:.60} may mean any of {labels}: use another ID")
+    if stripped and not group and not single:
         raise UsageError(
             f"{where}{text!r:.60} matches nobody, but {labels} would match with leading zeros: did "
             "a spreadsheet remove them?"
@@ -167,15 +167,11 @@ def find_one(people: Iterable[Person], text: str, where: str = "") -> Person:
     Raises:
         UsageError: if it means nobody, or several people.
     """
-    several = find(people, text, where, names=True)
-    if len(several) > 1:
-        raise _ambiguous(several, text, where)
-    return several[0]
-
-
-def _ambiguous(people: list[Person], text: str, where: str) -> UsageError:
-    labels = ", ".join(person.label for person in people)
-    return UsageError(f"{where}{text!r:.60} may mean any of {labels}: use another ID")
+    one, *more = find(people, text, where, names=True)
+    if more:
+        labels = ", ".join(person.label for person in (one, *more))
+        raise UsageError(f"{where}{text!r:.60} may mean any of {labels}: use another ID")
+    return one
 
 
 def join(
@@ -207,13 +203,23 @@ def join(
         if one is not other:
             _merge(one, other)
             del people[one]
+    # Whether Canvas's SIS User IDs are the student IDs of the other sources.
+    one_kind = any(person.values("sis").keys() & person.values("sid").keys() for person in people)
+    unique = [("sid", "sis") if one_kind else ("sid",), ("canvas",), ("moodle",)]
     notes: list[str] = []
-    domain = _domain(people)
-    joined = _weakly_joined([*people], lambda p: _local(p, domain), "login and address", notes)
-    joined = _weakly_joined(joined, _plain_names, "name", notes)
+    joined = _weakly_joined([*people], _locals_of(people), "login and address", unique, notes)
+    by_name = {p: {mention.plain_name for mention in p.mentions} - {""} for p in joined}
+    joined = _weakly_joined(joined, by_name, "name", [*unique, ("email", "login")], notes)
     for person in joined:
         person.mentions.sort(key=lambda mention: SOURCES.index(mention.source))
-    _refuse_contradictions(joined)
+        several = person.values(*unique[0])
+        if len(several) > 1:
+            one, other, *_ = several.values()
+            ids = " and ".join(repr(m.value(*unique[0]))[:40] for m in (one, other))
+            raise UsageError(
+                f"{one.where} and {other.where} belong to one person, {person.label}, but have two "
+                f"student IDs, {ids}: did a spreadsheet remove leading zeros?"
+            )
     return joined, notes
 
 
@@ -234,63 +240,48 @@ def _merge(other: Person, person: Person) -> None:
     person.mentions[:0] = other.mentions
 
 
-def _refuse_contradictions(people: list[Person]) -> None:
-    """Refuse people with two student IDs, if the sources use the same kind of student ID."""
-    one_kind = _agreeing(people)
-    for person in people:
-        for kinds in (("sid",), ("sid", "sis")) if one_kind else (("sid",),):
-            values = person.values(*kinds)
-            if len(values) > 1:
-                one, other, *_ = values.values()
-                raise UsageError(
-                    f"{one.where} and {other.where} belong to one person, {person.label}, but have "
-                    f"two student IDs, {one.value(*kinds)!r:.40} and {other.value(*kinds)!r:.40}: "
-                    "did a spreadsheet remove leading zeros?"
-                )
-
-
-def _agreeing(people: Iterable[Person]) -> bool:
-    """Return whether Canvas's SIS User IDs are the student IDs of the other sources."""
-    return any(person.values("sis").keys() & person.values("sid").keys() for person in people)
-
-
 # Matching without an ID in common -----------------------------------------------------------------
 
 
-def _domain(people: Iterable[Person]) -> str:
-    """Return the domain of most addresses: only there, `ada@domain` may have the login `ada`."""
-    addresses = {value for p in people for _, value in p.keys}
-    domains = Counter(a.partition("@")[2] for a in sorted(addresses) if "@" in a)
-    return domains.most_common(1)[0][0] if domains else ""
+def _locals_of(people: Iterable[Person]) -> dict[Person, set[str]]:
+    """Return each person's logins, and the part before the @ of addresses in the class's domain.
 
-
-def _local(person: Person, domain: str) -> set[str]:
-    """Return the logins, and the part before the @ of addresses in a domain."""
-    addresses = (value.partition("@") for kind, value in person.keys if kind == "email")
-    return {local for local, _, at in addresses if at in ("", domain)}
-
-
-def _plain_names(person: Person) -> set[str]:
-    return {mention.plain_name for mention in person.mentions} - {""}
+    That is the domain of most addresses: only there, `ada@domain` may have the login `ada`.
+    """
+    addresses = sorted({value for p in people for _, value in p.keys if "@" in value})
+    domains = Counter(address.partition("@")[2] for address in addresses).most_common(1)
+    ours = {"", *(domain for domain, _ in domains)}
+    parts = {p: [v.partition("@") for kind, v in p.keys if kind == "email"] for p in people}
+    return {p: {local for local, _, at in split if at in ours} for p, split in parts.items()}
 
 
 def _weakly_joined(
-    people: list[Person], key_of: Callable[[Person], set[str]], words: str, notes: list[str]
+    people: list[Person],
+    keys: dict[Person, set[str]],
+    words: str,
+    unique: list[tuple[str, ...]],
+    notes: list[str],
 ) -> list[Person]:
-    """Join people who share a key, if it can only mean one person; add notes."""
+    """Join people who share a key, if it can only mean one person; add notes.
+
+    Args:
+        words: what the key is, for the notes.
+        unique: kinds of IDs of which one person has at most one value.
+    """
     buckets: dict[str, list[Person]] = defaultdict(list)
     for person in people:
-        for key in key_of(person):
+        for key in sorted(keys[person]):
             buckets[key].append(person)
-    one_kind = _agreeing(people)
-    sources = {source for person in people for source in person.sources}
+    everywhere = {source for person in people for source in person.sources}
     gone, joined = set[Person](), list[str]()
     for several in buckets.values():
         # People who are in all sources are complete, and don't take part.
-        several = [p for p in several if p not in gone and p.sources != sources]
+        several = [p for p in several if p not in gone and p.sources != everywhere]
         if len(several) < 2:
             continue
-        if not _could_be_one(several, one_kind, words):
+        sources = [source for person in several for source in person.sources]
+        ids = [{value for p in several for value in p.values(*kinds)} for kinds in unique]
+        if len(sources) != len(set(sources)) or any(len(values) > 1 for values in ids):
             labels = ", ".join(f"{p.label} ({', '.join(sorted(p.sources))})" for p in several)
             notes.append(f"same {words}, but not matched: {labels}")
             continue
@@ -303,13 +294,3 @@ def _weakly_joined(
     if joined:
         notes.append(f"matched only by {words}: {', '.join(joined)}")
     return [person for person in people if person not in gone]
-
-
-def _could_be_one(several: list[Person], one_kind: bool, words: str) -> bool:
-    """Return whether these may be one person: in different sources, and without conflicting IDs."""
-    sources = [source for person in several for source in person.sources]
-    if len(sources) != len(set(sources)):
-        return False
-    kinds = [("sid", "sis") if one_kind else ("sid",), ("canvas",), ("moodle",)]
-    kinds += [("email", "login")] if words == "name" else []
-    return all(len({v for p in several for v in p.values(*each)}) <= 1 for each in kinds)

@@ -68,58 +68,60 @@ class Roster:
         """Return the file to import, and a line about everything surprising in it.
 
         Args:
+            grades: those of all people, also of everybody in `students`.
             most: the maximum points, without extra credit.
 
         Raises:
             UsageError: if a cell has something that the platform doesn't export.
         """
-        platform, notes = self.source.capitalize(), list[str]()
+        notes: list[str] = []
         if self.points and self.points[0].cells[self.points[1]].strip():
             there = self._number(*self.points)
             if there != most:
                 notes.append(
-                    f"the assignment is worth {shown(there)} points in {platform}, but "
+                    f"the assignment is worth {shown(there)} points in {self.platform}, but "
                     f"{shown(most)} in the gradebook"
                 )
         by_line = {m.said.line: grade for grade in grades for m in grade.person.of(self.source)}
-        students = {mention.said.line for mention in self.students}
         rows: list[list[str | Number]] = []
         for row in self.sheet.rows:
             new: list[str | Number] = [Number(c) if c == NO_SCORE else c for c in row.cells]
-            if row.line in students:
-                new[self.column], note = self._cell(row, by_line.get(row.line), platform)
+            if row.line in by_line:
+                new[self.column], note = self._cell(row, by_line[row.line])
                 notes += [f"{self.sheet.place(row)}: {note}"] if note else []
             elif self.points and row is self.points[0]:
                 new[self.column] = Number(row.cells[self.column])
             rows.append([new[place] for place in self.kept])
         return cells.write(rows, self.sheet.delimiter, self.sheet.has_bom), notes
 
-    def _cell(self, row: Row, grade: Grade | None, platform: str) -> tuple[str | Number, str]:
+    @property
+    def platform(self) -> str:
+        return self.source.capitalize()
+
+    def _cell(self, row: Row, grade: Grade) -> tuple[str | Number, str]:
         """Return the new content of a cell, and a note or ""."""
         before = row.cells[self.column].strip()
         before = "" if before == NO_SCORE else before
         is_excused = before.upper() == EXCUSED_THERE
         if before not in ("", NOT_ASSIGNED) and not is_excused:
             self._number(row, self.column)
-        kept = Number(before)
-        if grade is None:
-            return kept, ""
-        label = grade.person.label
+        kept, label = Number(before), grade.person.label
         is_locked = self.sheet.cell(row, CHANGEABLE).lower() == "no"
         if before == NOT_ASSIGNED or is_locked:
-            said = f"not assigned to {label} in {platform}: N/A is kept"
+            said = f"not assigned to {label} in {self.platform}: N/A is kept"
             if before != NOT_ASSIGNED:
-                said = f"{platform} doesn't allow a change for {label}: {before or '-'} is kept"
+                said = (
+                    f"{self.platform} doesn't allow a change for {label}: {before or '-'} is kept"
+                )
             return kept, said if grade.state != INCOMPLETE or grade.work else ""
-        if grade.state == WITHHELD:
-            return "", ""
-        if grade.state == EXCUSED:
-            return EXCUSED_THERE if self.source == CANVAS else "", ""
+        if grade.state in (WITHHELD, EXCUSED):
+            is_canvas = self.source == CANVAS
+            return EXCUSED_THERE if is_canvas and grade.state == EXCUSED else "", ""
         if grade.total is None:
             return kept, ""
         number = rounded(grade.total)
         if is_excused:
-            said = f"{label} has EX in {platform}, but {number} in the gradebook: EX is kept"
+            said = f"{label} has EX in {self.platform}, but {number} in the gradebook: EX is kept"
             return kept, said
         return Number(number.replace(".", ",") if self.has_commas else number), ""
 
@@ -148,7 +150,8 @@ def _mention(source: str, sheet: Sheet, row: Row, name: str, columns: dict[str, 
     ids = {kind: sheet.cell(row, column) for kind, column in columns.items()}
     if source == MOODLE:
         ids["moodle"] = ids["moodle"].rpartition(" ")[2]  # it writes `Participant 657737`
-    return Mention(source, sheet.place(row), name, tuple(i for i in ids.items() if i[1]), row)
+    ids = {kind: text for kind, text in ids.items() if text}
+    return Mention(source, sheet.place(row), name, ids, row)
 
 
 # Canvas -------------------------------------------------------------------------------------------
@@ -207,21 +210,18 @@ def _assignment(sheet: Sheet, width: int, points: Row | None, name: str | None) 
     """Return the index of an assignment's column; see `read_canvas`."""
     head = sheet.rows[0]
     below = points.cells if points else head.cells
-    places = range(width, len(head.cells))
-    refused = {place: _refused(head.cells[place], below[place]) for place in places}
+    refused = {n: _refused(head.cells[n], below[n]) for n in range(width, len(head.cells))}
+    taken = [place for place, why in refused.items() if not why]
+    several = taken
     if name is not None:
         several = [place for place in refused if name.strip() in _names(head.cells[place])]
-    else:
-        several = [place for place, why in refused.items() if not why]
-    if len(several) == 1:
-        if why := refused[several[0]]:
-            raise sheet.fault(head, f"{head.cells[several[0]]!r:.90} {why}")
-        return several[0]
-    titles = [repr(head.cells[place]) for place, why in refused.items() if not why]
-    asked = "--assignment" if name is None else f"--assignment {name!r:.60}"
-    raise sheet.fault(
-        head, f"{asked}: expected one of the assignments {', '.join(titles) or '(there is none)'}"
-    )
+    if len(several) != 1:
+        asked = "--assignment" if name is None else f"--assignment {name!r:.60}"
+        titles = ", ".join(repr(head.cells[place]) for place in taken) or "(there is none)"
+        raise sheet.fault(head, f"{asked}: expected one of the assignments {titles}")
+    if why := refused[several[0]]:
+        raise sheet.fault(head, f"{head.cells[several[0]]!r:.90} {why}")
+    return several[0]
 
 
 def _refused(title: str, points: str) -> str:

@@ -1,4 +1,8 @@
-"""`similar SOURCE --into DIR`: show which submissions share something that few others have."""
+"""`similar SOURCE --into DIR`: show which submissions share something that few others have.
+
+It writes `index.html` with lists of pairs and groups, and pages of pairs with both texts, in which
+submissions are named by their ids; `list --names` says whose they are.
+"""
 
 from __future__ import annotations
 
@@ -7,17 +11,21 @@ import contextlib
 import shutil
 import sys
 from collections.abc import Callable, Iterator
+from itertools import groupby
 from pathlib import Path
 from tempfile import TemporaryDirectory
+from typing import Any
 
+import numpy as np
 from tqdm import tqdm  # type: ignore[import-untyped]
 
 import grading
 from autograder import isolation, solutions
 from grading.errors import SubmissionError, UsageError, safe_line
+from grading.report import render
 from grading.staging import MAX_OUTPUT_BYTES
 from grading.upload import Folder
-from grading.verdicts import ExitCode
+from grading.verdicts import ExitCode, write_atomically
 
 from .. import times
 from ..arguments import USUAL, Commands, add_command, add_folder
@@ -25,14 +33,35 @@ from ..exports import add_source, read_export, read_source, show_notes
 from ..store import Store
 from ..submissions import Submission, same
 from . import parameters
-from .pages import INDEX, Comparison
-from .ranking import ANSWERS, TENSORS, Entry
-from .texts import MOST_TOKENS, Known, Text
+from .ranking import ANSWERS, TENSORS, Entry, Index, Ranking, Row, authors_of, comparable
+from .texts import GRAM, MOST_TOKENS, NAMES, SHAPE, VIEWS, Known, Text, grams
 
+HERE = Path(__file__).parent
+NAME, INDEX, PAIRS = "similar", "index.html", "pairs"  # the folder in DIR, and what is in it
 CODE, PARAMETERS, PREDICTIONS = ".py", ".params", ".predictions"
 MOST_BYTES = {CODE: 1 << 20, PARAMETERS: MAX_OUTPUT_BYTES, PREDICTIONS: 1 << 20}  # of a file
 MOST_FILES = 400  # of one submission
 RESULTS = grading.ROOT / "build" / "reference"  # what `make reference` trains
+RAREST = 12  # wrong predictions that a page lists
+RARE = 2  # what at most so many authors, or a tenth of the class, have is rare
+TRAINED = "trained parameters"
+# What is compared: how many features, which two authors have, a score is at least divided by
+# (`ranking.py`), and what it means.
+KINDS: dict[str, tuple[int, str]] = {
+    NAMES: (
+        30,
+        "Code and comments as they are, except for layout and quotes; shared are runs of five "
+        "words or signs.",
+    ),
+    SHAPE: (30, "Code without comments, and without the names that its author chose."),
+    TENSORS: (0, "Tensors with the same name and the same values, in whatever file."),
+    TRAINED: (
+        0,
+        "How alike the matrices are, whatever was permuted, scaled or rounded: close to 1 if they "
+        "come from the same pretraining.",
+    ),
+    ANSWERS: (20, "Wrong predictions that are the same."),
+}
 
 
 class Reading:
@@ -76,34 +105,51 @@ class Reading:
         with TemporaryDirectory(prefix="similar-") as work:
             try:
                 with submission.upload.tree(Path(work)) as top:
-                    for number, (folder, file) in enumerate(_files(top)):
-                        if number == MOST_FILES:
-                            self._note(f"{name}: only the first {MOST_FILES} files are compared")
-                            break
-                        most = MOST_BYTES[Path(file).suffix]
-                        with folder.file(file) as reader:
-                            content = reader.read(most + 1)
-                        if len(content) <= most:
-                            self._add(entry, file, content)
-                        else:
-                            self._leave_out(entry, file, f"more than {most} bytes")
+                    self._add_all(entry, top)
             except SubmissionError as error:
                 self._note(f"{name}: not everything is compared: {error}")
         if not any(entry.features.values()):
             self._note(f"{name}: nothing to compare")
         return entry
 
+    def _add_all(self, entry: Entry, top: Folder) -> None:
+        number = 0
+        for folder, names in top.walk():
+            for file in names:
+                most = MOST_BYTES.get(Path(file).suffix)
+                if most is None or folder.entries[file].kind != "file":
+                    continue
+                number += 1
+                if number > MOST_FILES:
+                    self._note(f"{entry.name}: only the first {MOST_FILES} files are compared")
+                    return
+                with folder.file(file) as reader:
+                    content = reader.read(most + 1)
+                if len(content) <= most:
+                    self._add(entry, file, content)
+                else:
+                    self._leave_out(entry, file, f"more than {most} bytes")
+
     def _leave_out(self, entry: Entry, file: str, why: object) -> None:
         shown = safe_line(file, 80)
         self._note(safe_line(f"{entry.name}: {shown} is not compared: {why}"))
 
     def _add(self, entry: Entry, file: str, content: bytes) -> None:
+        """Add what a file contains, except for what the reference's own file contains, too."""
         if file.endswith(PARAMETERS):
             self._add_parameters(entry, file, content)
-        elif file.endswith(PREDICTIONS):
-            self._add_answers(entry, file, content.decode("utf-8-sig", "replace"))
-        else:
-            self._add_code(entry, file, content.decode("utf-8-sig", "replace"))
+            return
+        text = content.decode("utf-8-sig", "replace")
+        if file.endswith(CODE):
+            self._add_code(entry, file, text)
+            return
+        lines = [line.strip() for line in text.removesuffix("\n").split("\n")]
+        places = self._places.get(Path(Path(file).stem).suffix.removeprefix("."), [])
+        if len(places) == len(lines) and len(set(lines)) > 1:  # an answer for each question
+            answers = enumerate(zip(lines, places, strict=True), start=1)
+            wrong = {(file, n, said) for n, (said, place) in answers if said != place}
+            if wrong != {answer for answer in self._ours.features[ANSWERS] if answer[0] == file}:
+                entry.features[ANSWERS] |= wrong
 
     def _add_code(self, entry: Entry, file: str, content: str) -> None:
         text = Text(file, content, self._known)
@@ -113,16 +159,6 @@ class Reading:
             del text.tokens[most:]
         if text.tokens:
             entry.add(text, self._known)
-
-    def _add_answers(self, entry: Entry, file: str, content: str) -> None:
-        """Add the wrong answers of a file, if there is one for each question and they differ."""
-        lines = [line.strip() for line in content.removesuffix("\n").split("\n")]
-        places = self._places.get(Path(Path(file).stem).suffix.removeprefix("."))
-        if places is not None and len(places) == len(lines) and len(set(lines)) > 1:
-            answers = enumerate(zip(lines, places, strict=True), start=1)
-            wrong = {(file, n, said) for n, (said, place) in answers if said != place}
-            if wrong != {answer for answer in self._ours.features[ANSWERS] if answer[0] == file}:
-                entry.features[ANSWERS] |= wrong
 
     def _add_parameters(self, entry: Entry, file: str, content: bytes) -> None:
         if self._reader is None:
@@ -137,17 +173,143 @@ class Reading:
             entry.signatures.append(parameters.signature_of(tensors))
 
 
-def _files(top: Folder) -> Iterator[tuple[Folder, str]]:
-    """Yield the files that are compared."""
-    for folder, names in top.walk():
-        for file in names:
-            if Path(file).suffix in MOST_BYTES and folder.entries[file].kind == "file":
-                yield folder, file
+# The pages ----------------------------------------------------------------------------------------
+
+
+class Comparison:
+    """Rankings of everything that was read, by title, each with what it compares."""
+
+    def __init__(self, entries: list[Entry], notes: list[str]) -> None:
+        self.entries, self._notes = entries, notes
+        author = authors_of(entries)
+        self.authors = len({a for a, e in zip(author, entries, strict=True) if not e.is_reference})
+        self._rare = max(RARE, self.authors // 10)
+        self._indexes = {kind: Index(entries, kind, least) for kind, (least, _) in KINDS.items()}
+        scores = {kind: index.scores() for kind, index in self._indexes.items()}
+        scores[TRAINED] = parameters.similarities([entry.signatures for entry in entries])
+        may = comparable(entries)
+        references = np.array([entry.is_reference for entry in entries], dtype=bool)
+        outside = np.logical_or.outer(references, references)
+        code = {"Code of the class": may & ~outside}
+        if references.any():
+            code["Code and references"] = may & outside
+        compared = [(f"{group}, {view}", view, code[group]) for group in code for view in VIEWS]
+        compared += [(kind.capitalize(), kind, may) for kind in (TENSORS, TRAINED, ANSWERS)]
+        self.rankings = {title: (kind, Ranking(scores[kind], m)) for title, kind, m in compared}
+
+    @property
+    def pairs(self) -> int:
+        """The number of pairs of the class that were compared."""
+        return next(iter(self.rankings.values()))[1].pairs
+
+    def write(self, target: Path, handed_in: dict[str, str]) -> int:
+        """Write all pages to a new folder; return how many pairs have one.
+
+        Args:
+            handed_in: when, in words, by entries' names.
+        """
+        for folder in (target, target / PAIRS):
+            folder.mkdir(mode=0o700)
+        references = sum(entry.is_reference for entry in self.entries)
+        text = render(
+            HERE / "similar_index.html.j2",
+            title="Similarity in this class",
+            authors=self.authors,
+            submissions=len(self.entries) - references,
+            references=references,
+            lists=[
+                (title, KINDS[kind][1], ranking, [self._row(row, kind) for row in ranking.rows])
+                for title, (kind, ranking) in self.rankings.items()
+            ],
+            notes=self._notes,
+        )
+        write_atomically(target / INDEX, text)
+        rows = [row for _, ranking in self.rankings.values() for row in ranking.rows]
+        pages = {pair for row in rows for pair in _pairs_of(row)}
+        for one, two in pages:
+            text = render(HERE / "similar_pair.html.j2", **self._pair(one, two, handed_in))
+            write_atomically(target / _page(one, two), text)
+        return len(pages)
+
+    def _row(self, row: Row, kind: str) -> dict[str, Any]:
+        others = zip(_pairs_of(row), row.members[1:], strict=True)
+        return {
+            "row": row,
+            "first": self.entries[row.members[0]].name,
+            "others": [(_page(*pair), self.entries[other].name) for pair, other in others],
+            "share": self._share(kind, *row.members[:2]),
+        }
+
+    def _share(self, kind: str, one: int, two: int) -> str:
+        """Return how many features two entries share, in words."""
+        if kind == TRAINED:
+            return ""
+        first, second = (self.entries[n].features[kind] for n in (one, two))
+        return f"{len(first & second)} of {min(len(first), len(second))}"
+
+    def _pair(self, one: int, two: int, handed_in: dict[str, str]) -> dict[str, Any]:
+        sides = [self.entries[one], self.entries[two]]
+        counts = self._indexes[ANSWERS].counts
+        both = sides[0].features[ANSWERS] & sides[1].features[ANSWERS]
+        return {
+            "title": f"{sides[0].name} and {sides[1].name}",
+            "scores": [
+                (title, self._share(kind, one, two), score, ranking.rank(score), ranking)
+                for title, (kind, ranking) in self.rankings.items()
+                if (score := ranking.score(one, two)) >= 0
+            ],
+            "answers": sorted((counts[answer], *answer) for answer in both)[:RAREST],
+            "authors": self.authors,
+            "rare": self._rare,
+            "sides": [
+                (
+                    entry.name,
+                    handed_in.get(entry.name, ""),
+                    [(text.file, list(self._lines(text, sides))) for text in entry.texts],
+                )
+                for entry in sides
+            ],
+        }
+
+    def _lines(self, text: Text, sides: list[Entry]) -> Iterator[tuple[int, list[Any]]]:
+        """Yield the number of each line, and its parts: (how it is marked, authors, text)."""
+        marks: list[tuple[str, int]] = [("", 0)] * len(text.tokens)
+        for view, look in ((SHAPE, "shape"), (NAMES, "exact")):
+            shared = sides[0].features[view] & sides[1].features[view]
+            for gram, start in grams(text.tokens, view):
+                if gram in shared:
+                    count = self._indexes[view].counts[gram]
+                    mark = (look if count <= self._rare else "usual", count)
+                    for at in range(start, start + GRAM):
+                        if marks[at][0] in ("", "usual") or mark[0] == "exact":
+                            marks[at] = mark
+        whole = "\n".join(text.lines)
+        by_character, end, before = [("", 0)] * len(whole), 0, ""
+        for token, mark in sorted(zip(text.tokens, marks, strict=True), key=lambda m: m[0].start):
+            goes_on = mark[0] == before and "\n" not in whole[end : token.start]
+            start = end if goes_on else token.start  # what is between them looks like them
+            by_character[start : token.end] = [mark] * (token.end - start)
+            end, before = token.end, mark[0]
+        for number in sorted(text.own):
+            line, start = text.lines[number - 1], text.starts[number - 1]
+            if start > end:  # what follows isn't compared, or is empty
+                break
+            marked = zip(by_character[start : start + len(line)], line, strict=True)
+            runs = [[*run] for _, run in groupby(marked, key=lambda each: each[0][0])]
+            yield number, [(*min(mark for mark, _ in r), "".join(c for _, c in r)) for r in runs]
+
+
+def _pairs_of(row: Row) -> list[tuple[int, int]]:
+    """Return the pairs of a row that have a page: the first member with each of the others."""
+    one = row.members[0]
+    return [(min(one, other), max(one, other)) for other in row.members[1:]]
+
+
+def _page(one: int, two: int) -> str:
+    return f"{PAIRS}/{one + 1}-{two + 1}.html"
 
 
 # The command --------------------------------------------------------------------------------------
-
-NAME = "similar"  # of the folder in DIR
 
 
 def add_to(commands: Commands) -> None:
@@ -197,7 +359,7 @@ def run(asked: argparse.Namespace) -> int:
             TemporaryDirectory() as work,
             contextlib.closing(Reading(Path(work), notes.append)) as reading,
         ):
-            entries = _entries(asked, submissions, reading)
+            entries = list(_entries(asked, submissions, reading))
         compared = Comparison(entries, [*export.notes, *notes])
         handed_in = {o.id: times.shown(o.submitted, zone) for o in submissions if o.submitted}
         target, unfinished = store.path / NAME, store.path / f"{NAME}.unfinished"
@@ -235,20 +397,17 @@ def _without(excluded: list[str], submissions: tuple[Submission, ...]) -> list[S
 
 def _entries(
     asked: argparse.Namespace, submissions: list[Submission], reading: Reading
-) -> list[Entry]:
+) -> Iterator[Entry]:
     """Read the class, then the references."""
     # Whoever was in a group at any time may know everything that the group handed in.
-    authors = {
-        one.id: one.students for one in read_export(asked.source, all_attempts=True).submissions
-    }
-    entries = []
+    attempts = read_export(asked.source, all_attempts=True).submissions
+    authors = {one.id: one.students for one in attempts}
     for one in tqdm(submissions, unit="submission", disable=not sys.stderr.isatty()):
         keys = {student.key for student in (*authors.get(one.id, ()), *one.students)}
-        entries.append(reading.entry(one, one.id, frozenset(keys or {one.id})))
+        yield reading.entry(one, one.id, frozenset(keys or {one.id}))
     for folder in asked.references:
         export = read_export(folder)
         for one in export.submissions:
             # Platforms' names of files may name students.
             shown = one.upload.location if export.kind == "folder" else one.id
-            entries.append(reading.entry(one, f"{folder.resolve().name}/{shown}", frozenset()))
-    return entries
+            yield reading.entry(one, f"{folder.resolve().name}/{shown}", frozenset())

@@ -51,8 +51,7 @@ class Entry:
         """Add what its authors wrote in a file; what everybody has is no evidence."""
         self.texts.append(text)
         for view in VIEWS:
-            own = {gram for gram, _ in grams(text.tokens, view)}
-            self.features[view] |= own - known.grams[view]
+            self.features[view] |= {g for g, _ in grams(text.tokens, view)} - known.grams[view]
 
 
 class Index:

@@ -70,10 +70,9 @@ def tokens_of(text: str) -> list[Token]:
         if remaining <= 0:
             break
         if match.lastgroup == "prose":
-            prose += [
-                Token(f"#{word.group().lower()}", "", start + word.start(), start + word.end())
-                for word in islice(WORD.finditer(found), remaining)
-            ]
+            for word in islice(WORD.finditer(found), remaining):
+                first, last = word.span()
+                prose.append(Token(f"#{word.group().lower()}", "", start + first, start + last))
             continue
         if match.lastgroup == "string":
             found = f'"{QUOTES.sub("", found)}"'

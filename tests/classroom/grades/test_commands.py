@@ -6,7 +6,7 @@ from decimal import Decimal
 import pytest
 
 from classroom.cells import parse
-from classroom.grades.decisions import read_scores, uniformly_extra
+from classroom.grades.decisions import is_extra, read_scores
 from grading.errors import UsageError
 from tests.classroom.grades.building import (
     ADA,
@@ -156,11 +156,12 @@ def test_questions_have_to_sum_to_the_total_but_for_rounding():
 
 
 def test_extra_credit_is_told_by_the_sheets_number_or_is_that_of_all():
-    assert uniformly_extra({"2a": True, "3a": True})("anything")
-    assert not uniformly_extra({"2a": False})("") and not uniformly_extra({})("")
-    mixed = uniformly_extra({"2a": False, "3a": True, "12b": True})
-    assert all(map(mixed, ("3(a) Copying", "3a: Copying", " (12) (b)", "3a-ii")))
-    assert not mixed("2 a  Why")
+    assert is_extra("anything", {"2a": True, "3a": True})
+    assert not is_extra("", {"2a": False}) and not is_extra("", {})
+    mixed = {"2a": False, "3a": True, "12b": True}
+    for title in ("3(a) Copying", "3a: Copying", " (12) (b)", "3a-ii"):
+        assert is_extra(title, mixed)
+    assert not is_extra("2 a  Why", mixed)
     for title in ("Copying", "3 apples", "Copying 3a"):
         with pytest.raises(UsageError, match=f"the question '{title}' doesn't tell which"):
-            mixed(title)
+            is_extra(title, mixed)

@@ -9,7 +9,7 @@ from grading.errors import UsageError
 
 def said(source: str, name: str, **ids: str) -> Mention:
     work = Work(source, f"{source} {name}")
-    return Mention(source, f"{source} {name}", name, tuple(ids.items()), work)
+    return Mention(source, f"{source} {name}", name, ids, work)
 
 
 def groups(*mentions: Mention, aliases=()) -> list[list[str]]:
