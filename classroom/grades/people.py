@@ -205,7 +205,11 @@ def join(
             del people[one]
     # Whether Canvas's SIS User IDs are the student IDs of the other sources.
     one_kind = any(person.values("sis").keys() & person.values("sid").keys() for person in people)
-    unique = [("sid", "sis") if one_kind else ("sid",), ("canvas",), ("moodle",)]
+    unique: list[tuple[str, ...]] = [
+        ("sid", "sis") if one_kind else ("sid",),
+        ("canvas",),
+        ("moodle",),
+    ]
     notes: list[str] = []
     joined = _weakly_joined([*people], _locals_of(people), "login and address", unique, notes)
     by_name = {p: {mention.plain_name for mention in p.mentions} - {""} for p in joined}
@@ -214,11 +218,12 @@ def join(
         person.mentions.sort(key=lambda mention: SOURCES.index(mention.source))
         several = person.values(*unique[0])
         if len(several) > 1:
-            one, other, *_ = several.values()
-            ids = " and ".join(repr(m.value(*unique[0]))[:40] for m in (one, other))
+            two = [*several.values()][:2]
+            places = " and ".join(mention.where for mention in two)
+            ids = " and ".join(f"{mention.value(*unique[0])!r:.40}" for mention in two)
             raise UsageError(
-                f"{one.where} and {other.where} belong to one person, {person.label}, but have two "
-                f"student IDs, {ids}: did a spreadsheet remove leading zeros?"
+                f"{places} belong to one person, {person.label}, but have two student IDs, {ids}: "
+                "did a spreadsheet remove leading zeros?"
             )
     return joined, notes
 

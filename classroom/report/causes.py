@@ -6,7 +6,8 @@ import ast
 import re
 import tempfile
 from collections import Counter, defaultdict
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable
+from contextlib import suppress
 from dataclasses import dataclass, field
 from decimal import Decimal
 from pathlib import Path
@@ -103,30 +104,24 @@ def quote(submission: Submission | None, where: str, look_at: str) -> str:
     file = match[1] if match else file
     if submission is None or not file or not (match or function):
         return ""
-    try:
-        with tempfile.TemporaryDirectory(prefix="quoted-") as work:
-            text = next(_texts(submission, file, Path(work)), "")
-    except (SubmissionError, OSError):
-        text = ""
-    if not text:
-        return ""
-    meant = int(match[2]) if match else 0
+    text, meant = _text(submission, file), int(match[2]) if match else 0
     around = set(range(meant - AROUND, meant + AROUND + 1))
     numbers = around if match else _function(text, function)
     lines = [line for line in enumerate(text.split("\n"), 1) if line[0] in numbers][:MOST_LINES]
-    return "\n".join(f"{'>' if n == meant else ' '} {n:>4}  {line}" for n, line in lines)
+    return "\n".join(f"{'>' if n == meant else ' '} {n:>4}  {line}" for n, line in lines if text)
 
 
-def _texts(submission: Submission, file: str, work: Path) -> Iterator[str]:
-    """Yield the files of a submission with this name, such as `submission/dataset.py`."""
-    with submission.upload.tree(work) as top:
-        for folder, names in top.walk():
-            name = Path(file).name
-            if name in names and "/".join((*folder.parts, name)).endswith(file):
-                with folder.file(name) as reader:
-                    data = reader.read(MOST_BYTES + 1)
-                if len(data) <= MOST_BYTES:
-                    yield data.decode("utf-8", "replace")
+def _text(submission: Submission, file: str) -> str:
+    """Return the file of a submission with this name, such as `submission/dataset.py`, or ""."""
+    with tempfile.TemporaryDirectory(prefix="quoted-") as work, suppress(SubmissionError, OSError):
+        with submission.upload.tree(Path(work)) as top:
+            for folder, names in top.walk():
+                for name in names:
+                    if "/".join((*folder.parts, name)).endswith(file):
+                        with folder.file(name) as reader:
+                            data = reader.read(MOST_BYTES + 1)
+                        return data.decode("utf-8", "replace") if len(data) <= MOST_BYTES else ""
+    return ""
 
 
 def _function(text: str, name: str) -> set[int]:

@@ -181,7 +181,7 @@ def _scores(gathered: Gathered) -> Iterable[dict[str, Any]]:
     for one in gathered.handed:
         row = {"submission": one.id, "status": one.status, "lateness": one.lateness}
         own = {"score": one.score, "max_score": gathered.max_score}
-        own |= {number: gathered.points_of(one, number) for number in gathered.questions}
+        own |= {number: one.earned.get(number, Decimal(0)) for number in gathered.questions}
         yield row | (own if one.is_counted else dict.fromkeys(own, ""))
 
 

@@ -41,7 +41,7 @@ FROM tests JOIN counted USING (record) JOIN records ON records.id = record
 WHERE EXISTS (SELECT * FROM authors WHERE authors.submission = counted.submission AND latest)"""
 QUESTIONS = """
 SELECT record, question, sum(score) AS score, sum(max_score) AS max_score
-FROM counted_tests GROUP BY record, question ORDER BY record, question"""
+FROM counted_tests GROUP BY record, question ORDER BY question"""
 TESTS = """
 SELECT test_id AS test, name, kind, max_score, max(0, sum(max_score - score)) AS points_lost,
   count(*) AS graded, sum(outcome = 'passed') AS passed,
@@ -65,6 +65,7 @@ class Handed:
 
     Attributes:
         record: the id of the record that counts, or else that of a staff fault.
+        earned: its points for each question; none if it has no result.
         days_late: as it counts for the grade; None if the platform doesn't say how many.
         is_withheld: whether its students' grades are withheld.
     """
@@ -75,6 +76,7 @@ class Handed:
     reason: str
     record: int | None
     score: Decimal
+    earned: dict[str, Decimal]
     days_late: int | None
     is_withheld: bool
 
@@ -95,24 +97,18 @@ class Gathered:
     """A class.
 
     Attributes:
-        questions: the maximum points for each question.
-        earned: the points for each question, by record.
+        questions: the maximum points for each question, in order.
     """
 
     release: str
     handed: tuple[Handed, ...]
     questions: dict[str, Decimal]
-    earned: dict[int | None, dict[str, Decimal]]
     max_score: Decimal
 
     @property
     def counted(self) -> list[Handed]:
         """The submissions with a result."""
         return [one for one in self.handed if one.is_counted]
-
-    def points_of(self, one: Handed, question: str) -> Decimal:
-        """Return a submission's points for a question."""
-        return self.earned.get(one.record, {}).get(question, Decimal(0))
 
 
 def gather(store: Store) -> Gathered:
@@ -133,22 +129,22 @@ def gather(store: Store) -> Gathered:
             late[work.submission] = work.days
         if grade.state == WITHHELD:
             withheld |= {mention.where for mention in grade.person.of(CODING)}
-    handed = []
-    for row in store.rows(SUBMISSIONS):
-        key = row["id"]
-        handed.append(
-            Handed(
-                *(key, store.names(key), row["status"], row["reason"], row["record"]),
-                *(Decimal(row["score"]), late.get(key, 0), key in withheld),
-            )
-        )
     questions: dict[str, Decimal] = {}
     earned: dict[int | None, dict[str, Decimal]] = defaultdict(dict)
     for row in store.rows(QUESTIONS):
         questions[row["question"]] = Decimal(points(row["max_score"]))
         earned[row["record"]][row["question"]] = Decimal(points(row["score"]))
+    handed = []
+    for row in store.rows(SUBMISSIONS):
+        key, record = row["id"], row["record"]
+        handed.append(
+            Handed(
+                *(key, store.names(key), row["status"], row["reason"], record),
+                *(Decimal(row["score"]), earned[record], late.get(key, 0), key in withheld),
+            )
+        )
     max_score = Decimal(decimal(book.parts[CODING][0]))
-    return Gathered(release, tuple(handed), dict(sorted(questions.items())), earned, max_score)
+    return Gathered(release, tuple(handed), questions, max_score)
 
 
 def results_of(store: Store, gathered: Gathered) -> Iterator[tuple[Handed, list[dict[str, Any]]]]:
@@ -182,7 +178,7 @@ def questions(gathered: Gathered) -> list[Columns]:
     """Return the questions, in order; `full` and `none` earned all of its points, and none."""
     rows = []
     for number, most in gathered.questions.items():
-        earned = [gathered.points_of(one, number) for one in gathered.counted]
+        earned = [one.earned.get(number, Decimal(0)) for one in gathered.counted]
         counts = {"full": sum(s == most for s in earned), "none": sum(not s for s in earned)}
         known = spread([float(score) for score in earned])
         rows.append({"question": number, "max_score": most} | known | counts)
