@@ -38,19 +38,6 @@ def descendants(pid: int) -> dict[int, str]:
     return lines
 
 
-def is_worker(line: str) -> bool:
-    return "multiprocessing.spawn" in line
-
-
-def is_grader(line: str) -> bool:
-    return "from autograder import single" in line
-
-
-def is_below_a_grader(line: str) -> bool:
-    """Return whether it is a zygote, a guardian, a killer, or runs a student's code."""
-    return "zygote.main(" in line
-
-
 @pytest.fixture(scope="session")
 def certificates(tmp_path_factory) -> Path:
     folder = tmp_path_factory.mktemp("tls") / "certificates"

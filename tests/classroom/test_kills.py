@@ -15,7 +15,7 @@ import psutil
 import pytest
 
 from classroom.exports import read_export
-from tests.classroom.clusters import descendants, is_below_a_grader, is_grader, is_worker, left_in
+from tests.classroom.clusters import descendants, left_in
 from tests.classroom.graded import (
     NAMES,
     records_in,
@@ -29,14 +29,18 @@ from tests.classroom.tiny import class_of, needs_root
 
 pytestmark = needs_root
 CONTINUE = "run the same command again to continue"
+# What the command lines of processes contain. Below a grader are its zygote, guardian and killer,
+# and what runs a student's code.
+WORKER, GRADER = "multiprocessing.spawn", "from autograder import single"
+KINDS = {"grader": GRADER, "below a grader": "zygote.main(", "worker": WORKER}
 
 
-def victims(pid: int, kind) -> list[int]:
-    return sorted(each for each, line in descendants(pid).items() if kind(line))
+def victims(pid: int, words: str) -> list[int]:
+    return sorted(each for each, line in descendants(pid).items() if words in line)
 
 
-def wait_for_victims(process: subprocess.Popen, kind) -> list[int]:
-    return wait_for(lambda: victims(process.pid, kind), process)
+def wait_for_victims(process: subprocess.Popen, words: str) -> list[int]:
+    return wait_for(lambda: victims(process.pid, words), process)
 
 
 @pytest.fixture
@@ -61,13 +65,12 @@ def test_whatever_is_killed_or_interrupted_nothing_that_was_done_is_lost(
 ):
     """Kill a grader, something below it, a worker and the client; then interrupt the client."""
     into, kept, count = tmp_path / "class", {}, 0
-    below_the_client = (is_grader, is_below_a_grader, is_worker)
-    for stop, kinds in ((signal.SIGKILL, below_the_client), (signal.SIGINT, ())):
+    for stop, kinds in ((signal.SIGKILL, KINDS.values()), (signal.SIGINT, ())):
         process = start_grading(eight, into, "--slots", "2")
-        for kind in (*kinds, is_grader):  # at last, it has to be in the middle of something
+        for words in (*kinds, GRADER):  # at last, it has to be in the middle of something
             count += 1
             wait_for_records(into, count, process)
-            found = wait_for_victims(process, kind)
+            found = wait_for_victims(process, words)
             if count <= len(kinds):
                 os.kill(found[0], signal.SIGKILL)
         below = descendants(process.pid)
@@ -172,7 +175,7 @@ def test_a_worker_that_falls_silent_is_given_up(eight, start_grading, complete, 
     nannies = [dask.worker() for _ in range(2)]
     process = start_grading(eight, into, *dask.words)
     wait_for_records(into, 1, process)
-    silent = (nannies[0].pid, *victims(nannies[0].pid, is_worker))
+    silent = (nannies[0].pid, *victims(nannies[0].pid, WORKER))
     for pid in silent:
         os.kill(pid, signal.SIGSTOP)
     output = process.communicate()[0]
@@ -232,7 +235,6 @@ def test_where_a_disk_is_full_what_was_written_stays_and_nobody_gets_a_zero(
 
 # Random kills under load ------------------------------------------------------------------------
 
-KINDS = {"grader": is_grader, "below a grader": is_below_a_grader, "worker": is_worker}
 STATES = (*KINDS, "client")
 AT_LEAST = 20
 
