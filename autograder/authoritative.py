@@ -3,8 +3,6 @@
 `isolation/authority.py` verifies the confinement.
 """
 
-from __future__ import annotations
-
 import contextlib
 import hashlib
 import hmac

@@ -1,7 +1,5 @@
 """The command `python grader.py` for staff: workers are confined, and hidden tests are judged."""
 
-from __future__ import annotations
-
 import argparse
 import contextlib
 import secrets

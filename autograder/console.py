@@ -1,7 +1,5 @@
 """What staff read in a terminal: each test as it ends, with its points, then points by question."""
 
-from __future__ import annotations
-
 from decimal import Decimal
 
 from grading.edition import Edition

@@ -10,8 +10,6 @@ its points by weight, without a remainder. Students and Gradescope have the resu
 (`grading.edition`), and no pydantic.
 """
 
-from __future__ import annotations
-
 import datetime
 import difflib
 import re

@@ -4,8 +4,6 @@ The judges are functions named TOPIC_TEST in any module of the package `solution
 when the assignment loads. Only staff have it: on a student's computer, hidden tests only run.
 """
 
-from __future__ import annotations
-
 import hashlib
 import importlib
 import importlib.util

@@ -1,7 +1,5 @@
 """The page of one result for staff, with every detail; a class's result pages use its template."""
 
-from __future__ import annotations
-
 import re
 from collections.abc import Mapping
 from dataclasses import dataclass

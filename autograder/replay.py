@@ -6,8 +6,6 @@ The file is Gradescope's results.json (its extra_data), one written by --json, o
 output of a grading on Gradescope, whose last line contains the same record.
 """
 
-from __future__ import annotations
-
 import json
 from dataclasses import dataclass
 from pathlib import Path

@@ -12,8 +12,6 @@ because the worker has ended, this process tidies up and ends as well.
 Exit codes: 0 answered, 3 the grader failed, 130 interrupted.
 """
 
-from __future__ import annotations
-
 import contextlib
 import json
 import os

@@ -1,7 +1,5 @@
 """What of the solutions judges need; students have none of it."""
 
-from __future__ import annotations
-
 import os
 
 from grading import SOLUTIONS

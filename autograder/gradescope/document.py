@@ -5,8 +5,6 @@ their total, which is right if hidden tests' points are to wait (`after_publishe
 has the visibility `hidden`, with which its points would count without being visible anywhere.
 """
 
-from __future__ import annotations
-
 import contextlib
 import json
 from dataclasses import replace

@@ -4,8 +4,6 @@ The grader's sentences are text; everything that may contain a student's charact
 and expected, prints) is in a fenced block, which Markdown shows unchanged in a monospaced font.
 """
 
-from __future__ import annotations
-
 import re
 
 from grading.errors import safe_line, safe_lines

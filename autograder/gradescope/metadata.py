@@ -5,8 +5,6 @@ points, so nothing in it may prevent grading: missing or odd values count as unk
 reported to staff.
 """
 
-from __future__ import annotations
-
 import json
 from dataclasses import dataclass, field
 from datetime import datetime, timedelta

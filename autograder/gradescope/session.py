@@ -5,8 +5,6 @@ each test. If the grader fails, it is removed: Gradescope then shows that the au
 records no grade, whereas it would record any valid file, whatever the exit code.
 """
 
-from __future__ import annotations
-
 import secrets
 import time
 from collections.abc import Mapping

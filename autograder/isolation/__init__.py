@@ -8,8 +8,6 @@ sandbox.py            what confines it: limits, Landlock and a filter (kernel.py
 leftovers.py          removes what it leaves
 """
 
-from __future__ import annotations
-
 import contextlib
 import sys
 import tempfile

@@ -10,8 +10,6 @@ results. A course may be below one of them (in /usr/src, or in the folder of the
 environment), and a bind mount may bring it there; links don't, since the kernel follows them first.
 """
 
-from __future__ import annotations
-
 import os
 import re
 import socket
@@ -182,7 +180,11 @@ def exposed(layers: sandbox.Layers, secrets: Iterable[str | Path]) -> list[str]:
         return []
     folders = sorted({os.path.realpath(f) for f in sandbox.readable_by_all() if os.path.exists(f)})
     lines = MOUNTS.read_text(encoding="utf-8", errors="surrogateescape").splitlines()
-    points = (re.sub(r"\\([0-7]{3})", _character, line.split(" ")[4]) for line in lines)
+    # Blanks and the like are in octal, see proc_pid_mountinfo(5).
+    points = [
+        re.sub(r"\\([0-7]{3})", lambda octal: chr(int(octal[1], 8)), line.split(" ")[4])
+        for line in lines
+    ]
     mounts = [p for p in points if _identity(p) and any(_meet(p, f) for f in folders)]
     real = dict.fromkeys(map(os.path.realpath, secrets))
     found: dict[str, str] = {}
@@ -197,11 +199,6 @@ def exposed(layers: sandbox.Layers, secrets: Iterable[str | Path]) -> list[str]:
         f"the submission's code could read {place}, because it may read {opened} for libraries"
         for opened, place in found.items()
     ]
-
-
-def _character(octal: re.Match[str]) -> str:
-    """Return what proc_pid_mountinfo(5) writes in this way, such as a blank."""
-    return chr(int(octal[1], 8))
 
 
 def _places(path: str, mounts: list[str]) -> list[str]:

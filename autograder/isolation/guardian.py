@@ -6,8 +6,6 @@ grandchildren. It measures what everything that the worker started uses, and its
 kills everything at the end, and reports how the worker ended.
 """
 
-from __future__ import annotations
-
 import contextlib
 import mmap
 import os
@@ -28,6 +26,66 @@ from .leftovers import CLEANUP_S, reap
 PR_SET_CHILD_SUBREAPER = 36
 TICK_S = 0.03
 STACK_S = 1.0  # the time in which a worker that has timed out may report its place
+
+
+# Imports, whose limit is not the test's -----------------------------------------------------------
+
+# A test may take two seconds, and `import torch` alone takes one of them, more on a slow computer.
+# So the seconds in which modules of the submission are imported, with whatever these import, have a
+# limit of their own, the same for each test (`Limits.import_s`). The worker itself says when it
+# imports. Code that lies about it gets the limit of imports in addition to that of its test, and no
+# more.
+
+# Whether an import is under way; what to add to its present CPU and wall seconds, if so, for those
+# of all imports.
+NOTE = struct.Struct("=?dd")
+
+
+@dataclass(frozen=True)
+class Imports:
+    """How many CPU and wall seconds imports have taken, and whether one is under way."""
+
+    cpu_s: float = 0.0
+    wall_s: float = 0.0
+    under_way: bool = False
+
+
+class Clock:
+    """What a guardian knows of its worker's imports, in memory that both share.
+
+    A byte counts the worker's notes. There is room for two, which take turns, so that a note is
+    never read while it is written.
+    """
+
+    def __init__(self) -> None:
+        self._shared = mmap.mmap(-1, 1 + 2 * NOTE.size)
+
+    def switch(self, importing: bool) -> None:
+        """Note, in the worker, that an import of the submission begins or ends."""
+        _, cpu_s, wall_s = self._last()
+        sign = -1 if importing else 1
+        cpu_s, wall_s = cpu_s + sign * time.process_time(), wall_s + sign * time.monotonic()
+        count = (self._shared[0] + 1) % 256
+        NOTE.pack_into(self._shared, 1 + count % 2 * NOTE.size, importing, cpu_s, wall_s)
+        self._shared[0] = count
+
+    def read(self, cpu_now_s: float) -> Imports:
+        """Return, in the guardian, what a worker noted that has used `cpu_now_s` seconds so far."""
+        under_way, cpu_s, wall_s = self._last()
+        if under_way:
+            cpu_s, wall_s = cpu_s + cpu_now_s, wall_s + time.monotonic()
+        # Whatever the worker forged, even NaN, it is no time below 0.
+        return Imports(cpu_s if cpu_s > 0 else 0.0, wall_s if wall_s > 0 else 0.0, under_way)
+
+    def _last(self) -> tuple[bool, float, float]:
+        while True:
+            count = self._shared[0]
+            note = NOTE.unpack_from(self._shared, 1 + count % 2 * NOTE.size)
+            if count == self._shared[0]:
+                return note
+
+
+# The watch ----------------------------------------------------------------------------------------
 
 
 def become_subreaper() -> None:
@@ -222,60 +280,3 @@ def _descendants(root: int) -> list[int]:
                     found += children
                     waiting += children
     return found
-
-
-# Imports, whose limit is not the test's -----------------------------------------------------------
-
-# A test may take two seconds, and `import torch` alone takes one of them, more on a slow computer.
-# So the seconds in which modules of the submission are imported, with whatever these import, have a
-# limit of their own, the same for each test (`Limits.import_s`). The worker itself says when it
-# imports. Code that lies about it gets the limit of imports in addition to that of its test, and no
-# more.
-
-# Whether an import is under way; what to add to its present CPU and wall seconds, if so, for those
-# of all imports.
-NOTE = struct.Struct("=?dd")
-
-
-@dataclass(frozen=True)
-class Imports:
-    """How many CPU and wall seconds imports have taken, and whether one is under way."""
-
-    cpu_s: float = 0.0
-    wall_s: float = 0.0
-    under_way: bool = False
-
-
-class Clock:
-    """What a guardian knows of its worker's imports, in memory that both share.
-
-    A byte counts the worker's notes. There is room for two, which take turns, so that a note is
-    never read while it is written.
-    """
-
-    def __init__(self) -> None:
-        self._shared = mmap.mmap(-1, 1 + 2 * NOTE.size)
-
-    def switch(self, importing: bool) -> None:
-        """Note, in the worker, that an import of the submission begins or ends."""
-        _, cpu_s, wall_s = self._last()
-        sign = -1 if importing else 1
-        cpu_s, wall_s = cpu_s + sign * time.process_time(), wall_s + sign * time.monotonic()
-        count = (self._shared[0] + 1) % 256
-        NOTE.pack_into(self._shared, 1 + count % 2 * NOTE.size, importing, cpu_s, wall_s)
-        self._shared[0] = count
-
-    def read(self, cpu_now_s: float) -> Imports:
-        """Return, in the guardian, what a worker noted that has used `cpu_now_s` seconds so far."""
-        under_way, cpu_s, wall_s = self._last()
-        if under_way:
-            cpu_s, wall_s = cpu_s + cpu_now_s, wall_s + time.monotonic()
-        # Whatever the worker forged, even NaN, it is no time below 0.
-        return Imports(cpu_s if cpu_s > 0 else 0.0, wall_s if wall_s > 0 else 0.0, under_way)
-
-    def _last(self) -> tuple[bool, float, float]:
-        while True:
-            count = self._shared[0]
-            note = NOTE.unpack_from(self._shared, 1 + count % 2 * NOTE.size)
-            if count == self._shared[0]:
-                return note

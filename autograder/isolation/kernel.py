@@ -8,8 +8,6 @@ The kernel's Documentation/userspace-api/landlock.rst and seccomp_filter.rst are
 numbers and structures.
 """
 
-from __future__ import annotations
-
 import ctypes
 import functools
 import os

@@ -1,7 +1,5 @@
 """Removes what tests leave behind: processes, and files in locked, deep, full or shared folders."""
 
-from __future__ import annotations
-
 import contextlib
 import ctypes
 import os

@@ -3,8 +3,6 @@
 `zygote.py` is the other end of a zygote.
 """
 
-from __future__ import annotations
-
 import contextlib
 import itertools
 import json
@@ -122,7 +120,7 @@ class ConfinedPool:
         self._zygotes.clear()
         self._lost.close()
 
-    def _zygote(self, with_torch: bool) -> Zygote:
+    def _zygote(self, with_torch: bool) -> "Zygote":
         with self._lock:
             if self._is_abandoned:  # Ctrl-C came while this thread was started: nobody waits for it
                 raise GradingError("the run was abandoned")

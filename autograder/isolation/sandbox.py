@@ -7,8 +7,6 @@ Three independent layers:
 3. a uid of the test's own, in a range that nothing else uses (`users.py`): only for root.
 """
 
-from __future__ import annotations
-
 import math
 import os
 import sys

@@ -9,8 +9,6 @@ needs. A call newer than NEWEST is refused as by a kernel that lacks it: librari
 can still tell another, is in `autograder/__init__.py`.
 """
 
-from __future__ import annotations
-
 import errno
 import re
 from typing import NamedTuple
@@ -22,7 +20,7 @@ IGNORED = ERRNO | 0  # succeeds without any effect
 NO_MORE = ERRNO | errno.EAGAIN  # the error of a user with too many processes, for programs
 NEWEST = 469  # the last number of Linux 6.17, on both machines
 
-Numbers = tuple[int | None, int | None]  # on x86-64 and arm64
+Numbers = tuple[int | None, ...]  # two: on x86-64 and on arm64
 
 # What is done with a call whatever its arguments; a comment says why.
 LISTED = {
@@ -111,15 +109,11 @@ LISTED = {
 }
 
 
-def _number(text: str) -> int | None:
-    return None if text == "-" else int(text)
-
-
 # By action, then by name; read here, once for all workers.
 CALLS: dict[int, dict[str, Numbers]] = {
     action: {
-        name: (_number(x86_64), _number(arm64))
-        for name, x86_64, arm64 in re.findall(r"(\w+) (\d+|-) (\d+|-)", text)
+        name: tuple(None if number == "-" else int(number) for number in numbers)
+        for name, *numbers in re.findall(r"(\w+) (\d+|-) (\d+|-)", text)
     }
     for action, text in LISTED.items()
 }

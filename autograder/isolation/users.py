@@ -1,7 +1,5 @@
 """The users that tests run as, if the grader is root: one of its own for each test (Linux)."""
 
-from __future__ import annotations
-
 import contextlib
 import os
 import signal

@@ -7,8 +7,6 @@ sends one JSON message per job, together with the job's descriptors. The guardia
 the job, watches it, and answers with a report. If the parent's end closes, it kills the worker.
 """
 
-from __future__ import annotations
-
 import contextlib
 import faulthandler
 import fcntl
@@ -46,26 +44,21 @@ def main(control_fd: int, with_torch: bool) -> None:
     gc.freeze()  # or a worker's garbage collector would touch, and so copy, shared memory
     with contextlib.suppress(ConnectionError):  # the parent has ended without notice
         control.send(b"ready")
-        _serve(control, usual_score)
+        while True:  # each message asks for a guardian, and has its socket
+            message, fds, _, _ = socket.recv_fds(control, 16, 1)
+            leftovers.reap()  # so that the CPU time of guardians that have ended counts as ours
+            if not message:
+                break
+            if os.fork() == 0:
+                control.close()
+                sandbox.offer(usual_score)
+                _guard(socket.socket(fileno=fds[0]))
+            os.close(fds[0])
     control.close()
     with contextlib.suppress(ChildProcessError):
         while True:  # until the guardians have ended, which they do after their present jobs
             os.wait()
     os._exit(0)  # shutting down torch properly takes longer than many tests
-
-
-def _serve(control: socket.socket, usual_score: int) -> None:
-    """Fork a guardian for each message, with the socket that comes with it."""
-    while True:
-        message, fds, _, _ = socket.recv_fds(control, 16, 1)
-        leftovers.reap()  # so that the CPU time of guardians that have ended counts as ours
-        if not message:
-            return
-        if os.fork() == 0:
-            control.close()
-            sandbox.offer(usual_score)
-            _guard(socket.socket(fileno=fds[0]))
-        os.close(fds[0])
 
 
 def _guard(parent: socket.socket) -> None:

@@ -2,6 +2,7 @@
 
 import json
 import re
+import stat
 from dataclasses import replace
 from datetime import datetime, timedelta, timezone
 from pathlib import Path
@@ -12,6 +13,7 @@ import pytest
 import grading
 from autograder import authoritative, solutions
 from autograder.gradescope import document, session
+from grading.errors import GradingError
 from grading.staging import Staged
 from grading.verdicts import Outcome, Results, TestResult
 from tools import emulate
@@ -166,6 +168,20 @@ def shows(results):
     assert ("in 24 hours" in results["output"]) is not at_once
     assert ("your total" in results["output"]) is not at_once
     return at_once
+
+
+def test_a_grader_that_fails_leaves_no_result_and_has_closed_its_files(
+    grade, monkeypatch, tmp_path
+):
+    def fail(*_):
+        raise GradingError("ours")
+
+    monkeypatch.setattr(Runner, "run", fail)
+    with pytest.raises(GradingError, match="ours"):
+        grade(edition_of(), emulate.about("first"))
+    assert not (tmp_path / session.RESULTS).exists()
+    for name, mode in (("results", 0o700), (session.METADATA, 0o600)):
+        assert stat.S_IMODE((tmp_path / name).stat().st_mode) == mode
 
 
 # ---------------------------------------------------------------- the daily limit

@@ -96,7 +96,8 @@ def test_whoever_was_not_asked_for_it_gets_no_points_for_it(runner, hand_in, poo
 
 def test_an_upload_with_nothing_to_grade_gets_its_points_too(runner):
     results = authoritative.nothing_to_grade(runner.blank(runner.assignment.edition("tiny"), 7, ""))
-    assert [score for _, score in ends(results).values()] == [1, 0, 0, 3]
+    lacking = ("missing file", 0)
+    assert [*ends(results).values()] == [("dropped", 1), lacking, lacking, ("dropped", 3)]
     assert results.as_dict(staff=True)["score"] == 4
 
 

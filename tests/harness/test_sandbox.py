@@ -50,6 +50,18 @@ worker = sandbox.for_worker(bare, None, Path("/"), Path("/"))
 print(before, users.tasks_of(os.getuid()), worker.most_tasks)
 go_on.set()
 """
+LOCKED = """
+import tempfile
+from autograder.isolation import leftovers
+root = Path(tempfile.mkdtemp())
+inner = root / "locked" / "inner"
+inner.mkdir(parents=True)
+(inner / "file").touch()
+for folder in (inner, inner.parent):
+    folder.chmod(0)
+leftovers.remove_tree(root)
+print(int(root.exists()))
+"""
 
 
 def counts_as(uid: int, code: str) -> list[int]:
@@ -77,6 +89,11 @@ def test_the_limit_on_processes_is_relative_where_only_it_holds(tmp_path):
     assert counts_as(NOBODY, MANY_FORKS) == [5]  # the kernel holds the user to that limit
     filtered = sandbox.Layers(root=False, landlock_abi=0, seccomp=True)
     assert sandbox.for_worker(filtered, None, tmp_path, tmp_path).most_tasks is None
+
+
+@ROOT_ONLY
+def test_an_ordinary_user_removes_what_is_locked():
+    assert counts_as(NOBODY, LOCKED) == [0]
 
 
 @ROOT_ONLY
