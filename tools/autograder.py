@@ -69,11 +69,7 @@ SOURCES = (*TAKEN, ASSIGNMENT, ERRATA, *(f"{SCRIPTS_FROM.as_posix()}/{s}" for s 
 
 
 def contents(repo: Path, edition: str) -> dict[str, bytes]:
-    """Return the content of every file in the zip, by its name there.
-
-    Raises:
-        Failed: a file that belongs in it is missing.
-    """
+    """Return every file in the zip by its name there; raise Failed if one is missing."""
     files = archive.files_of(repo, TAKEN)
     # Gradescope has no pydantic; it reads what this module resolves:
     del files["autograder/description.py"]
@@ -85,12 +81,7 @@ def contents(repo: Path, edition: str) -> dict[str, bytes]:
 
 
 def check(repo: Path, names: list[str], recipe: str | None) -> None:
-    """Find mistakes that would make the build fail later, before the reference is trained.
-
-    Raises:
-        Failed: a file that belongs in the zip is missing.
-        UsageError: the recipe or the data set is missing, or assignment.toml has a mistake.
-    """
+    """Find what would make the build fail, before any training; raise UsageError or Failed."""
     check_recipe(repo, recipe)
     require_data_set(repo)
     keep_secret(repo)

@@ -33,11 +33,7 @@ MASK_CHAR, PAD_CHAR = "\u2047", "\u25a1"  # reserved by the datasets of `submiss
 
 
 def require_data_set(root: Path) -> None:
-    """Check that a data set is installed.
-
-    Raises:
-        UsageError: one of its files is missing.
-    """
+    """Raise UsageError unless a data set is installed, with all of its files."""
     missing = [name for name in SHIPPED if not (root / name).is_file()]
     if missing:
         what = "no data set" if len(missing) == len(SHIPPED) else f"no {' and no '.join(missing)}"

@@ -64,11 +64,7 @@ class Archive:
         return int(self.name.rpartition(".")[2])
 
     def read(self, name: str) -> bytes:
-        """Return a file's content.
-
-        Raises:
-            UsageError: it is missing or damaged.
-        """
+        """Return a file's content; raise UsageError if it is missing or damaged."""
         try:
             with zipfile.ZipFile(self.path) as opened:
                 return opened.read(name)
@@ -77,11 +73,7 @@ class Archive:
 
 
 def read(path: Path) -> Archive:
-    """Read an archive's manifest.
-
-    Raises:
-        UsageError: the file is no archive of a release.
-    """
+    """Read an archive's manifest; raise UsageError if the file is no archive of a release."""
     content = Archive(path, {}).read(MANIFEST)
     try:
         manifest = json.loads(content)

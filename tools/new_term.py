@@ -28,11 +28,7 @@ from .datafiles import DEV, REPO
 
 
 def renewed(text: str, term: str, due: datetime.datetime | None) -> str:
-    """Return course.toml's text with a new term and, if given, new dates; keep its comments.
-
-    Raises:
-        UsageError: a line that should be changed is missing.
-    """
+    """Return course.toml's text with a new term and, if given, new dates; keep its comments."""
     if re.search("^release = ", text, re.MULTILINE):
         text = set_line(text, "release", "1")
     text = set_line(text, "term", json.dumps(term, ensure_ascii=False))
@@ -45,11 +41,7 @@ def renewed(text: str, term: str, due: datetime.datetime | None) -> str:
 
 
 def set_line(text: str, key: str, value: str) -> str:
-    """Return course.toml's text with another value of a key; keep its comment.
-
-    Raises:
-        UsageError: there is no such line.
-    """
+    """Return course.toml's text with another value on a key's line, or raise UsageError."""
     line = re.compile(rf"^{key} = [^#\n]*?(\s*#.*)?$", re.MULTILINE)
     if not line.search(text):
         raise UsageError(f"{COURSE}: the line {key} = ... is missing")

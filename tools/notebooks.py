@@ -19,11 +19,7 @@ CELL_S = 600  # of one cell
 
 
 def read(path: Path) -> NotebookNode:
-    """Read a notebook.
-
-    Raises:
-        Failed: it is not one.
-    """
+    """Read a notebook; raise Failed if it is not one."""
     try:
         return nbformat.read(path, as_version=4)
     except (OSError, ValueError, AttributeError, nbformat.ValidationError) as error:

@@ -33,11 +33,7 @@ LINE = re.compile(r'^  \{ number = "\d+[a-z]", topic = "(\w+)".*\n', re.MULTILIN
 
 
 def begin(root: Path, topic: str) -> tuple[list[str], str]:
-    """Write a question's files; return their names, and the question's number.
-
-    Raises:
-        UsageError: the question can't be begun; nothing was written.
-    """
+    """Write a question's files, or raise UsageError; return their names, and its number."""
     described = load_assignment(root)
     refuse_name(root, described, topic)
     questions = [q for q in described.edition(None).questions if not q.is_practice]
@@ -155,8 +151,7 @@ def described_with(
 ) -> str:
     """Return assignment.toml with the topic, and with its line in the default edition.
 
-    Raises:
-        UsageError: the file isn't laid out as expected, or the result has a mistake.
+    Raises UsageError if the file isn't laid out as expected, or the result has a mistake.
     """
     text = (root / ASSIGNMENT).read_text(encoding="utf-8")
     edition = max(text.find(f"\n[editions.{described.default_edition}]\n"), 0)

@@ -41,11 +41,7 @@ STATE = "trained.json"  # which outputs are finished, and for which hash
 
 
 def lay_out(repo: Path, target: Path) -> None:
-    """Copy what students get, and the complete submission over it; keep earlier outputs.
-
-    Raises:
-        UsageError: there is no data set.
-    """
+    """Copy what students get, and the complete submission over it; keep earlier outputs."""
     require_data_set(repo)
     for name in (*(f"src/{given}" for given in GIVEN), *SHIPPED):
         (target / name).parent.mkdir(parents=True, exist_ok=True)
@@ -57,9 +53,6 @@ def compose(repo: Path, source: Path) -> None:
     """Create the complete packages `submission` and `pretraining` in a folder, replacing old ones.
 
     Its edition.json is the default edition's, with all variants: several editions' are trained.
-
-    Raises:
-        UsageError: assignment.toml has a mistake.
     """
     assignment = load_assignment(repo)
     for package in (source / name for name in ("submission", "pretraining", "experiments")):
@@ -122,11 +115,7 @@ def trained_with(target: Path) -> str | None:
 
 
 def run_all(todos: Mapping[str, list[Command]], target: Path, recipe: str, seed: int) -> None:
-    """Run commands, by what trains, in a folder that is laid out; skip what is up to date.
-
-    Raises:
-        Failed: a command failed.
-    """
+    """Run commands that aren't up to date, by what trains; raise Failed if one fails."""
     finished = Finished(target, fingerprint(target, recipe, seed), recipe)
     for name, todo in todos.items():
         stale = False
@@ -185,11 +174,7 @@ def _hash(path: Path) -> str:
 
 
 def _train(name: str, command: Command, target: Path, recipe: str, seed: int) -> None:
-    """Run a command, resuming an interrupted training, and print how much of it is done.
-
-    Raises:
-        Failed: it failed; the message contains the last line that it printed.
-    """
+    """Run a command, resuming a training; raise Failed with the last line that it printed."""
     function, variant = command.arguments[1:3]
     options = ["--seed", str(seed), "--recipe", recipe]
     options += [] if function == "evaluate" else ["--resume"]

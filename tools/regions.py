@@ -190,11 +190,7 @@ def _parse(text: str, name: str) -> ast.Module:
 
 
 def _scopes_around(tree: ast.Module, region: Region, name: str) -> list[Scope]:
-    """Return the classes and functions around a region, outermost first.
-
-    Raises:
-        RegionError: the region isn't made of whole statements of one block.
-    """
+    """Return the classes and functions around a region, outermost first, or raise RegionError."""
     fault = None
     ways = []  # for each outermost statement inside: its ancestors, and the list that contains it
 

@@ -126,9 +126,8 @@ def choose_number(
 ) -> dict[str, Archive]:
     """Give the release its number; return the last release of each edition that has one.
 
-    Raises:
-        UsageError: a file of the course has a mistake, or the term's archives are missing.
-        Failed: a change needs a reason or an erratum.
+    Raises UsageError if a file of the course has a mistake or the term's archives are missing, and
+    Failed if a change needs a reason or an erratum.
     """
     course, sources = load_course(repo), history.sources(repo)
     if course.release > 1 and not history.of_term(repo):
@@ -160,11 +159,9 @@ def choose_number(
 def _give_reason(
     repo: Path, earlier: dict[str, Archive], number: int, breaking: str | None
 ) -> None:
-    """Refuse a change of what students rely on, unless errata.toml has the reason or gets it.
+    """Raise Failed for a change that is unfair, unless errata.toml has or gets the reason for it.
 
-    Raises:
-        UsageError: there is a reason, but no such change.
-        Failed: there is such a change, but no reason.
+    A reason without such a change is a UsageError.
     """
     unfair = []
     for edition, archive in earlier.items():
@@ -189,8 +186,7 @@ def _give_reason(
 def _keep(repo: Path, edition: str, folder: Path, earlier: Archive | None) -> str:
     """Archive an edition's release, unless that was done before; return a line about it.
 
-    Raises:
-        Failed: its archive has other zips than those that were built now.
+    Raises Failed if its archive has other zips than those that were built now.
     """
     if earlier is None or earlier.number < load_course(repo).release:
         return history.keep(repo, edition, folder)

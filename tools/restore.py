@@ -27,11 +27,7 @@ RESTORED = re.compile(r"src/data/[\w.-]+|" + "|".join((*history.OWNED, *history.
 
 
 def restore(repo: Path, path: Path, force: bool) -> list[str]:
-    """Restore an archive; return a summary, line by line.
-
-    Raises:
-        UsageError: the archive can't be read, a file can't be written, or something would be lost.
-    """
+    """Restore an archive; return a summary by line. UsageError: nothing was changed, and why."""
     kept, content = history.read(path), path.read_bytes()
     names = list(filter(RESTORED.fullmatch, kept.manifest["files"]))
     texts: dict[str, str | None] = {name: kept.read(name).decode("utf-8") for name in names}

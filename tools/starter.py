@@ -78,11 +78,7 @@ def package_of(root: Path, edition: str) -> dict[str, bytes]:
 
 
 def reference_of(root: Path, edition: str) -> dict[str, bytes]:
-    """Return what a perfect student of an edition writes: modules by file name.
-
-    Raises:
-        RegionError, UsageError: see `package_of`.
-    """
+    """Return what a perfect student of an edition writes: modules by file name."""
     variants, trained = load_assignment(root).variants, trained_variants(root, edition)
     missing = {variants[name].topic for name in variants.keys() - trained}
     return {

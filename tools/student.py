@@ -63,12 +63,7 @@ EXECUTABLE = (f"{FOLDER}/collect_submission.sh",)
 
 
 def contents(repo: Path, edition: str, paper: str, dist: Path) -> dict[str, bytes]:
-    """Build an edition's handout in dist/; return every file in the zip, by its name there.
-
-    Raises:
-        Failed: a file that belongs in it is missing, a template has a mistake, or the staff's model
-            can't be trained.
-    """
+    """Build an edition's handout in dist/; return every file in the zip, by its name there."""
     assignment, given = load_assignment(repo), repo / STUDENT
     with ThreadPoolExecutor() as pool:  # other processes do what takes long
         documents = pool.submit(build.build, repo, edition, None, paper, dist)
@@ -175,12 +170,7 @@ def demo(repo: Path) -> dict[str, bytes]:
 
 
 def check(repo: Path, names: list[str]) -> None:
-    """Find mistakes that would make the build fail later, before anything is built.
-
-    Raises:
-        UsageError: there is no data set, or assignment.toml or course.toml has a mistake.
-        Failed: a template or a table has a mistake, or a tool is missing.
-    """
+    """Find what would make the build fail before anything is built: UsageError or Failed."""
     require_data_set(repo)
     for name in names:
         checks.check(repo, name)
@@ -189,8 +179,7 @@ def check(repo: Path, names: list[str]) -> None:
 def release(repo: Path, edition: str, paper: str, dist: Path) -> tuple[Path, str]:
     """Build an edition's handout and zip; return the zip's path, and a line about it.
 
-    Raises:
-        Failed: see `contents`; or something leaks, and then no zip is made.
+    Raises Failed if a file is missing or has a mistake, or something leaks; then no zip is made.
     """
     target = dist / f"{edition}-student.zip"
     files = contents(repo, edition, paper, dist)

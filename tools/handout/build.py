@@ -76,11 +76,7 @@ def build(
     paper: str = "letter",
     dist: Path | None = None,
 ) -> Made:
-    """Build an edition's sheet, practice, solutions and outline.
-
-    Raises:
-        HandoutError: a template or a table has a mistake, or a tool is missing.
-    """
+    """Build an edition's sheet, practice, solutions and outline, or raise HandoutError."""
     described = describe(repo, edition, dataset)
     folder = repo / "build" / "handout" / edition
     with rebuilding(folder, folder.with_name(f"{edition}.new")) as draft:

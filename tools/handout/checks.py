@@ -38,11 +38,7 @@ def check(repo: Path, edition: str, dataset: str | None = None) -> None:
 
 
 def check_places(edition: str, question: Question, slots: list[Slot]) -> None:
-    """Check that each of a question's written points belongs to exactly one place for an answer.
-
-    Raises:
-        HandoutError: the places for answers in the question's template don't fit its points.
-    """
+    """Raise HandoutError unless each of the written points has exactly one place for an answer."""
     scored = [slot for slot in slots if slot.points]
     several = len(question.written_parts) > 1
     if several:
@@ -64,11 +60,7 @@ def check_places(edition: str, question: Question, slots: list[Slot]) -> None:
 
 
 def check_answers(repo: Path, question: Question, slots: list[Slot]) -> None:
-    """Check that staff have an answer for each place for one in a question's template.
-
-    Raises:
-        HandoutError: the template of the answer is missing.
-    """
+    """Raise HandoutError unless staff have an answer for each place for one."""
     template = f"handout/topics/{question.topic}.tex.j2"
     expected = [slot.answer for slot in slots]
     if not expected and "worked_answer()" in (repo / template).read_text(encoding="utf-8"):
@@ -82,12 +74,9 @@ def check_answers(repo: Path, question: Question, slots: list[Slot]) -> None:
 
 
 def check_references(references: dict[str, str]) -> None:
-    """Check that no work is in references.toml under two keys, since it would get two numbers.
+    """Raise HandoutError if a work has two keys in references.toml: it would get two numbers.
 
     Works are compared by letters alone, so differences in volume, year or punctuation don't count.
-
-    Raises:
-        HandoutError: a work has two keys; the message has both.
     """
     works = {key: re.sub(r"[\W\d_]", "", text).lower() for key, text in references.items()}
     for (one, first), (two, second) in combinations(works.items(), 2):

@@ -101,11 +101,7 @@ def describe(repo: Path, edition: str | None, dataset: str | None = None) -> Des
 
 
 def read_toml(path: Path) -> dict[str, Any]:
-    """Read a TOML file of handout/.
-
-    Raises:
-        HandoutError: it is missing or not valid TOML; the message names file and line.
-    """
+    """Read a TOML file of handout/; raise HandoutError, which names file and line."""
     try:
         return tomllib.loads(path.read_text(encoding="utf-8"))
     except (OSError, UnicodeDecodeError, tomllib.TOMLDecodeError) as error:
@@ -113,11 +109,7 @@ def read_toml(path: Path) -> dict[str, Any]:
 
 
 def _tables(repo: Path, name: str, keys: tuple[str, ...]) -> dict[str, dict[str, str]]:
-    """Read handout/NAME.toml: tables of texts, each with exactly these keys.
-
-    Raises:
-        HandoutError: it contains anything else.
-    """
+    """Read handout/NAME.toml: tables of texts, each with exactly these keys, or HandoutError."""
     tables = read_toml(repo / "handout" / f"{name}.toml")
     for entry, table in tables.items():
         place = f"handout/{name}.toml: [{entry}]"

@@ -194,11 +194,7 @@ def _duration(minutes: int) -> str:
 
 
 def example(edition: Edition) -> Question:
-    """Return the question that shows how to run tests, the first that has any.
-
-    Raises:
-        UsageError: no question of the edition has tests.
-    """
+    """Return the first question that has tests, as an example; raise UsageError if none has any."""
     tested = [question for question in edition.questions if question.tests]
     if not tested:
         raise UsageError(

@@ -454,11 +454,7 @@ class Sheet:
 
 
 def _suffix(part: object, least: int = 0) -> str:
-    """Return what a part adds to its question's number: `-ii`, or nothing for 0.
-
-    Raises:
-        HandoutError: this is not the number of a part.
-    """
+    """Return what a part adds to its number, `-ii`, or nothing for 0; or raise HandoutError."""
     if type(part) is not int or not least <= part <= len(ROMAN):
         raise HandoutError(f"the part {part!r} should be a number from {least} to {len(ROMAN)}")
     return f"-{ROMAN[part - 1]}" if part else ""

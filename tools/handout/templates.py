@@ -81,11 +81,7 @@ class Templates:
         }  # fmt: skip
 
     def render(self, name: str, values: Mapping[str, Any]) -> str:
-        """Render a template with its values.
-
-        Raises:
-            HandoutError: the template is missing, malformed or inconsistent.
-        """
+        """Render a template; raise HandoutError if it is missing, malformed or inconsistent."""
         try:
             return self._environment.get_template(name).render(values)
         except PlacedError:

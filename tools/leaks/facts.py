@@ -46,11 +46,7 @@ class Fact(BaseModel, extra="forbid", frozen=True):
 
 
 def facts_of(repo: Path = REPO, edition: str | None = None) -> list[Fact]:
-    """Return the facts that no file for an edition's students may state (None: any edition's).
-
-    Raises:
-        UsageError: facts.toml or assignment.toml has a mistake, or there is no such edition.
-    """
+    """Return the facts that no file for an edition's students may state; None: any edition's."""
     assignment = load_assignment(repo)
     editions = [assignment.edition(edition)] if edition else list(assignment.editions.values())
     return [fact for fact in read(repo) if any(is_graded(fact.slot, e) for e in editions)]

@@ -41,8 +41,8 @@ class BlocksCase(FunctionCase):
 
     def right_answers(self, answers: list[Answer]) -> list[list[Any]]:
         """Return the reference's answers for the same arguments; only for staff's judges."""
-        arguments = [answer.arguments for answer in answers]
-        return [answer.parts for answer in self.ask(answers[0].function, arguments, self.reference)]
+        given = [answer.arguments for answer in answers]
+        return [answer.parts for answer in self.ask(answers[0].function, given, self.reference)]
 
     def array(
         self, answer: Answer, shape: tuple[int, ...], kind: str = "f", part: int = 0
