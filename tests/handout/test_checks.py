@@ -225,11 +225,6 @@ def test_what_is_wrong_is_said_before_anything_is_trained(
     assert capsys.readouterr().err.count("\n") == 1
 
 
-def test_a_recipe_that_does_not_exist_is_refused(project):
-    with pytest.raises(UsageError):
-        release.release(project, ["xcs224n"], "no such recipe", "letter")
-
-
 def test_the_last_sheet_is_kept_where_a_new_one_stops(project, tmp_path, monkeypatch):
     kept = project / "build" / "handout" / "xcs224n" / "kept"
     kept.parent.mkdir(parents=True)

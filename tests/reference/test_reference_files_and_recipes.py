@@ -1,9 +1,8 @@
 """The reference's files and settings: predictions, parameters, recipes, the package's names."""
 
 import pytest
-import torch
 
-from tests.laid_out import VARIANTS, make_model, switch
+from tests.laid_out import VARIANTS, switch
 from tests.reference.texts import CORPUS
 
 # Scoring and parameters ---------------------------------------------------------------------
@@ -21,19 +20,6 @@ def test_a_wrong_number_of_predictions_is_refused_with_both_numbers(s, tmp_path,
     path.write_text("Q1\tLima\nQ2\tTromsø\n", encoding="utf-8")
     with pytest.raises(ValueError, match=f"got {len(predictions)} predictions, expected 2"):
         s.utils.evaluate_places(path, predictions)
-
-
-def test_questions_alone_score_nothing_and_say_so(s, tmp_path, capsys):
-    path = tmp_path / "test.tsv"
-    path.write_text("Q1\nQ2\n", encoding="utf-8")
-    assert s.utils.evaluate_places(path, ["Lima", "Lima"]) == (0, 0)
-    assert "no answers" in capsys.readouterr().out
-
-
-def test_london_baseline_counts_london(s, tmp_path):
-    path = tmp_path / "dev.tsv"
-    path.write_text("Q1\tLondon\nQ2\tLima\nQ3\tLondon\n", encoding="utf-8")
-    assert s.london_baseline.london_baseline(str(path)) == (2, 3)
 
 
 def test_a_write_that_fails_leaves_the_older_file_alone(s, tmp_path):
@@ -116,22 +102,6 @@ def test_learning_rates_given_replace_the_recipes(s, source):
     tconf, trainer = s.helper.pretrain(corpus, 64, model, pretrain_lr=0.5)
     assert tconf.learning_rate == 0.5
     assert (trainer.train_dataset, trainer.model, trainer.config) == (corpus, model, tconf)
-
-
-def test_finetuning_loads_the_parameters_given_and_trains_on_names(s, tmp_path):
-    corpus = s.dataset.CharCorruptionDataset(CORPUS + "Where?", 32)
-    model, pretrained = make_model(s), make_model(s)
-    s.utils.save_parameters(pretrained, tmp_path / "p")
-    (tmp_path / "train.tsv").write_text("Where was Ana born?\tLima\n", encoding="utf-8")
-    _, trainer = s.helper.finetune(
-        str(tmp_path / "p"), str(tmp_path / "train.tsv"), corpus, 32, model, recipe="laptop"
-    )
-    assert torch.equal(model.head.weight, pretrained.head.weight)
-    assert isinstance(trainer.train_dataset, s.dataset.NameDataset)
-    assert (
-        trainer.config.max_epochs
-        == (s.recipes.load_recipe("laptop").finetune_pretrained["max_epochs"])
-    )
 
 
 # The package --------------------------------------------------------------------------------
