@@ -157,9 +157,14 @@ def build(
             path = Path(folder, f"{kind}.zip")
             path.write_bytes(submission)
             proofs[path] = pool.submit(_prove, repo, edition, kind, zipped, path, limits)
-        for path, proof in proofs.items():
-            kind, (points, costs) = path.stem, proof.result()
-            built.append(path.rename(Path(folder, f"test-{edition}-{kind}-expect-{points}.zip")))
+        try:
+            proven = [(path, *proof.result()) for path, proof in proofs.items()]
+        except BaseException:  # Ctrl-C included
+            container.stop()
+            raise
+        for path, points, costs in proven:
+            name = f"test-{edition}-{path.stem}-expect-{points}.zip"
+            built.append(path.rename(path.with_name(name)))
             lines.append(f"dist/{built[-1].name}: earned {points}; {costs}")
         for path in built:
             os.replace(path, dist / path.name)

@@ -51,6 +51,14 @@ class Limits:
 
 
 GRADESCOPE = Limits()
+_running: set[int] = set()  # the process groups of commands in containers
+
+
+def stop() -> None:
+    """Kill all commands that are running in containers: another one failed, or was interrupted."""
+    for group in tuple(_running):
+        with suppress(ProcessLookupError):
+            os.killpg(group, signal.SIGKILL)
 
 
 @dataclass(frozen=True)
@@ -112,7 +120,11 @@ class Container:
                 env=self._environment(),
                 cwd=self.autograder,
             )
-            code, cpu_s, peak = _wait(process, limits, bool(groups))
+            _running.add(process.pid)
+            try:
+                code, cpu_s, peak = _wait(process, limits, bool(groups))
+            finally:
+                _running.discard(process.pid)
         return Ran(code, time.monotonic() - started, cpu_s, peak, bool(groups))
 
     def remove(self) -> None:

@@ -23,7 +23,7 @@ def telling(
     """Print what the block does, and at intervals that it is still running.
 
     Args:
-        words: such as "xcs224n: typesetting the solutions".
+        words: such as "xcs224n: making solutions.pdf".
         progress: returns what to print instead, given the seconds since the start.
     """
     tell(f"{words} ...")
