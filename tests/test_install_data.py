@@ -71,6 +71,8 @@ def test_sound_files_are_copied_byte_for_byte_and_unseen_people_are_invented(sou
     corpus = installed[datafiles.WIKI].decode()
     assert not any(name in text for name in names for text in (corpus, table(PEOPLE[DEV])))
     assert set("".join(names)) <= set(corpus)
+    append(source / "wiki.txt", f"\n{names[0]} was born .")  # so nobody else is called that
+    assert names[0] not in install(source, root)[datafiles.UNSEEN_INPUTS].decode()
 
 
 def test_unseen_people_and_answers_that_are_given_are_kept_and_answers_are_secret(source, root):
