@@ -16,11 +16,7 @@ DATE = (1980, 1, 1, 0, 0, 0)  # the earliest that a zip can store
 def files_of(repo: Path, patterns: Iterable[str]) -> dict[str, bytes]:
     """Return the content of the files that an allow-list names, by name.
 
-    Args:
-        patterns: each is a file, or a pattern that must match some.
-
-    Raises:
-        Failed: a pattern matches no file.
+    Each entry is a file, or a pattern; raises Failed if it matches no file.
     """
     files: dict[str, bytes] = {}
     for pattern in patterns:

@@ -171,12 +171,9 @@ EXPERIMENTS = {
 
 
 def pipelines_of(repo: Path, editions: Iterable[str] = ()) -> dict[str, list[Command]]:
-    """Return the commands of these editions' sheets, by name; without any, the default edition's.
+    """Return the commands of editions' sheets, by name; by default, those of the default edition.
 
     A variant that is not among PIPELINES is trained only if an edition has its question.
-
-    Raises:
-        UsageError: an edition doesn't exist, or assignment.toml has a mistake.
     """
     described = load_assignment(repo)
     names = list(editions) or [described.default_edition]

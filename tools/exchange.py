@@ -65,8 +65,7 @@ def rebuilding(folder: Path, draft: Path) -> Iterator[Path]:
 def adding(folder: Path, draft: Path, outdated: Sequence[str] = ()) -> Iterator[Path]:
     """Yield an empty folder, `draft`, whose files move to `folder` when the block succeeds.
 
-    Args:
-        outdated: patterns of older files in `folder` to remove then.
+    Older files there that match the patterns `outdated` are then removed.
     """
     _empty(draft)
     try:

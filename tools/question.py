@@ -131,9 +131,6 @@ def numbered(
     Args:
         before: the default edition's topic after which the new one is put.
         last: the number of that topic.
-
-    Raises:
-        UsageError: see `described_with`; or its section has no letter to give.
     """
     section, letter = last[:-1], last[-1]
     refusal = UsageError(f"section {section} already has a question for each letter")

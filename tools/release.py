@@ -62,11 +62,7 @@ from .telling import telling
 def hand_in(repo: Path, edition: str, trained: Path, folder: Path) -> bytes:
     """Do as a perfect student: unpack, write the code, train (here: copy), grade, collect.
 
-    Returns:
-        The file to upload.
-
-    Raises:
-        Failed: a students' command reports a fault, or a test doesn't pass.
+    Returns the file to upload; raises Failed if a command reports a fault, or a test doesn't pass.
     """
     with tempfile.TemporaryDirectory() as place:
         copy = Path(place) / student.FOLDER
@@ -96,13 +92,9 @@ def hand_in(repo: Path, edition: str, trained: Path, folder: Path) -> bytes:
 def release(
     repo: Path, editions: list[str], recipe: str | None, paper: str, breaking: str | None = None
 ) -> None:
-    """Build, verify and keep all editions, and print the progress.
+    """Build, verify and keep all editions, and print the progress; raise Failed or UsageError.
 
-    Args:
-        breaking: why something changes that students rely on.
-
-    Raises:
-        Failed, UsageError: with the reason.
+    `breaking` is the reason for changing what students rely on.
     """
     check_recipe(repo, recipe)
     require_data_set(repo)

@@ -29,13 +29,9 @@ STARTER = Path("src/submission")
 
 
 def starter_files(root: Path) -> dict[str, bytes]:
-    """Generate what students complete: the stripped reference solution.
+    """Return what students complete, the stripped reference solution, by path in the repository.
 
-    Returns:
-        content by path in the repository, with `/`.
-
-    Raises:
-        RegionError: with a line for each fault in the reference.
+    Raises RegionError with a line for each fault in the reference.
     """
     files, faults = {}, []
     paths = sorted((root / TRUTH).glob("*.py"))
@@ -65,11 +61,7 @@ def package_of(root: Path, edition: str) -> dict[str, bytes]:
     """Return the modules of src/submission that an edition's students get, by file name.
 
     Given modules are the same in all editions. The generated ones lack the functions of variants
-    that the edition doesn't train.
-
-    Raises:
-        RegionError: see starter_files.
-        UsageError: the edition doesn't exist, or assignment.toml has a mistake.
+    that the edition doesn't train. Raises RegionError or UsageError.
     """
     return starter_package(root) | {
         name: strip(content.decode("utf-8"), f"submission/{name}").encode("utf-8")

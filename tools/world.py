@@ -210,8 +210,7 @@ def make_world(seed: int, people: int | None = None, dataset: str = "world") -> 
 def split_sizes(dataset: str, people: int | None = None) -> dict[str, int]:
     """Return how many people are in train, dev and test.
 
-    For other numbers of people, the ratio of assignment.toml is kept; dev and test are
-    rounded down, and train gets the rest.
+    For other totals, assignment.toml's ratio is kept; dev and test are rounded down.
     """
     known = load_assignment(REPO).tables.datasets
     if dataset not in known:
@@ -283,11 +282,7 @@ def write_sentences(
 def write_world(
     root: Path, seed: int, people: int | None = None, dataset: str = "world"
 ) -> dict[str, Path]:
-    """Generate a data set as `make_world` does, and write it below `root`, all files or none.
-
-    Returns:
-        Each file's path relative to the root ("src/data/wiki.txt") to its place.
-    """
+    """Write a data set as `make_world` makes it; return its files by their paths below `root`."""
     texts = make_world(seed, people, dataset).texts
     datafiles.write_all(root, texts)
     return {relative: root / relative for relative in texts}

@@ -172,11 +172,7 @@ class Sheet:
         return topic in graded_topics(self._described.assignment)
 
     def ref(self, topic: str, part: int = 0) -> str:
-        """Return a question's or a part's number in this edition, with a link if it is here.
-
-        Raises:
-            HandoutError: the edition doesn't have the question.
-        """
+        """Return a question's or part's number, linked if it is here; or raise HandoutError."""
         question = self._described.questions.get(topic)
         if question is None:
             raise HandoutError(
@@ -386,8 +382,7 @@ class Sheet:
     def interactive(self, name: str) -> str:
         """Return an interactive figure, once per sheet; in print, say that the web page has it.
 
-        Args:
-            name: NAME in handout/web/NAME.html, which the page's filter inserts.
+        `name` is that of handout/web/NAME.html, which the page's filter inserts.
         """
         if not (self._repo / f"handout/web/{name}.html").is_file():
             raise HandoutError(f"the interactive figure handout/web/{name}.html is missing")
