@@ -1,9 +1,32 @@
 """The first page states the points, tests and times of the description."""
 
 import re
+from decimal import Decimal
 
+import pytest
+
+from tests import pinned
 from tests.snapshots import check
 from tools.handout import __main__ as command
+from tools.handout import description, first_page
+
+
+@pytest.mark.parametrize("edition", pinned.NAMES)
+def test_points_for_code_are_told_apart_by_what_they_are_for(repo, edition):
+    shown = {
+        row.number: row.code
+        for row in first_page.rows(description.describe(repo, edition, "world"))
+        if row.code
+    }
+    scored = [q for q in pinned.load().edition(edition).questions if q.coding]
+    assert len(shown) == len(scored) >= 4
+    for question in scored:
+        words = shown[f"{question.number[:-1]}({question.number[-1]})"]
+        told = {kind: Decimal(points) for kind, points in re.findall(r"(\w+)~([\d.]+)", words)}
+        assert sum(told.values()) == question.coding
+        scores = {test.name: test.max_score for test in question.tests}
+        for name, purpose in first_page.PURPOSES.items():
+            assert told.get(purpose) == scores.get(name)
 
 
 def summary(text):
