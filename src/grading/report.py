@@ -407,7 +407,9 @@ def render(template: Path, *sheets: Path, **values: Any) -> str:
     digests = [hashlib.sha256(text.encode("utf-8")).digest() for text in styles]
     allowed = [f"'sha256-{base64.b64encode(digest).decode('ascii')}'" for digest in digests]
     policy = " ".join([POLICY, *allowed])
-    return _visible(_template(template).render(values, styles=styles, policy=policy))
+    text = _template(template).render(values, styles=styles, policy=policy).replace("\r\n", "\n")
+    odd = {c for c in set(text) if unicodedata.category(c) in ODD and c not in HARMLESS}
+    return text.translate({ord(c): f"[U+{ord(c):04X}]" for c in odd})
 
 
 @cache
@@ -422,13 +424,6 @@ def _template(path: Path) -> Any:
         lstrip_blocks=True,
     )
     return environment.get_template(path.name)
-
-
-def _visible(text: str) -> str:
-    """Return a text in which characters that would reverse or hide text look like `[U+202E]`."""
-    plain = text.replace("\r\n", "\n")
-    odd = {c for c in set(plain) if unicodedata.category(c) in ODD and c not in HARMLESS}
-    return plain.translate({ord(c): f"[U+{ord(c):04X}]" for c in odd}) if odd else plain
 
 
 # In a terminal ------------------------------------------------------------------------------------

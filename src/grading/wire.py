@@ -20,6 +20,7 @@ import json
 import math
 import struct
 from collections.abc import Callable
+from contextlib import suppress
 from dataclasses import dataclass
 from typing import Any
 
@@ -249,8 +250,10 @@ def check(value: Any, spec: Any, where: str = "answer") -> None:
         if value is not None:
             check(value, spec.spec, where)
     elif isinstance(spec, AnyOf):
-        if not any(_is(value, each) for each in spec.specs):
-            raise WireError(f"{where}: {type(value).__name__} is not one of the allowed types")
+        for each in spec.specs:
+            with suppress(WireError):
+                return check(value, each, where)
+        raise WireError(f"{where}: {type(value).__name__} is not one of the allowed types")
     elif isinstance(spec, Where):
         check(value, spec.spec, where)
         if not spec.holds(value):
@@ -270,14 +273,6 @@ def check(value: Any, spec: Any, where: str = "answer") -> None:
             check(value[key], item, f"{where}.{key}")
     elif type(value) is not spec or not _is_in_bounds(value):
         raise WireError(f"{where}: got {type(value).__name__}, expected a sane {spec.__name__}")
-
-
-def _is(value: Any, spec: Any) -> bool:
-    try:
-        check(value, spec)
-    except WireError:
-        return False
-    return True
 
 
 def _is_in_bounds(value: Any) -> bool:

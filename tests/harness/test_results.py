@@ -1,14 +1,18 @@
-"""A result says whose it is and what was requested."""
+"""A run has exact points, the same verdicts in any order, and says what it graded."""
 
 import json
 import os
 import re
+import subprocess
+import sys
 from dataclasses import replace
+from decimal import Decimal
+from fractions import Fraction
 
 import pytest
 
+import grading
 from autograder import replay
-from grading.cases import BoundTest, GradedTestCase
 from grading.runner import Observer, Options
 from grading.verdicts import Outcome, Results, TestResult, replacing, write_atomically
 from tests import pinned
@@ -86,15 +90,6 @@ def test_a_replay_of_other_files_says_so(submission, tmp_path):
     assert words in python(ROOT, *grade, "--replay", recorded).stdout
 
 
-def test_a_description_loses_its_full_stop_and_no_dots():
-    def method(case: GradedTestCase) -> None:
-        pass
-
-    for first, shown in (("It works.", "It works"), ("sin 0, ...", "sin 0, ..."), ("a..", "a..")):
-        method.__doc__ = f"{first}\n\n    More.\n"
-        assert BoundTest(EDITION.tests[0], GradedTestCase, method).description == shown
-
-
 def test_a_file_is_replaced_at_the_end_or_not_at_all(tmp_path):
     path = tmp_path / "results.json"
     path.write_bytes(b"old")
@@ -109,3 +104,59 @@ def test_a_file_is_replaced_at_the_end_or_not_at_all(tmp_path):
     write_atomically(path, "half \udc80 a pair")  # as in the name of a file
     assert path.read_bytes() == b"half ? a pair"
     assert os.listdir(tmp_path) == ["results.json"] and path.stat().st_mode & 0o777 == 0o600
+
+
+WANTED = ("1e-1-basic", "1e-2-basic", "1e-9-hidden", "1g-5-hidden", "3a")
+
+
+@pytest.mark.parametrize(
+    ("credit", "outcome", "score"),
+    [
+        (Fraction(1, 2), Outcome.FAILED, "0.5"),
+        (Fraction(1, 3), Outcome.FAILED, "0.33"),
+        (Fraction(999, 1000), Outcome.FAILED, "0.99"),  # never more than the share
+        (Fraction(0), Outcome.FAILED, "0"),
+        (Fraction(2), Outcome.GRADER_ERROR, "0"),  # the judge's mistake
+        (Fraction(-1, 10), Outcome.GRADER_ERROR, "0"),
+    ],
+)
+def test_partial_credit_is_exact_and_rounded_down(
+    submission, grade, monkeypatch, credit, outcome, score
+):
+    def method(case):
+        case.fail("part of it", id="part", credit=credit)
+
+    method.claims = {}
+    monkeypatch.setattr("questions.span_corruption.tests.SpanCorruption.test_pairs", method)
+    result = grade(submission, "1e-1-basic")["1e-1-basic"]
+    assert (result.outcome, result.score) == (outcome, Decimal(score))
+
+
+def verdicts(results):
+    return {
+        test_id: (t.outcome, t.score, t.message, t.detail, t.output)
+        for test_id, t in results.items()
+        if t.is_selected
+    }
+
+
+def test_the_same_seed_gives_the_same_verdicts_in_any_order_and_number(submission, grade):
+    """The submission has mistakes, whose messages depend on the random inputs."""
+    path = submission / "submission" / "dataset.py"
+    text = path.read_text(encoding="utf-8")
+    broken = text.replace("span = random.randint(0, len(truncated) // 2)", "span = 1")
+    assert broken != text
+    path.write_text(broken + "\nprint(hash('a'), set('abcdef'))\n", encoding="utf-8")
+    together = verdicts(grade(submission, *WANTED, seed=5))
+    assert Outcome.FAILED in {v[0] for v in together.values()}
+    assert verdicts(grade(submission, *WANTED, seed=5, jobs=3)) == together
+    for test_id in ("1e-9-hidden", "3a-1-hidden"):
+        assert verdicts(grade(submission, test_id, seed=5)) == {test_id: together[test_id]}
+
+
+def test_a_reader_that_leaves_ends_the_run_without_a_traceback():
+    """`python grader.py --list | head -1`."""
+    command = [sys.executable, str(grading.SRC / "grader.py"), "--list"]
+    process = subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, bufsize=0)
+    process.stdout.close()
+    assert (process.stderr.read(), process.wait()) == (b"", 130)

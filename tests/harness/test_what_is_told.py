@@ -1,14 +1,18 @@
 """What students and staff read about a test: all about basic ones, little about hidden ones."""
 
 import json
+import sys
 from fractions import Fraction
 
 import pytest
 
 from autograder import replay
+from grading import worker
+from grading.runner import Observer, Options
 from grading.staging import Staged
 from grading.verdicts import REPORT, Outcome, Results, TestResult, float_ranges, of_report
 from tests import pinned
+from tests.harness.conftest import POOLS
 
 EDITION = pinned.load().edition(None)
 ID, HIDDEN = "3a-0-basic", "3a-1-hidden"
@@ -134,3 +138,25 @@ def test_what_is_for_staff_is_told_to_nobody_else():
     line = replay.line(Results(EDITION, 5, [result]))
     (recorded,) = json.loads(line.removeprefix(replay.RECORD))["tests"]
     assert recorded["cause"] == "failed.x" and recorded["credit"] == "1/3"
+
+
+@pytest.mark.parametrize("way", POOLS)
+def test_randint_with_a_float_is_named_once_before_gradescope_refuses_it(
+    submission, runner, pools, way
+):
+    """It works up to Python 3.11."""
+    path = submission / "submission" / "dataset.py"
+    text = path.read_text(encoding="utf-8")
+    options = Options(submission=submission, selection=("1e-1-basic", "1e-2-basic"))
+    assert "warnings" not in runner.run(options, 7, Observer(), pools[way]).facts
+    changed = text.replace("random.randint(", "random.randint(1.0 * ")
+    path.write_text(changed, encoding="utf-8")
+    number = next(i for i, row in enumerate(changed.splitlines(), 1) if "1.0 * " in row)
+    results = runner.run(options, 7, Observer(), pools[way])
+    if sys.version_info < worker.SINCE:
+        assert {*results.outcomes} == {Outcome.PASSED}
+        (warning,) = results.facts["warnings"]
+        assert warning.startswith(f"submission/dataset.py:{number}: ")
+        assert f"Gradescope runs Python {runner.assignment.gradescope_python}" in warning
+    else:
+        assert {*results.outcomes} == {Outcome.ERROR} and "warnings" not in results.facts
