@@ -8,8 +8,6 @@ earned nothing, learnt nothing and broke nothing. The arena runs in a process of
 user who grades, so that a crash of the grader shows as a missing line.
 """
 
-from __future__ import annotations
-
 import contextlib
 import io
 import json

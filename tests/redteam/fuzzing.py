@@ -4,8 +4,6 @@ A `Fuzzed` pool takes the place of workers. The reference's answer to each probe
 by a real worker; in the submission's place, the pool then answers with a test's version of that.
 """
 
-from __future__ import annotations
-
 import hashlib
 import json
 import time

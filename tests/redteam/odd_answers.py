@@ -1,7 +1,5 @@
 """Hypothesis strategies for a hostile worker's answers: nearly right, or completely different."""
 
-from __future__ import annotations
-
 import json
 import struct
 from collections.abc import Callable, Iterator

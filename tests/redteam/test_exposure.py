@@ -4,6 +4,7 @@ If they do, no hidden test is judged: exit code 2, or 3 if the run should be aut
 folders of the machine itself are changed only in a mount namespace.
 """
 
+import contextlib
 import json
 import os
 import shutil
@@ -15,7 +16,9 @@ from pathlib import Path
 import pytest
 
 import grading
+from autograder import isolation
 from autograder.isolation import authority, sandbox
+from grading.errors import GradingError, UsageError
 from tools import world
 
 from .conftest import ASKED, FILE
@@ -69,8 +72,19 @@ def test_the_place_of_a_mount_is_named_by_what_is_seen_there(libraries, tmp_path
     assert authority.exposed(GUARDED, [tmp_path / "other" / "secret"]) == []
 
 
-def test_results_to_be_written_there_are_named(libraries):
-    assert authority.exposed(GUARDED, [libraries / "results.json"])
+def test_results_to_be_written_there_are_named_and_nothing_is_graded(libraries, tmp_path):
+    results = libraries / "results.json"
+    assert authority.exposed(GUARDED, [results])
+    with contextlib.closing(isolation.confined_pool(0, GUARDED)) as pool:
+        with pytest.raises(UsageError, match=f"could read {results}.*before grading"):
+            pool.admit(tmp_path, tmp_path, [results])
+
+
+def test_no_run_is_authoritative_if_the_canary_achieved_something(tmp_path, monkeypatch):
+    monkeypatch.setattr(authority, "obstacles", lambda *_: ["it got out"])
+    with contextlib.closing(isolation.confined_pool(0, GUARDED, authoritative=True)) as pool:
+        with pytest.raises(GradingError, match="can't be authoritative: it got out"):
+            pool.admit(tmp_path, tmp_path, [])
 
 
 def test_a_folder_of_libraries_within_the_solutions_is_named(libraries, tmp_path):
