@@ -75,6 +75,18 @@ def test_malformed_items_may_not_all_be_long_ones():
         items.well_formed([reading], shortest=20)
 
 
+@pytest.mark.parametrize("half", ["x", "y"])
+@pytest.mark.parametrize(
+    "entry, id",
+    [(99, "item.outside-vocabulary"), (-1, "item.outside-vocabulary"), (0, "item.shift")],
+)
+def test_an_id_that_is_no_character_or_does_not_follow_is_named(half, entry, id):
+    drawn = answer([RIGHT] * 3, [DOCUMENT])
+    drawn[half][BLOCK_SIZE + 5] = entry  # of the second item
+    reading = items.read(drawn, [DOCUMENT], BLOCK_SIZE)
+    assert ([wrong.id for wrong in reading.wrong], len(reading.examples)) == ([id], 2)
+
+
 SIZES = (
     {"x_sizes": np.zeros(2, np.int64)},
     {"y_sizes": np.array([-1])},

@@ -9,7 +9,7 @@ import torch.nn.functional as F
 from grading.worker import Context
 from questions.shared.probe import DTYPES, array_of, default_dtype, described, first_of
 
-from .weights import can_run
+from .weights import is_given_shape
 
 LAYERS = ("w1.weight", "w1.bias", "w2", "b2", "value.weight", "value.bias")
 PARAMETERS = (*LAYERS, "proj.weight", "proj.bias")
@@ -36,8 +36,8 @@ def forward(
             active}; other keys replace fields of config. By default, one without dropouts.
 
     Returns:
-        w2: the shape of the submission's w2, [] if there is none. If it has other rows or fewer
-        columns than the given `__init__` makes, nothing is run.
+        w2: the shape of the submission's w2, [] if there is none. If no given `__init__`
+        makes it, nothing is run.
         forms: "float64[2, 5, 8]" for each input of each mode; outputs: float64 copies (None if not
         a tensor).
     """
@@ -47,7 +47,7 @@ def forward(
         changed = {key: value for key, value in mode.items() if key != "training"}
         attention = _attention(config | changed, dtype)
         w2 = _shape_of_w2(attention)
-        if not can_run(w2, config):
+        if not is_given_shape(w2, config):
             break
         _load(attention, weights).train(mode.get("training", False))
         with torch.no_grad(), default_dtype(dtype):
@@ -73,7 +73,7 @@ def gradients(
     """
     attention = _attention(config, "float64")
     w2 = _shape_of_w2(attention)
-    if not can_run(w2, config):
+    if not is_given_shape(w2, config):
         return {"w2": w2, "names": [], "arrays": []}
     _load(attention, weights).eval()
     given = torch.tensor(x, dtype=torch.float64, requires_grad=True)

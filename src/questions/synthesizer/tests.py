@@ -9,7 +9,7 @@ from grading.cases import graded
 from grading.wire import Where, table
 from questions.shared.models import ANY_REAL, MEDIUM, SMALL, VariantCase, attention_config
 
-from .weights import can_run, cut, draw_weights, is_given_shape
+from .weights import cut, draw_weights, is_given_shape
 
 GRADIENTS = table({"names": str, "arrays": ANY_REAL}, w2=[int])
 # Whether an output depends on position 0. If it doesn't, kernels that sum in a different order move
@@ -270,10 +270,10 @@ def forward_spec(config: dict[str, Any], rows: int) -> Where:
     """Return the spec of `synthesizer.forward`'s answer with this many outputs."""
 
     def all_or_nothing(value: dict[str, Any]) -> bool:
-        return len(value["outputs"]) == (rows if can_run(value["w2"], config) else 0)
+        return len(value["outputs"]) == (rows if is_given_shape(value["w2"], config) else 0)
 
     spec = table({"forms": str, "outputs": ANY_REAL}, w2=[int])
-    return Where(spec, all_or_nothing, f"{rows} outputs, or none if w2 is too small")
+    return Where(spec, all_or_nothing, f"{rows} outputs, or none for another w2")
 
 
 def _parted(got: dict[str, Any], counts: list[int]) -> list[dict[str, Any]]:
