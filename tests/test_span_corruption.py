@@ -2,10 +2,11 @@
 
 import numpy as np
 import pytest
+import torch
 
 from grading import wire
 from grading.errors import WireError
-from questions.span_corruption import items
+from questions.span_corruption import items, probe
 
 DOCUMENT = "Ada Byron was born in London."
 FOREIGN = "Zoë née Ångström, born in 東京."
@@ -85,6 +86,17 @@ def test_an_id_that_is_no_character_or_does_not_follow_is_named(half, entry, id)
     drawn[half][BLOCK_SIZE + 5] = entry  # of the second item
     reading = items.read(drawn, [DOCUMENT], BLOCK_SIZE)
     assert ([wrong.id for wrong in reading.wrong], len(reading.examples)) == ([id], 2)
+
+
+@pytest.mark.parametrize("entry", [255, 256, -1])
+def test_the_probe_sends_every_entry_as_it_is(entry, monkeypatch):
+    vector = torch.tensor([3, entry])
+    monkeypatch.setattr(probe, "_dataset", lambda *_: [(vector, vector), "no pair"])
+    asked = {"documents": ["Ada", "Eve"], "block_size": BLOCK_SIZE, "repeat": 2}
+    sent = probe.draw(None, [asked])
+    wire.check(sent, items.drawn([(2, 2)]))
+    (run,) = sent["runs"]
+    assert (run["x"].tolist(), run["x_sizes"].tolist()) == ([3, entry] * 2, [2, 0, 2, 0])
 
 
 SIZES = (
