@@ -103,7 +103,7 @@ def staffs_recipe() -> recipes.Recipe:
         raise InputError(
             f"{STAFF} is missing, which has the staff's model: unpack the course's zip"
         )
-    return recipes.load_recipe(recipes.default_recipe(recipes.dataset_in(STAFF)))
+    return recipes.load_recipe(recipes.default_recipe(recipes.installed_dataset(STAFF)))
 
 
 def choose_device(name: str) -> torch.device:

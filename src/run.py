@@ -82,7 +82,7 @@ from inputs import (
     staffs_recipe,
 )
 from pretraining import InputError, files, plots, recipes, returned
-from pretraining.fast import FORMATS
+from pretraining.optimizers import FORMATS
 from pretraining.parameter_files import save_tensors
 from pretraining.progress import Writer
 from submission import helper, utils
@@ -205,8 +205,8 @@ def train(setting: Setting, trainer_obj: Trainer) -> None:
         config.expected_loss = recipe.expected_loss
     if args.restart:
         Path(config.checkpoint_path).unlink(missing_ok=True)
-    if args.seed_path is not None:
-        files.keep_seed(args.seed, args.seed_path)
+    if args.seed_path is not None and not args.seed_path.exists():
+        files.write_atomically(args.seed_path, f"{args.seed}\n")
     started = time.monotonic()
     helper.train(setting.model, path, trainer_obj)
     minutes, seconds = divmod(round(time.monotonic() - started), 60)

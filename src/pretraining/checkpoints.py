@@ -172,16 +172,20 @@ class Keeper:
         """
         due = time.monotonic() - self._last >= self._trainer.config.checkpoint_s
         if self._path and (due or self._asked_to_stop):
-            self._progress.settle()
-            try:
-                save_tensors(state_of(self._trainer), self._path)
-            except OSError as error:
-                if not self._failed:
-                    self._progress.say(
-                        f"Warning: no checkpoint was written ({error}); training continues, but "
-                        "can't be resumed from here."
-                    )
-                self._failed = True
-            self._last = time.monotonic()
+            self.save()
         if self._asked_to_stop:
             raise KeyboardInterrupt
+
+    def save(self) -> None:
+        """Write a checkpoint now, in place of the older one once it is complete."""
+        self._progress.settle()
+        try:
+            save_tensors(state_of(self._trainer), self._path)
+        except OSError as error:
+            if not self._failed:
+                self._progress.say(
+                    f"Warning: no checkpoint was written ({error}); training continues, but can't "
+                    "be resumed from here."
+                )
+            self._failed = True
+        self._last = time.monotonic()

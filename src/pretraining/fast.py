@@ -36,7 +36,6 @@ import sys
 import time
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
-from dataclasses import dataclass
 from typing import Any
 
 import torch
@@ -70,12 +69,7 @@ class Engine:
     """Computes a model's gradients at a given pace. Close it (or use `with`) to end its threads."""
 
     def __init__(self, model: GPT, pace: Pace):
-        """
-        Args:
-            model: on its device; rows must not influence each other, nor padding what
-                comes before it.
-            pace: a GPU uses one thread.
-        """
+        """Make the twins of a model, in which rows don't influence each other; a GPU has one."""
         self.model, self.pace = model, pace
         self.device = next(model.parameters()).device
         self._threads_before = torch.get_num_threads()
@@ -161,8 +155,8 @@ class Engine:
         # Students' code may make float32 constants, which autocast combines with bfloat16.
         with torch.autocast(self.device.type, torch.bfloat16, enabled=low):
             if self._packs:
-                packed = pack(x, y)
-                hidden, y = features(twin, packed), packed.targets  # (N, C), (N,)
+                tokens = pack(x, y)
+                hidden, y = features(twin, x, tokens), y.flatten()[tokens]  # (N, C), (N,)
             elif hasattr(twin, "features"):
                 hidden, y = twin.features(x).flatten(0, 1), y.flatten()  # (B * T, C), (B * T,)
             else:  # a model of an earlier year
@@ -216,11 +210,17 @@ def choose_pace(trainer: Trainer, checkpoint: dict | None) -> tuple[Pace, float]
     reading_s = time.perf_counter() - started
 
     def time_a_step(pace: Pace, rows: int) -> float:
+        """Return the seconds of the fastest of a few steps."""
         trial = copy.copy(trainer)
         trial.model, trial.order = copy.deepcopy(trainer.model), copy.copy(trainer.order)
         trial.optimizers = build_optimizers(trial.model, config, pace)
+        took = []
         with Engine(trial.model, pace) as engine:
-            return least_seconds(lambda: trial.learn(engine, x[:rows], y[:rows]).item())
+            for _ in range(1 + TIMED_STEPS):  # the first one is a warm-up
+                started = time.perf_counter()
+                trial.learn(engine, x[:rows], y[:rows]).item()
+                took.append(time.perf_counter() - started)
+        return min(took[1:])
 
     pace, step_s = fastest(time_a_step, len(trainer.order), len(x), dtype, threads, most)
     restore_random_states(states)
@@ -240,8 +240,7 @@ def fastest(
     Args:
         time_a_step: returns the seconds per step at a pace with a number of rows.
         steps, rows: the number of steps to come, and of rows in a batch.
-        dtype, threads: given values, or None.
-        most: the greatest number of threads.
+        dtype, threads: given values, or None (of threads: at most `most`).
     """
     pace = Pace(dtype or "float32", threads or 1)
     best_s = time_a_step(pace, rows)
@@ -262,16 +261,6 @@ def fastest(
                 if took_s * GAIN_OF_THREADS < best_s:
                     pace, best_s = candidate, took_s
     return pace, best_s
-
-
-def least_seconds(step: Callable[[], object]) -> float:
-    """Return the time of the fastest of a few runs of step(), in seconds, after a warm-up."""
-    took = []
-    for _ in range(1 + TIMED_STEPS):
-        started = time.perf_counter()
-        step()
-        took.append(time.perf_counter() - started)
-    return min(took[1:])
 
 
 def trim(x: torch.Tensor, y: torch.Tensor) -> tuple[torch.Tensor, torch.Tensor]:
@@ -307,32 +296,18 @@ def twin_of(model: GPT, dtype: torch.dtype | None) -> GPT:
     return twin
 
 
-def attend(
-    attn: CausalSelfAttention, x: torch.Tensor, layer_past: Past | None = None
-) -> torch.Tensor:
+def attend(attn: CausalSelfAttention, x: torch.Tensor, layer_past: None = None) -> torch.Tensor:
     """Compute a replaceable attention in fewer, larger operations; (B, T, C) to the same.
 
     torch's fused kernel (Dao et al. 2022, FlashAttention) is not for training on a processor: in
     bfloat16 it takes six times as long there.
-
-    Args:
-        layer_past: keys and values of earlier calls, which x sees, too (decoding.py).
     """
-    B, T, C = x.size()
-    nh, hs = attn.n_head, C // attn.n_head
-    layers = (attn.query, attn.key, attn.value)
-    weight, bias = (
-        torch.cat([getattr(layer, name) for layer in layers]) for name in ("weight", "bias")
-    )
-    qkv = F.linear(x, weight, bias).view(B, T, 3 * nh, hs).transpose(1, 2)  # (B, 3 nh, T, hs)
-    q, k, v = qkv.split(nh, dim=1)  # (B, nh, T, hs)
-    if layer_past is None:
-        q, k, visible = attn.with_positions(q), attn.with_positions(k), None
-    else:
-        q, k, v, visible = layer_past.extend(attn, q, k, v)  # k, v: (B, nh, columns, hs)
-    if layer_past is not None or x.device.type != "cpu":
+    q, k, v = projected(attn, x)
+    B, nh, T, hs = q.shape
+    q, k = attn.with_positions(q), attn.with_positions(k)
+    if x.device.type != "cpu":
         drop = attn.attn_drop.p if attn.training else 0.0
-        y = F.scaled_dot_product_attention(q, k, v, visible, drop, is_causal=visible is None)
+        y = F.scaled_dot_product_attention(q, k, v, dropout_p=drop, is_causal=True)
     else:
         q, k, v = (each.reshape(B * nh, T, hs) for each in (q, k, v))
         later = torch.full((T, T), float("-inf"), dtype=q.dtype).triu(1)  # added to scores
@@ -340,42 +315,17 @@ def attend(
         scores = torch.baddbmm(later, q, k.transpose(1, 2), alpha=1 / math.sqrt(hs))
         weights = attn.attn_drop(F.softmax(scores, dim=-1))  # (B * nh, T, T)
         y = (weights @ v).view(B, nh, T, hs)
-    return attn.resid_drop(attn.proj(y.transpose(1, 2).reshape(B, T, C)))
+    return attn.resid_drop(attn.proj(y.transpose(1, 2).flatten(2)))
 
 
-@dataclass(frozen=True)
-class Past:
-    """The keys and values that an attention computed in earlier calls.
-
-    Attributes:
-        kept: keys and values, shape (2, B, nh, columns, hs): those of position t in column t.
-        positions: of the next x in its rows, shape (B, T), long; they see columns up to their own.
-    """
-
-    kept: torch.Tensor
-    positions: torch.Tensor
-
-    def extend(
-        self, attn: CausalSelfAttention, q: torch.Tensor, k: torch.Tensor, v: torch.Tensor
-    ) -> tuple[torch.Tensor, ...]:
-        """Add keys and values at `positions`; q, k and v have the shape (B, nh, T, hs).
-
-        Returns:
-            q for these positions, all keys and values, and whether q sees them: shape
-            (B, 1, T, columns), bool.
-        """
-        rows = torch.arange(len(q), device=q.device)[:, None]  # (B, 1), goes with positions
-        q, k = self._rotate(attn, q), self._rotate(attn, k)
-        for kept, new in zip(self.kept, (k, v), strict=True):
-            kept.transpose(1, 2)[rows, self.positions] = new.transpose(1, 2)
-        columns = torch.arange(self.kept.size(3), device=q.device)
-        return q, *self.kept, columns <= self.positions[:, None, :, None]
-
-    def _rotate(self, attn: CausalSelfAttention, x: torch.Tensor) -> torch.Tensor:
-        """Apply attn.with_positions, for which rows are joined: it has one position per column."""
-        row = x.transpose(1, 2).flatten(0, 1)[None].transpose(1, 2)  # (1, nh, B * T, hs)
-        row = attn.with_positions(row, self.positions.flatten())
-        return row.transpose(1, 2).unflatten(1, self.positions.shape)[0].transpose(1, 2)
+def projected(attn: CausalSelfAttention, x: torch.Tensor) -> tuple[torch.Tensor, ...]:
+    """Return queries, keys and values from one product; (B, T, C) to three of (B, nh, T, hs)."""
+    layers = (attn.query, attn.key, attn.value)
+    weight, bias = (
+        torch.cat([getattr(layer, name) for layer in layers]) for name in ("weight", "bias")
+    )
+    qkv = F.linear(x, weight, bias).unflatten(2, (3 * attn.n_head, -1)).transpose(1, 2)
+    return qkv.split(attn.n_head, dim=1)
 
 
 def keep_memory() -> None:
@@ -403,47 +353,27 @@ def can_pack(model: GPT) -> bool:
     own = torch.Generator().manual_seed(0)  # training's draws stay as they are
     x = torch.ones(2, min(8, model.block_size), dtype=torch.long)
     x[1, 1:] = 0  # a row that ends earlier
-    packed = pack(x, x)
+    tokens = pack(x, x)
     with torch.no_grad():
         for parameter in trial.parameters():
             parameter.add_(0.1 * torch.randn(parameter.shape, generator=own))
         try:
-            expected = trial.features(x).flatten(0, 1)[packed.places]
-            got = features(trial, packed)
+            expected = trial.features(x).flatten(0, 1)[tokens]
+            got = features(trial, x, tokens)
         except Exception:  # a student's mistake; the training will show it with its own shapes
             return False
     return torch.allclose(got, expected, rtol=0, atol=1e-3)
 
 
-@dataclass(frozen=True)
-class Packed:
-    """The N tokens of a microbatch of R rows and T columns.
-
-    Attributes:
-        ids, targets, positions: of each token, shape (N,), long; 0 in targets means no target.
-        places: where the tokens are in x.flatten(), shape (N,), long.
-        shape: R and T.
-    """
-
-    ids: torch.Tensor
-    targets: torch.Tensor
-    positions: torch.Tensor
-    places: torch.Tensor
-    shape: torch.Size
-
-
-def pack(x: torch.Tensor, y: torch.Tensor) -> Packed:
-    """Take each row's tokens until the last that has an input or a target.
+def pack(x: torch.Tensor, y: torch.Tensor) -> torch.Tensor:
+    """Return the places, in x.flatten(), of each row's tokens up to its last input or target.
 
     Args:
         x, y: ids and targets, shape (R, T), long; 0 is padding.
     """
     columns = torch.arange(x.size(1))
     last = (((x != 0) | (y != 0)) * columns).amax(dim=1, keepdim=True)  # (R, 1)
-    places = rounded_places((columns <= last).flatten())
-    return Packed(
-        x.flatten()[places], y.flatten()[places], places % x.size(1), places, shape=x.shape
-    )
+    return rounded_places((columns <= last).flatten())
 
 
 def rounded_places(wanted: torch.Tensor) -> torch.Tensor:
@@ -460,19 +390,19 @@ def rounded_places(wanted: torch.Tensor) -> torch.Tensor:
     return torch.cat((places, others))
 
 
-def features(model: GPT, packed: Packed) -> torch.Tensor:
-    """Compute what the given model's `features` does, of packed tokens: shape (N, C), float.
+def features(model: GPT, ids: torch.Tensor, tokens: torch.Tensor) -> torch.Tensor:
+    """Compute what the given model's `features` does of ids, (R, T), at N tokens: (N, C), float.
 
     In bfloat16, sums over thousands of tokens would lose most digits. torch adds up the gradients
     of embeddings and of LayerNorm's parameters in the dtype of these layers, so they use float32.
     """
     dtype = model.head.weight.dtype
-    x = F.embedding(packed.ids, widened(model.tok_emb.weight))  # (N, C)
+    x = F.embedding(ids.flatten()[tokens], widened(model.tok_emb.weight))  # (N, C)
     if model.pos_emb is not None:
-        x = x + F.embedding(packed.positions, widened(model.pos_emb[0]))
+        x = x + F.embedding(tokens % ids.size(1), widened(model.pos_emb[0]))
     x = model.drop(x).to(dtype)
     for block in model.blocks:
-        x = x + attended(block.attn, normalized(block.ln1, x), packed)
+        x = x + attended(block.attn, normalized(block.ln1, x), tokens, ids.shape)
         x = x + block.mlp(normalized(block.ln2, x))
     return normalized(model.ln_f, x)
 
@@ -488,12 +418,13 @@ def normalized(norm: torch.nn.LayerNorm, x: torch.Tensor) -> torch.Tensor:
     return F.layer_norm(widened(x), norm.normalized_shape, weight, bias, norm.eps).to(x.dtype)
 
 
-def attended(attn: torch.nn.Module, x: torch.Tensor, packed: Packed) -> torch.Tensor:
-    """Compute attention within each row: shape (N, C) to the same, float."""
-    (R, T), C = packed.shape, x.size(1)
-    rows = x.new_zeros(R * T, C).index_copy_(0, packed.places, x).view(R, T, C)
+def attended(
+    attn: torch.nn.Module, x: torch.Tensor, tokens: torch.Tensor, shape: torch.Size
+) -> torch.Tensor:
+    """Compute attention within each of the rows of a shape (R, T): (N, C) to the same, float."""
+    rows = x.new_zeros(shape.numel(), x.size(1)).index_copy_(0, tokens, x).view(*shape, -1)
     result = returned.tensor(type(attn).forward, attn(rows), like=rows)  # (R, T, C)
-    return Pick.apply(result.reshape(R * T, C), packed.places)
+    return Pick.apply(result.flatten(0, 1), tokens)
 
 
 class Pick(torch.autograd.Function):

@@ -65,8 +65,8 @@ def save_atomically(
 def only_training(path: str) -> Iterator[None]:
     """Hold the lock of a file that a training will write, until the block ends.
 
-    The operating system holds it for a process and releases it however the process ends. So the
-    file that a killed training leaves behind doesn't stop the next one.
+    The operating system releases it however the process ends, so that the file that a killed
+    training leaves behind doesn't stop the next one.
 
     Raises:
         InputError: another process holds it.
@@ -95,10 +95,8 @@ def only_training(path: str) -> Iterator[None]:
 def seed_beside(writing_params_path: str) -> tuple[int, Path]:
     """Return the seed for a training that will write these parameters, and the file for it.
 
-    Each checkout draws its own: with one seed for all, two people with the same kind of computer
-    would get bit-identical parameters, which could not be told from a copy.
-
-    If there is no such file yet, a new seed is drawn, which `keep_seed` then writes.
+    If there is no such file yet, a seed is drawn: with one seed for all, two people with the same
+    kind of computer would get bit-identical parameters, which could not be told from a copy.
 
     Raises:
         InputError: the file holds something else.
@@ -113,13 +111,3 @@ def seed_beside(writing_params_path: str) -> tuple[int, Path]:
             "delete the file, the next training draws a new seed)"
         )
     return int(text), path
-
-
-def keep_seed(seed: int, path: Path) -> None:
-    """Write the seed for later trainings, unless there is one already.
-
-    Raises:
-        OSError: it can't be written.
-    """
-    if not path.exists():
-        write_atomically(path, f"{seed}\n")

@@ -53,7 +53,8 @@ def read(path: str | PathLike, name: str = "") -> dict[str, torch.Tensor]:
         advice = "is it damaged, or a different kind of file? run.py writes such files"
         raise InputError(f"{name} can't be read as parameters: {reason} ({advice})") from None
     tensors = _tensors(state)
-    if not tensors or any(_has_no_numbers(tensor) for tensor in tensors.values()):
+    dense = [t.layout is torch.strided and t.device.type == "cpu" for t in tensors.values()]
+    if not all(dense) or not dense:  # sparse, or on the device "meta"
         raise InputError(
             f"{name} can't be read as parameters: it lacks the named tensors of a model "
             "(run.py writes such files)"
@@ -70,11 +71,6 @@ def _tensors(state: object) -> dict[str, torch.Tensor]:
             return {str(k): v.detach() for k, v in state.items() if isinstance(v, torch.Tensor)}
         state = inner[0]
     return {}
-
-
-def _has_no_numbers(tensor: torch.Tensor) -> bool:
-    """Return whether this is a sparse tensor, or one on the device "meta"."""
-    return tensor.layout is not torch.strided or tensor.device.type != "cpu"
 
 
 def short(name: str) -> str:
@@ -107,22 +103,14 @@ def fitted(path: str | PathLike, model: torch.nn.Module) -> dict[str, torch.Tens
     wanted = {short(name): parameter for name, parameter in model.named_parameters()}
     buffers = {short(name) for name in own} - wanted.keys()
     for name in [*wanted, *learnt]:
-        got = tuple(learnt[name].shape) if name in learnt else "none"
-        expected = tuple(wanted[name].shape) if name in wanted else "none"
+        got, expected = (
+            f"shape {tuple(each[name].shape)}" if name in each else "none"
+            for each in (learnt, wanted)
+        )
         if got != expected and name not in buffers:
             raise InputError(
-                f"{path}: parameter {name}: got {_shape(got)}, expected {_shape(expected)} (are "
-                "they from a different variant, recipe or corpus?)"
+                f"{path}: parameter {name}: got {got}, expected {expected} (are they from a "
+                "different variant, recipe or corpus?)"
             )
-    return {
-        name: tensors[short(name)] if _replaces(tensors.get(short(name)), old) else old
-        for name, old in own.items()
-    }
-
-
-def _replaces(tensor: torch.Tensor | None, old: torch.Tensor) -> bool:
-    return tensor is not None and tensor.shape == old.shape
-
-
-def _shape(shape: tuple[int, ...] | str) -> str:
-    return shape if isinstance(shape, str) else f"shape {shape}"
+    read_for = {name: tensors.get(short(name), old) for name, old in own.items()}
+    return {n: read_for[n] if read_for[n].shape == old.shape else old for n, old in own.items()}

@@ -45,11 +45,7 @@ class Progress:
     """Follows a Trainer; use it with `with`, so that the bar is always closed."""
 
     def __init__(self, trainer: Trainer, step_s: float):
-        """
-        Args:
-            trainer: must have order, pace and optimizers.
-            step_s: the estimated seconds per step.
-        """
+        """Begin the bar of a trainer with order, pace and optimizers, and estimated step_s."""
         self._trainer, self._order, self._writer = trainer, trainer.order, trainer.config.writer
         left = len(self._order) - self._order.done
         print(
@@ -61,7 +57,7 @@ class Progress:
         self._pending: list[torch.Tensor] = []  # losses still on the device
         self._tokens = 0
         self._refreshed = time.monotonic()
-        self._tell(hint_about_data(trainer.train_dataset))
+        self._say_hint(hint_about_data(trainer.train_dataset))
         self._prompts = prompts(trainer.train_dataset) if self._writer is not None else []
 
     def __enter__(self) -> Progress:
@@ -91,8 +87,7 @@ class Progress:
         if new_tenth or time.monotonic() - self._refreshed > REFRESH_S:
             self._refresh()
         if new_tenth:
-            trainer = self._trainer
-            self._tell(hint_about_loss(trainer.history, tenth, trainer))
+            self._say_hint(hint_about_loss(tenth, self._trainer))
             self._write_completions()
 
     def settle(self) -> None:
@@ -125,7 +120,7 @@ class Progress:
                 self._writer.add_scalar(f"train/learning_rate_{name}", rate, len(history))
             self._writer.add_scalar("train/tokens_per_second", speed, len(history))
 
-    def _tell(self, hint: str | None) -> None:
+    def _say_hint(self, hint: str | None) -> None:
         if hint is not None:
             self.say(f"Hint: {hint}")
 
@@ -137,13 +132,10 @@ class Progress:
         stop = dataset.stoi[dataset.MASK_CHAR]
         answers = greedy_answers(model, self._prompts, stop, COMPLETION_STEPS)
         model.train()
-        lines = [
-            "".join(dataset.itos[i] for i in prompt)
-            + " **"
-            + "".join(dataset.itos[i] for i in ids).replace("\n", " ")
-            + "**"
-            for prompt, (ids, _) in zip(self._prompts, answers, strict=True)
-        ]
+        lines = []
+        for prompt, (ids, _) in zip(self._prompts, answers, strict=True):
+            begun, completed = ("".join(dataset.itos[i] for i in each) for each in (prompt, ids))
+            lines.append(f"{begun} **{completed.replace(chr(10), ' ')}**")
         self._writer.add_text("completions", "  \n".join(lines), self._order.done)
 
 
@@ -171,8 +163,12 @@ def hint_about_data(dataset: Examples) -> str | None:
     masked = total = 0
     for number in range(LOOKED_AT):
         x, y = dataset[number % len(dataset)]
-        lengths = part_lengths(torch.cat((x, y[-1:])), dataset.stoi[dataset.MASK_CHAR])
-        masked, total = masked + lengths[-1], total + sum(lengths)
+        text = [id_ for id_ in (*x.tolist(), int(y[-1])) if id_ != 0]
+        # Of prefix MASK suffix MASK masked_content [MASK].
+        masks = [place for place, id_ in enumerate(text) if id_ == dataset.stoi[dataset.MASK_CHAR]]
+        end = masks[2] if len(masks) > 2 else len(text)
+        masked += end - masks[1] - 1 if len(masks) > 1 else 0
+        total += end - 2 if len(masks) > 1 else end
     restore_random_states(states)
     share = masked / max(total, 1)
     if SHARE[0] < share < SHARE[1]:
@@ -184,23 +180,9 @@ def hint_about_data(dataset: Examples) -> str | None:
     )
 
 
-def part_lengths(ids: torch.Tensor, mask_id: int) -> list[int]:
-    """Return the lengths of prefix, suffix and masked content of an example's ids, (T,)."""
-    text = ids[ids != 0].tolist()
-    ends = [place for place, each in enumerate(text) if each == mask_id]
-    if len(ends) < 2:
-        return [len(text), 0, 0]
-    third = ends[2] if len(ends) > 2 else len(text)
-    return [ends[0], ends[1] - ends[0] - 1, third - ends[1] - 1]
-
-
-def hint_about_loss(history: list[float], tenth: int, trainer: Trainer) -> str | None:
-    """Return a hint if the loss after `tenth` tenths of training is far from what it should be.
-
-    Args:
-        history: the loss of each step so far, in nats.
-        trainer: the Trainer; its config.expected_loss holds the reference's at each tenth.
-    """
+def hint_about_loss(tenth: int, trainer: Trainer) -> str | None:
+    """Return a hint if the loss after `tenth` tenths of training is far from what it should be."""
+    history = trainer.history
     if len(history) < LEAST_STEPS:
         return None
     loss = sum(history[-LATEST:]) / LATEST

@@ -7,7 +7,6 @@ come from the tables [recipes] and [variants] of assignment.toml.
 import functools
 import importlib
 import json
-import os
 import sys
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -23,11 +22,9 @@ class Recipe:
     """One table [recipes.NAME].
 
     Attributes:
-        name, title: its name for options, and its description.
+        title: its description.
         model: fields of GPTConfig (all but vocab_size and the variant); use model_of to read it.
-        pretrain: settings of the Trainer for pretraining.
-        finetune_scratch, finetune_pretrained: the same for finetuning a new or a pretrained
-            model.
+        pretrain, finetune_scratch, finetune_pretrained: settings of the Trainer for each stage.
         expected_loss: the reference's pretraining loss after each tenth of the training, in nats;
             None if it wasn't measured.
         usual: for a variant, the "lowest", "median" and "highest" accuracy on dev in a number of
@@ -57,13 +54,8 @@ def variants() -> list[str]:
     return list(_tables()["variants"])
 
 
-def installed_dataset() -> str | None:
-    """Return the name of the data set installed in src/data/, or None if there is none."""
-    return dataset_in(HERE.parent / "data")
-
-
-def dataset_in(folder: Path) -> str | None:
-    """Return the name of the data set in a folder, or None if there is none."""
+def installed_dataset(folder: Path = HERE.parent / "data") -> str | None:
+    """Return the name of the data set in a folder, src/data/, or None if there is none."""
     path = folder / "dataset.json"
     if not path.is_file():
         return None
@@ -79,8 +71,7 @@ def load_recipe(name: str | None = None) -> Recipe:
     """Look up a recipe.
 
     Args:
-        name: "laptop", "original" or another; None means that of the installed data set, or
-            "laptop".
+        name: None means that of the installed data set, or "laptop".
 
     Raises:
         InputError: there is no such recipe, or no edition.json.
@@ -103,15 +94,13 @@ def trainer_settings(
     """Return the fields of a TrainerConfig for one stage of training.
 
     Args:
-        recipe: from load_recipe.
-        stage: "pretrain", "finetune_scratch" or "finetune_pretrained".
+        stage: one of STAGES.
         pretrain_dataset_len: number of documents of the pretraining corpus. If a recipe has
             final_epochs, its cosine ends after final_epochs * pretrain_dataset_len * block_size
             tokens (final_tokens) in every stage.
         block_size: number of entries of an example.
-        variant: the model's, for which a recipe may have its own settings: model.variant.
-        synthesizer: code of earlier terms says here, or in the place of `variant`, whether the
-            model is of that variant.
+        variant: model.variant, for which a recipe may have its own settings.
+        synthesizer: code of earlier terms says here, or as `variant`, whether it is that variant.
 
     Raises:
         InputError: the stage is unknown.
@@ -137,7 +126,7 @@ def _of_variant(table: dict, variant: str) -> dict:
 def _tables() -> dict:
     """Return the contents of edition.json, or, in staff's checkout, of assignment.toml."""
     root = HERE.parent.parent
-    if os.path.isfile(root / "autograder" / "description.py"):
+    if (root / "autograder" / "description.py").is_file():
         return _of_checkout(root)
     path = HERE.parent / "edition.json"
     if not path.is_file():

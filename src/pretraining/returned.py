@@ -1,4 +1,7 @@
-"""Check the return values of students' functions before given code uses them."""
+"""Check the return values of students' functions before given code uses them.
+
+Each of these raises a WrongReturn with the function's place if it returned something else.
+"""
 
 from __future__ import annotations
 
@@ -23,56 +26,40 @@ class WrongReturn(InputError):
 
 
 def model(function: Callable, got: object) -> GPT:
-    """Return what `function` returned if it is a model.
-
-    Raises:
-        WrongReturn: it is something else.
-    """
-    if isinstance(got, torch.nn.Module) and hasattr(got, "get_block_size"):
-        return got  # a student's own GPT is accepted
-    raise _fault(function, in_words(got), "a GPT")
+    """Return what `function` returned if it is a model; a student's own GPT is accepted."""
+    is_model = isinstance(got, torch.nn.Module) and hasattr(got, "get_block_size")
+    _expect(is_model, function, got, "a GPT")
+    return got
 
 
 def trainer(function: Callable, got: Any) -> Trainer:
-    """Return the Trainer if `function` returned a pair (TrainerConfig, Trainer).
-
-    Raises:
-        WrongReturn: it is something else, or a Trainer of something that can't be trained.
-    """
-    if not (isinstance(got, tuple | list) and len(got) == 2 and _trains(got[1])):
-        raise _fault(function, in_words(got), "a TrainerConfig and the Trainer made with it")
+    """Return the Trainer if `function` returned a TrainerConfig and a Trainer that can train."""
+    attributes = ("config", "model", "train_dataset")
+    trains = (
+        _is_pair(got)
+        and all(hasattr(got[1], name) for name in attributes)
+        and callable(getattr(got[1], "train", None))
+        and not isinstance(got[1], type)  # the class itself
+    )
+    _expect(trains, function, got, "a TrainerConfig and the Trainer made with it")
     made = got[1]
+    data = type(made.train_dataset)
+    is_indexed = hasattr(data, "__len__") and hasattr(data, "__getitem__")
+    is_dataset = is_indexed and not issubclass(data, str | bytes)
     wrong = {
         "config": (hasattr(made.config, "max_epochs"), "a TrainerConfig"),
         "model": (isinstance(made.model, torch.nn.Module), "the model that it was given"),
-        "train_dataset": (_is_dataset(made.train_dataset), "a dataset of pairs x and y"),
+        "train_dataset": (is_dataset, "a dataset of pairs x and y"),
     }
     for name, (fine, expected) in wrong.items():
-        if not fine:
-            shown = in_words(getattr(made, name))
-            raise _fault(function, f"a Trainer with {name} = {shown}", expected)
+        shown = f"a Trainer with {name} = {in_words(getattr(made, name))}"
+        _expect(fine, function, got, expected, shown)
     check_examples(made.train_dataset)
     return made
 
 
-def _trains(value: object) -> bool:
-    """Return whether this works as a Trainer; the class itself doesn't."""
-    attributes = ("config", "model", "train_dataset")
-    has_all = all(hasattr(value, name) for name in attributes)
-    return has_all and callable(getattr(value, "train", None)) and not isinstance(value, type)
-
-
-def _is_dataset(value: object) -> bool:
-    indexed = hasattr(type(value), "__len__") and hasattr(type(value), "__getitem__")
-    return indexed and not isinstance(value, str | bytes)
-
-
 def tensor(function: Callable, got: object, like: torch.Tensor | None = None) -> torch.Tensor:
-    """Return what `function` returned if it is a tensor, with the shape of `like` if given.
-
-    Raises:
-        WrongReturn: it is something else.
-    """
+    """Return what `function` returned if it is a tensor, with the shape of `like` if given."""
     if isinstance(got, torch.Tensor) and (like is None or got.shape == like.shape):
         return got
     shape = "" if like is None else f" of shape {tuple(like.shape)}"
@@ -83,8 +70,7 @@ def tensor(function: Callable, got: object, like: torch.Tensor | None = None) ->
 def check_forward(model: GPT, vocab_size: int) -> None:
     """Run a model once on a few ids, without changing it or any random number generator.
 
-    Raises:
-        WrongReturn: `forward`, of the model or of its attention, returns the wrong thing.
+    `forward` is that of the model, or of its attention.
     """
     T = min(model.get_block_size(), 7)
     idx = torch.zeros(2, T, dtype=torch.long, device=next(model.parameters()).device)
@@ -93,61 +79,66 @@ def check_forward(model: GPT, vocab_size: int) -> None:
     got: Any = model(idx, idx)
     model.train(training)
     restore_random_states(states)
-    forward, expected = type(model).forward, f"logits of shape (2, {T}, {vocab_size}), and the loss"
-    if not isinstance(got, tuple | list) or len(got) != 2:
-        raise _fault(forward, in_words(got), expected)
-    logits, loss = got
-    right = isinstance(logits, torch.Tensor) and logits.shape == (2, T, vocab_size)
-    if not right or not isinstance(loss, torch.Tensor) or loss.numel() != 1:
-        raise _fault(forward, in_words(got), expected)
+    shape = (2, T, vocab_size)
+    right = (
+        _is_pair(got)
+        and isinstance(got[0], torch.Tensor)
+        and got[0].shape == shape
+        and isinstance(got[1], torch.Tensor)
+        and got[1].numel() == 1
+    )
+    _expect(right, type(model).forward, got, f"logits of shape {shape}, and the loss")
 
 
 def counts(function: Callable, got: Any) -> tuple[int, int]:
-    """Return what `function` returned if it is a pair of integers.
-
-    Raises:
-        WrongReturn: it is something else.
-    """
-    if isinstance(got, tuple | list) and len(got) == 2:
-        if all(isinstance(count, Integral) for count in got):
-            return int(got[0]), int(got[1])
+    """Return what `function` returned if it is a pair of integers."""
     expected = "two integers: the number of right answers, and of questions"
-    raise _fault(function, in_words(got), expected)
+    is_right = _is_pair(got) and all(isinstance(count, Integral) for count in got)
+    _expect(is_right, function, got, expected)
+    return int(got[0]), int(got[1])
 
 
 def example(dataset: Examples, index: int) -> tuple[torch.Tensor, torch.Tensor]:
-    """Return an item of a dataset if it is a pair (x, y) of ids, each of shape (T,), long.
-
-    Raises:
-        WrongReturn: it is something else.
-    """
+    """Return an item of a dataset if it is a pair (x, y) of ids, each of shape (T,), long."""
     got: Any = dataset[index]
-    expected = "x and y, two tensors of the same length with dtype torch.long"
     item = type(dataset).__getitem__
-    if not isinstance(got, tuple | list) or len(got) != 2:
-        raise _fault(item, in_words(got), expected)
+    expected = "x and y, two tensors of the same length with dtype torch.long"
+    is_right = _is_pair(got) and all(isinstance(part, torch.Tensor) for part in got)
+    _expect(is_right, item, got, expected)
     x, y = got
-    if not isinstance(x, torch.Tensor) or not isinstance(y, torch.Tensor):
-        raise _fault(item, in_words(got), expected)
-    if x.dim() != 1 or x.shape != y.shape or (x.dtype, y.dtype) != (torch.long, torch.long):
-        shown = [f"of shape {tuple(part.shape)}, {part.dtype}" for part in (x, y)]
-        raise _fault(item, f"x {shown[0]}, and y {shown[1]}", expected)
+    shown = [f"of shape {tuple(part.shape)}, {part.dtype}" for part in got]
+    are_ids = x.dim() == 1 and x.shape == y.shape and {x.dtype, y.dtype} == {torch.long}
+    _expect(are_ids, item, got, expected, f"x {shown[0]}, and y {shown[1]}")
     return x, y
 
 
 def check_examples(dataset: Examples) -> None:
     """Check a dataset's first items, without changing any random number generator.
 
-    Raises:
-        WrongReturn: one is not a pair of tensors of ids, or they differ in length.
+    They must be pairs of tensors of ids, all of the same length.
     """
     states = random_states()
     lengths = [len(example(dataset, index)[0]) for index in range(min(EXAMPLES, len(dataset)))]
     restore_random_states(states)
     for index, length in enumerate(lengths):
-        if length != lengths[0]:
-            returned = f"x and y of length {lengths[0]} for item 0, and {length} for item {index}"
-            raise _fault(type(dataset).__getitem__, returned, "the same length for all items")
+        shown = f"x and y of length {lengths[0]} for item 0, and {length} for item {index}"
+        expected, item = "the same length for all items", type(dataset).__getitem__
+        _expect(length == lengths[0], item, None, expected, shown)
+
+
+def _is_pair(got: object) -> bool:
+    return isinstance(got, tuple | list) and len(got) == 2
+
+
+def _expect(holds: bool, function: Callable, got: object, expected: str, shown: str = "") -> None:
+    """Raise an error on what a function returned, in words or `shown`, unless `holds`."""
+    if not holds:
+        raise _fault(function, shown or in_words(got), expected)
+
+
+def _fault(function: Callable, returned: str, expected: str) -> WrongReturn:
+    missing = " (is its `return` missing?)" if returned == "None" else ""
+    return WrongReturn(f"{place(function)} returned {returned}{missing}, expected {expected}")
 
 
 def in_words(got: object) -> str:
@@ -163,12 +154,6 @@ def in_words(got: object) -> str:
         return f"a {type(got).__name__} of {len(got)}: {', '.join(parts)}"
     shown = repr(got) if isinstance(got, str | int | float) else ""
     return shown if 0 < len(shown) <= 60 else f"a value of type {type(got).__name__}"
-
-
-def _fault(function: Callable, returned: str, expected: str) -> WrongReturn:
-    """Return an error on what a function returned, with its place and its part of the work."""
-    missing = " (is its `return` missing?)" if returned == "None" else ""
-    return WrongReturn(f"{place(function)} returned {returned}{missing}, expected {expected}")
 
 
 def place(function: Callable) -> str:

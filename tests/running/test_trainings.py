@@ -79,7 +79,7 @@ def test_a_checkpoint_of_another_recipe_is_one_line(run, tmp_path, monkeypatch):
 
 
 def interrupt_after_saving(keeper):
-    keeper._save("w.checkpoint")
+    keeper.save()
     raise KeyboardInterrupt
 
 
