@@ -6,7 +6,7 @@ from __future__ import annotations
 
 import random
 from collections.abc import Iterator
-from typing import Protocol, runtime_checkable
+from typing import Protocol
 
 import numpy as np
 import torch
@@ -23,7 +23,6 @@ class Examples(Protocol):
     def __getitem__(self, idx: int, /) -> tuple[torch.Tensor, torch.Tensor]: ...
 
 
-@runtime_checkable
 class TextExamples(Examples, Protocol):
     """Examples of text, with the meaning of each id."""
 

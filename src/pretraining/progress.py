@@ -15,12 +15,9 @@ import torch
 from tqdm import tqdm  # type: ignore[import-untyped]  # it has no annotations
 
 from . import InputError, Trainer, is_corrupted
-from .batches import Examples, TextExamples, random_states, restore_random_states
-from .decoding import greedy_answers
+from .batches import Examples, random_states, restore_random_states
 
 REFRESH_S = 0.5  # losses are fetched from the device together, as each fetch makes it wait
-COMPLETIONS = 3
-COMPLETION_STEPS = 32
 TENTHS = 10
 # Of hints.
 LOOKED_AT = 512  # examples whose masked share is measured, with a standard deviation below .01
@@ -35,8 +32,6 @@ class Writer(Protocol):
     """A writer for TensorBoard: a SummaryWriter, which takes seconds to import."""
 
     def add_scalar(self, tag: str, scalar_value: float, global_step: int, /) -> None: ...
-
-    def add_text(self, tag: str, text_string: str, global_step: int, /) -> None: ...
 
     def close(self) -> None: ...
 
@@ -58,7 +53,6 @@ class Progress:
         self._tokens = 0
         self._refreshed = time.monotonic()
         self._say_hint(hint_about_data(trainer.train_dataset))
-        self._prompts = prompts(trainer.train_dataset) if self._writer is not None else []
 
     def __enter__(self) -> Progress:
         return self
@@ -88,7 +82,6 @@ class Progress:
             self._refresh()
         if new_tenth:
             self._say_hint(hint_about_loss(tenth, self._trainer))
-            self._write_completions()
 
     def settle(self) -> None:
         """Bring the trainer's history up to date."""
@@ -123,36 +116,6 @@ class Progress:
     def _say_hint(self, hint: str | None) -> None:
         if hint is not None:
             self.say(f"Hint: {hint}")
-
-    def _write_completions(self) -> None:
-        """Write the model's completions of a few examples to TensorBoard."""
-        dataset, model = self._trainer.train_dataset, self._trainer.model
-        if self._writer is None or not self._prompts or not isinstance(dataset, TextExamples):
-            return
-        stop = dataset.stoi[dataset.MASK_CHAR]
-        answers = greedy_answers(model, self._prompts, stop, COMPLETION_STEPS)
-        model.train()
-        lines = []
-        for prompt, (ids, _) in zip(self._prompts, answers, strict=True):
-            begun, completed = ("".join(dataset.itos[i] for i in each) for each in (prompt, ids))
-            lines.append(f"{begun} **{completed.replace(chr(10), ' ')}**")
-        self._writer.add_text("completions", "  \n".join(lines), self._order.done)
-
-
-def prompts(dataset: Examples) -> list[list[int]]:
-    """Return a few examples up to their last but one MASK, for a model to complete."""
-    if not isinstance(dataset, TextExamples):
-        return []
-    states = random_states()
-    mask, found = dataset.stoi[dataset.MASK_CHAR], []
-    for number in range(min(COMPLETIONS, len(dataset))):
-        x, y = dataset[number]
-        ids = [*x.tolist(), int(y[-1])]
-        masks = [place for place, each in enumerate(ids) if each == mask]
-        if len(masks) > 1 and masks[-2] + COMPLETION_STEPS < len(x):
-            found.append(ids[: masks[-2] + 1])
-    restore_random_states(states)
-    return found
 
 
 def hint_about_data(dataset: Examples) -> str | None:

@@ -130,7 +130,7 @@ def test_a_loss_that_is_no_number_stops_training(train, submission):
 
 
 @pytest.mark.long
-def test_tensorboard_shows_losses_rates_speed_and_completions(train, tmp_path):
+def test_tensorboard_shows_losses_rates_and_speed(train, tmp_path):
     writer = SummaryWriter(str(tmp_path))
     train(writer=writer)
     writer.close()
@@ -143,9 +143,6 @@ def test_tensorboard_shows_losses_rates_speed_and_completions(train, tmp_path):
     for name in ("learning_rate_adamw", "learning_rate_muon", "tokens_per_second"):
         assert f"train/{name}" in scalars
         assert events.Scalars(f"train/{name}")[-1].value > 0
-    completions = events.Tensors("completions/text_summary")
-    assert len(completions) == 10
-    assert "\u2047" in completions[-1].tensor_proto.string_val[0].decode("utf-8")
 
 
 @pytest.mark.parametrize(
