@@ -16,17 +16,17 @@ if __name__ == "__main__":
     environment.check()
 
 import difflib
+import io
 import re
 import sys
 import zipfile
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import IO
 
 import letters
 from grading import release
 from pretraining import InputError
-from pretraining.files import save_atomically
+from pretraining.files import write_atomically
 
 ROOT = Path(__file__).resolve().parent.parent
 WRITTEN = ROOT / "written"
@@ -34,9 +34,7 @@ START = f"% {release.START}"
 END = f"% {release.END}"
 # A comment line that is a marker, possibly mistyped.
 MARKER = re.compile(r"%[\s%#]*(START|END)[\s_]+CODE[\s_]+HERE[\s#]*$", re.IGNORECASE)
-COMMENT = re.compile(
-    r"(?<!\\)((?:\\\\)*)%.*"
-)  # \% is a percent sign; \\% ends a line, then a comment
+COMMENT = re.compile(r"(?<!\\)((?:\\\\)*)%.*")  # \% is a percent sign; \\% is \\ and a comment
 SLOT = re.compile(r"\\answerspace\s*(\[no points\])?\s*\{\s*([^{}#\\]+?)\s*\}")
 BORDER = re.compile(r"\\(begin|end)\s*\{\s*answer\s*\}(?:\s*\{([^{}]*)\})?")
 DECLARATIONS = ("collaborators", "aitools")
@@ -53,7 +51,7 @@ class Block:
 
     Attributes:
         title: its name in messages ("answer 3a").
-        first, last: its first and last line, from 1, including its borders.
+        first, last: its lines, from 1, including its borders.
         text: its content, without comments.
     """
 
@@ -125,11 +123,11 @@ def check_source(path: Path) -> int:
     source = read(path)
     beside = path.resolve().parent / "sheet.tex"
     sheet = read(beside if beside.is_file() else WRITTEN / "sheet.tex")
-    matches = list(SLOT.finditer(sheet.code))
-    unscored = {match[2] for match in matches if match[1]}
+    unscored: set[str] = set()
     slots: dict[str, int] = {}  # the lines of the sheet's questions, by their ids
-    for match in matches:
+    for match in SLOT.finditer(sheet.code):
         slots.setdefault(match[2], sheet.line_of(match.start()))
+        unscored |= {match[2]} if match[1] else set()
     if not slots:
         raise InputError(f"{show(sheet.path)}: no \\answerspace{{...}}, expected one per question")
     answers = find_answers(source)
@@ -189,10 +187,9 @@ def check_ids(
             hint = f" (did you mean {close[0]}?)" if close else ""
             source.find(block.first, f"answer {name}: the sheet has no such question{hint}")
         lines.setdefault(name, block.first)
-    for name, number in slots.items():
-        if name not in lines:
-            wanted = f"\\begin{{answer}}{{{name}}}"
-            sheet.find(number, f"answer {name} is missing: {source.path.name} has no {wanted}")
+    for name in slots.keys() - lines.keys():
+        wanted = f"\\begin{{answer}}{{{name}}}"
+        sheet.find(slots[name], f"answer {name} is missing: {source.path.name} has no {wanted}")
 
 
 def find_declarations(source: Source) -> list[Block]:
@@ -232,9 +229,8 @@ def find_markers(source: Source) -> dict[int, str]:
         match = MARKER.match(line.strip())
         if match:
             markers[number] = START if match[1].upper() == "START" else END
-            if line.strip() != markers[number]:
-                said = f"got the marker `{line.strip()}`, expected `{markers[number]}`"
-                source.find(number, said)
+            if (got := line.strip()) != markers[number]:
+                source.find(number, f"got the marker `{got}`, expected `{markers[number]}`")
     return markers
 
 
@@ -309,15 +305,10 @@ ESCAPES = {
 
 @dataclass(frozen=True)
 class Context:
-    """What surrounds a place in an answer.
+    """What surrounds a place in an answer."""
 
-    Attributes:
-        closing: what ends it: a sign, or the name of an environment.
-        number: the line on which it begins.
-    """
-
-    closing: str
-    number: int
+    closing: str  # what ends it: a sign, or the name of an environment
+    number: int  # the line on which it begins
     is_formula: bool = False
     is_table: bool = False
 
@@ -372,11 +363,8 @@ class Scanner:
         elif match["characters"]:
             return letters.unprinted(match["characters"], here.is_formula)
         elif sign in ESCAPES:
-            harmless = {
-                "&": here.is_table,
-                "#": DEFINITION.search(line) is not None,
-            }.get(sign, here.is_formula)
-            return [] if harmless else [ESCAPES[sign]]
+            harmless = {"&": here.is_table, "#": DEFINITION.search(line) is not None}
+            return [] if harmless.get(sign, here.is_formula) else [ESCAPES[sign]]
         elif sign:
             self._pair(number, sign)
         return []
@@ -450,20 +438,17 @@ def pack_for_overleaf() -> None:
     """
     if not (WRITTEN / "with_solutions.tex").is_file():
         return  # not a copy of the course's zip
-    target = ROOT / "overleaf.zip"
+    target, packed = ROOT / "overleaf.zip", io.BytesIO()
     try:
-        save_atomically(_zip_written, target)
+        with zipfile.ZipFile(packed, "w", zipfile.ZIP_DEFLATED) as archive:
+            for path in sorted(WRITTEN.rglob("*")):
+                name = path.relative_to(WRITTEN)
+                if path.is_file() and not any(LEFT_BEHIND.fullmatch(part) for part in name.parts):
+                    archive.write(path, name.as_posix())
+        write_atomically(target, packed.getvalue())
     except OSError as error:
         raise InputError(f"{show(target)}: can't be written: {error.strerror}") from None
     print(f"{show(target)} has these answers, for Overleaf.")
-
-
-def _zip_written(writer: IO[bytes]) -> None:
-    with zipfile.ZipFile(writer, "w") as archive:
-        for path in sorted(WRITTEN.rglob("*")):
-            name = path.relative_to(WRITTEN)
-            if path.is_file() and not any(LEFT_BEHIND.fullmatch(part) for part in name.parts):
-                archive.write(path, name.as_posix(), zipfile.ZIP_DEFLATED)
 
 
 # -- the command ----------------------------------------------------------------------------------

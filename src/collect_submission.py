@@ -47,14 +47,12 @@ class Work:
 
     Attributes:
         files: the staged copies, by name in the zip.
-        sizes: the size of each, in bytes.
         origins: where each was found.
         warnings: a line for each thing that is missing or looks wrong.
         notes: lines about things that are fine.
     """
 
     files: dict[str, Path]
-    sizes: dict[str, int]
     origins: dict[str, Path]
     warnings: list[str] = field(default_factory=list)
     notes: list[str] = field(default_factory=list)
@@ -81,25 +79,19 @@ def gather(scratch: Path) -> Work:
     wanted = [name for name in staged.taken if _is_code(name) or name in others]
     work = Work(
         files={name: staged.root / name for name in wanted},
-        sizes={name: (staged.root / name).stat().st_size for name in wanted},
         origins={name: Path(staged.taken[name]) for name in wanted},
     )
     if edition.release:
-        _add_release(work, edition, scratch)
+        content = json.dumps({"release": edition.release, "edition": edition.name}) + "\n"
+        work.files[staging.COPY] = scratch / staging.COPY
+        work.files[staging.COPY].write_text(content, encoding="utf-8", newline="\n")
+        work.origins[staging.COPY] = grading.ROOT / staging.COPY
     work.warnings += release.findings(staged, edition)
     check_code(work, edition)
     for name in edition.required_files:
         work.warnings += check_output(name, staged, assignment)
     check_omissions(work, staged, edition)
     return work
-
-
-def _add_release(work: Work, edition: Edition, scratch: Path) -> None:
-    content = json.dumps({"release": edition.release, "edition": edition.name}) + "\n"
-    work.files[staging.COPY] = scratch / staging.COPY
-    work.files[staging.COPY].write_text(content, encoding="utf-8", newline="\n")
-    work.sizes[staging.COPY] = work.files[staging.COPY].stat().st_size
-    work.origins[staging.COPY] = grading.ROOT / staging.COPY
 
 
 def _is_code(name: str) -> bool:
@@ -147,9 +139,9 @@ def _strangers(given: Collection[str]) -> list[str]:
 
 
 def _counts(text: str, number: int, edition: Edition) -> bool:
-    """Return whether the part at this line of a file has coding points, or is needed for some.
+    """Return whether the part at this line has coding points, or is needed for some.
 
-    A comment above the part's first marker names its topic: `# [span corruption]`.
+    A comment above its first marker names its topic: `# [span corruption]`.
     """
     above = "\n".join(text.split("\n")[:number])
     topics = re.findall(r"^[ \t]*# \[([a-z ]+)\]\s*$", above, re.MULTILINE)
@@ -162,15 +154,14 @@ def _counts(text: str, number: int, edition: Edition) -> bool:
 
 def check_output(name: str, staged: staging.Staged, assignment: Assignment) -> list[str]:
     """Return a warning if a required file is missing, empty or of the wrong kind."""
-    path = staged.path(name)
+    path, how = staged.path(name), _how_to_make(name, assignment.edition(None))
     if path is None:
         if any(Path(omission.name).name == name for omission in staged.omissions):
             return []  # check_omissions() says why it was left out
         hint = staged.hint(name)
-        how = f": {hint}" if hint else _how_to_make(name, assignment.edition(None))
-        return [f"{name} is missing{how}"]
+        return [f"{name} is missing{f': {hint}' if hint else how}"]
     if path.stat().st_size == 0:
-        return [f"{name} is empty{_how_to_make(name, assignment.edition(None))}"]
+        return [f"{name} is empty{how}"]
     if path.suffix == ".params":
         return check_parameters(name, path)
     split = next((split for split in QUESTION_FILES if f".{split}." in name), None)
@@ -189,8 +180,7 @@ def _how_to_make(name: str, edition: Edition) -> str:
 
 def check_parameters(name: str, path: Path) -> list[str]:
     """Return a warning if the grader can't read this file of parameters."""
-    try:
-        # These can be missing; work can be packed without them.
+    try:  # work can be packed without these
         import numpy  # noqa: F401  (torch warns if it is missing)
 
         from pretraining import InputError, parameter_files
@@ -207,8 +197,7 @@ def check_predictions(
     name: str, split: str, staged: staging.Staged, assignment: Assignment
 ) -> list[str]:
     """Return a warning unless a file has one prediction for each question of the split."""
-    try:
-        # These import numpy; work can be packed without it.
+    try:  # these import numpy; work can be packed without it
         from grading.verdicts import TestEnd
         from questions.shared import trained_files
     except ImportError as error:
@@ -253,15 +242,9 @@ def write_zip(out: Path, files: dict[str, Path], scratch: Path) -> int:
     """Write a zip that the grader accepts completely, or nothing; return its size in bytes.
 
     Raises:
-        UsageError: it can't be written there, or is too large for Gradescope or the grader.
+        UsageError: it is too large for Gradescope or the grader.
+        OSError: it can't be written there.
     """
-    try:
-        return _write_zip(out, files, scratch)
-    except OSError as error:
-        raise UsageError(f"{out} can't be written: {error.strerror or error}") from None
-
-
-def _write_zip(out: Path, files: dict[str, Path], scratch: Path) -> int:
     draft = scratch / NAME
     with zipfile.ZipFile(draft, "w") as archive:
         for name in sorted(files):
@@ -271,22 +254,19 @@ def _write_zip(out: Path, files: dict[str, Path], scratch: Path) -> int:
             archive.writestr(info, files[name].read_bytes(), zipfile.ZIP_DEFLATED)
     size = draft.stat().st_size
     if size > MAX_UPLOAD_BYTES:
-        raise UsageError(_too_large(size, files))
+        sizes = {name: path.stat().st_size for name, path in files.items()}
+        largest = sorted(sizes, key=lambda name: sizes[name], reverse=True)[:3]
+        shown = ", ".join(f"{name} ({show_size(sizes[name])})" for name in largest)
+        raise UsageError(
+            f"the zip would have {show_size(size)}, Gradescope accepts "
+            f"{show_size(MAX_UPLOAD_BYTES)}; the largest files: {shown}"
+        )
     staged = staging.stage(draft, scratch / "again", PROVIDED)
     if staged.omissions or {*staged.taken, staging.COPY} != {*files, staging.COPY}:
         reasons = "; ".join(map(str, staged.omissions))
         raise UsageError(f"the grader would not accept all of it: {reasons}")
     write_atomically(out, draft.read_bytes())
     return size
-
-
-def _too_large(size: int, files: dict[str, Path]) -> str:
-    sizes = {name: path.stat().st_size for name, path in files.items()}
-    largest = sorted(sizes, key=lambda name: sizes[name], reverse=True)[:3]
-    return (
-        f"the zip would have {show_size(size)}, Gradescope accepts {show_size(MAX_UPLOAD_BYTES)}; "
-        "the largest files: " + ", ".join(f"{name} ({show_size(sizes[name])})" for name in largest)
-    )
 
 
 def show_size(size: int) -> str:
@@ -300,8 +280,8 @@ def show_size(size: int) -> str:
 # -- the command ----------------------------------------------------------------------------------
 
 
-def collect(out: Path) -> tuple[Work, int]:
-    """Check and pack the work; return what was packed, and the size of the zip in bytes.
+def collect(out: Path) -> Work:
+    """Check and pack the work, and print what was packed, what was not, and what looks wrong.
 
     Raises:
         UsageError, OSError: nothing was written; the message says why.
@@ -312,17 +292,15 @@ def collect(out: Path) -> tuple[Work, int]:
         raise UsageError(f"--out {out}: expected a file in an existing folder")
     with tempfile.TemporaryDirectory() as folder:
         work = gather(Path(folder))
-        size = write_zip(out, work.files, Path(folder))
-    return work, size
-
-
-def tell(work: Work, out: Path, size: int) -> None:
-    """Print what was packed, what was not, and what looks wrong."""
-    for name in sorted(work.files):
-        usual = grading.SRC / "submission" if _is_code(name) else grading.ROOT
-        folder = work.origins[name].parent
-        found = "" if folder == usual else f"  (in {folder.relative_to(grading.ROOT).as_posix()})"
-        print(f"  {name:<44}{show_size(work.sizes[name]):>12}{found}")
+        try:
+            size = write_zip(out, work.files, Path(folder))
+        except OSError as error:
+            raise UsageError(f"{out} can't be written: {error.strerror or error}") from None
+        for name, path in sorted(work.files.items()):
+            usual = grading.SRC / "submission" if _is_code(name) else grading.ROOT
+            place = work.origins[name].parent
+            found = "" if place == usual else f"  (in {place.relative_to(grading.ROOT).as_posix()})"
+            print(f"  {name:<44}{show_size(path.stat().st_size):>12}{found}")
     print(f"{len(work.files)} files in {out}, {show_size(size)}.")
     for note in work.notes:
         print(note)
@@ -335,6 +313,7 @@ def tell(work: Work, out: Path, size: int) -> None:
             "it is, or fix the problems and run this command again."
         )
     print(f"Upload {out.name} to the coding assignment on Gradescope.")
+    return work
 
 
 def main(arguments: list[str] | None = None) -> int:
@@ -346,14 +325,13 @@ def main(arguments: list[str] | None = None) -> int:
     )
     out = parser.parse_args(arguments).out or grading.ROOT / NAME
     try:
-        work, size = collect(out)
+        work = collect(out)
     except (UsageError, OSError) as error:
         print(f"collect_submission.py: {error}; nothing was written", file=sys.stderr)
         return 2
     except KeyboardInterrupt:
         print("\ncollect_submission.py: interrupted, nothing was written", file=sys.stderr)
         return 130
-    tell(work, out, size)
     return 1 if work.warnings else 0
 
 

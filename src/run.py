@@ -215,10 +215,11 @@ def train(setting: Setting, trainer_obj: Trainer) -> None:
     history = getattr(trainer_obj, "history", [])
     if history:
         losses = f"The loss went from {history[0]:.2f} to {history[-1]:.2f}"
+        picture = Path(path).with_suffix(".svg")
         title = f"{args.function} {args.variant}, {recipe.name}, seed {args.seed}"
         try:
-            files.write_atomically(plots.path_for(path), plots.draw_loss(history, title))
-            print(f"{losses}: see {plots.path_for(path)}.")
+            files.write_atomically(picture, plots.draw_loss(history, title))
+            print(f"{losses}: see {picture}.")
         except ImportError:  # an environment from before the course needed matplotlib
             print(f"{losses}. There is no picture, since this Python has no matplotlib.")
     if config.writer is not None:

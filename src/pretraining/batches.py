@@ -1,6 +1,4 @@
-"""Batches: which examples go into which one; and the state of all random number generators, so that
-code can leave no trace of its draws.
-"""
+"""Batches of examples, and the state of all random number generators."""
 
 from __future__ import annotations
 
@@ -35,9 +33,8 @@ class BatchOrder:
     """The batches of a whole training, as lists of indices: a batch_sampler for a DataLoader.
 
     Each epoch visits all examples in an order of its own, which depends only on the seed and the
-    epoch: to resume a training, `seed` and `done` are enough.
-
-    Attributes: seed; done, the number of batches trained on so far, at which iteration starts.
+    epoch. Iteration starts after the `done` batches that were trained on: these two are enough to
+    resume a training.
     """
 
     def __init__(self, examples: int, batch_size: int, epochs: int):
@@ -96,7 +93,7 @@ def random_states() -> dict:
 
 
 def restore_random_states(states: dict) -> None:
-    """Restore what random_states() returned, as if nothing had been drawn since."""
+    """Restore what random_states() returned: what was drawn since leaves no trace."""
     version, keys, gauss = states["random"]
     random.setstate((version, tuple(keys), gauss))
     kind, keys, *rest = states["numpy"]

@@ -34,10 +34,7 @@ POSITION = ("tokens", "history", "best_test_loss")  # attributes of a Trainer
 
 
 def identity(trainer: Trainer) -> dict[str, str]:
-    """Describe a training's starting point, which must be the same when it is resumed.
-
-    This includes the parameters, which come from the seed or from a pretraining.
-    """
+    """Describe a training's starting point, which must be the same when it is resumed."""
     data = trainer.train_dataset
     digest = hashlib.sha256(repr(getattr(data, "data", None)).encode())
     start = hashlib.sha256()

@@ -17,10 +17,8 @@ The plain way is one line, `model(x, y)[1].backward()`. An Engine computes the s
 6. *Keys, queries and values from one product, scores and mask in one more*; on a GPU, torch's fused
    attention and the whole batch, because a few rows do not fill the GPU.
 
-Packing puts the tokens of several rows side by side, without the padding between them. Only
-attention needs the rows: all other layers process each position for itself, and get the tokens of
-all rows as one long list. Before each attention, the tokens are put back into their rows, which are
-padded, and after it, the padding is dropped again.
+Packing: all layers but attention process each position for itself, and get the tokens of all rows
+as one long list, without padding. For attention, the tokens are put back into rows for a moment.
 
 The best format and number of threads differ between computers, and on a busy one from hour to hour:
 choose_pace times a few steps of each.
@@ -95,8 +93,7 @@ class Engine:
         Args:
             x, y: ids and targets, shape (B, T), long, on any device; 0 in y means no target.
 
-        Returns:
-            the mean loss, in nats, a float32 scalar without gradient.
+        Returns: the mean loss, in nats, a float32 scalar without gradient.
 
         Raises:
             InputError: the batch has no target.
@@ -181,10 +178,7 @@ def choose_pace(trainer: Trainer, checkpoint: dict | None) -> tuple[Pace, float]
     """Find the fastest pace for a Trainer, among those that its config and device allow.
 
     The steps use a copy of the model, and have no effect on what follows. A checkpoint's pace, if
-    there is one, is kept.
-
-    Returns:
-        the pace, and how many seconds a step takes, including the loading of its batch.
+    there is one, is kept. The seconds of a step include the loading of its batch.
 
     Raises:
         InputError: config asks for an unknown dtype or too many threads.
@@ -235,11 +229,10 @@ def fastest(
     threads: int | None,
     most: int,
 ) -> tuple[Pace, float]:
-    """Find the fastest pace; return it and the seconds that a step takes.
+    """Find the fastest pace for so many steps of so many rows; return it and a step's seconds.
 
     Args:
         time_a_step: returns the seconds per step at a pace with a number of rows.
-        steps, rows: the number of steps to come, and of rows in a batch.
         dtype, threads: given values, or None (of threads: at most `most`).
     """
     pace = Pace(dtype or "float32", threads or 1)
@@ -267,7 +260,7 @@ def trim(x: torch.Tensor, y: torch.Tensor) -> tuple[torch.Tensor, torch.Tensor]:
     """Cut off columns at the end in which no example has anything, (B, T) to (B, length).
 
     Lengths are multiples of COLUMNS (or T): for each new size of a product, code is generated and
-    memory kept, which would otherwise make up half of all memory that a training uses.
+    memory kept, half of all that a training uses.
     """
     used = ((x != 0) | (y != 0)).any(dim=0).nonzero()
     longest = int(used[-1]) + 1 if len(used) else 1
@@ -344,8 +337,8 @@ def keep_memory() -> None:
 def can_pack(model: GPT) -> bool:
     """Return whether `features` computes the same as the model's own method, apart from rounding.
 
-    It does so for the given model, with any attention. But a student who is curious may have
-    changed model.py, so this compares the two with other parameters (many begin as zeros).
+    It does for the given model, with any attention, but curious students may have changed model.py.
+    So this compares the two with other parameters (many begin as zeros).
     """
     if not has_given_blocks(model):
         return False
@@ -428,17 +421,15 @@ def attended(
 
 
 class Pick(torch.autograd.Function):
-    """index_select of different rows. torch's own adds up gradients, in case a row occurs twice."""
+    """x[places] of different rows; torch's own adds up gradients, in case a row occurs twice."""
 
     @staticmethod
     def forward(ctx: Any, x: torch.Tensor, places: torch.Tensor) -> torch.Tensor:
-        """Return x[places], shape (rows, C) to (n, C)."""
         ctx.save_for_backward(places)
         ctx.shape = x.shape
         return x.index_select(0, places)
 
     @staticmethod
     def backward(ctx: Any, gradient: torch.Tensor) -> tuple[torch.Tensor, None]:
-        """Return the gradient of x; it is 0 in the other rows."""
         (places,) = ctx.saved_tensors
         return gradient.new_zeros(ctx.shape).index_copy_(0, places, gradient), None

@@ -35,8 +35,7 @@ def build_optimizers(
 ) -> list[torch.optim.Optimizer]:
     """Return one or two optimizers that divide the model's parameters, by config.optimizer.
 
-    Args:
-        pace: the dtype in which Muon's matrices are multiplied, and the number of threads.
+    Muon multiplies matrices at a pace.
     """
     if config.optimizer not in ("adamw", "muon"):
         raise InputError(f"optimizer {config.optimizer!r} is unknown, expected adamw or muon")

@@ -36,8 +36,7 @@ def save_tensors(state: dict, path: str | PathLike) -> None:
 def read(path: str | PathLike, name: str = "") -> dict[str, torch.Tensor]:
     """Return the named tensors in a file, without wrappers and prefixes, on the CPU.
 
-    Args:
-        name: what messages call the file (default: its path).
+    Messages call the file `name`, or by its path.
 
     Raises:
         InputError: the file has no named tensors.
@@ -63,7 +62,7 @@ def read(path: str | PathLike, name: str = "") -> dict[str, torch.Tensor]:
 
 
 def _tensors(state: object) -> dict[str, torch.Tensor]:
-    for _ in WRAPPERS:
+    for _ in WRAPPERS:  # a file may nest without end
         if not isinstance(state, dict):
             return {}
         inner = [state[key] for key in WRAPPERS if isinstance(state.get(key), dict)]

@@ -6,7 +6,6 @@ matplotlib is imported by the functions that draw, since it takes a second.
 from __future__ import annotations
 
 import io
-from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
@@ -37,10 +36,9 @@ def panels(count: int = 1, size: tuple[float, float] = PANEL) -> list[Axes]:
 
 
 def svg(axes: Axes, title: str) -> str:
-    """Return the picture of axes as an SVG document: the same picture gives the same text.
+    """Return the picture of axes as an SVG document, with a title for screen readers.
 
-    Args:
-        title: what the picture shows, for screen readers.
+    The same picture gives the same text.
     """
     import matplotlib
 
@@ -53,32 +51,14 @@ def svg(axes: Axes, title: str) -> str:
 
 
 def draw_loss(history: list[float], title: str) -> str:
-    """Return an SVG document.
-
-    Args:
-        history: the loss of each step, in nats; at least one.
-        title: the text above the curve.
-    """
-    points = means(history, POINTS)
+    """Return the curve of the loss of each step, in nats, as an SVG document below a title."""
+    size = -(-len(history) // POINTS)
+    groups = [history[start : start + size] for start in range(0, len(history), size)]
+    steps = [number * size + (len(group) + 1) / 2 for number, group in enumerate(groups)]
+    losses = [sum(group) / len(group) for group in groups]
     (axes,) = panels()
     axes.set(title=title, xlabel="step", ylabel="loss (nats per character)")
-    axes.plot(*zip(*points, strict=True), **LOOKS[0])
+    axes.plot(steps, losses, **LOOKS[0])
     axes.set_xlim(0, len(history))
     axes.set_ylim(bottom=0)
-    return svg(axes, f"{title}: loss {points[-1][1]:.3f} after {len(history)} steps")
-
-
-def means(history: list[float], most: int) -> list[tuple[float, float]]:
-    """Return at most `most` pairs of (step, mean loss), each for consecutive steps."""
-    size = -(-len(history) // most)
-    groups = [history[start : start + size] for start in range(0, len(history), size)]
-    return [
-        (number * size + (len(group) + 1) / 2, sum(group) / len(group))
-        for number, group in enumerate(groups)
-    ]
-
-
-def path_for(params_path: str) -> Path:
-    """Return the path of a training's picture: next to its parameters, with the ending .svg."""
-    path = Path(params_path)
-    return path.with_suffix(".svg") if path.suffix else path.with_name(path.name + ".svg")
+    return svg(axes, f"{title}: loss {losses[-1]:.3f} after {len(history)} steps")

@@ -1,6 +1,4 @@
-"""Progress of a running training: bar, estimate, TensorBoard, and hints at the likely cause when a
-curve looks wrong, before hours are lost.
-"""
+"""Progress of a training: bar, estimate, TensorBoard, and hints when a curve looks wrong."""
 
 from __future__ import annotations
 

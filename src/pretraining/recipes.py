@@ -50,7 +50,7 @@ class Recipe:
 
 
 def variants() -> list[str]:
-    """Return the variants of the model that `run.py` offers: "vanilla" and so on."""
+    """Return the variants of the model that run.py offers."""
     return list(_tables()["variants"])
 
 
@@ -68,10 +68,7 @@ def default_recipe(dataset: str | None) -> str:
 
 
 def load_recipe(name: str | None = None) -> Recipe:
-    """Look up a recipe.
-
-    Args:
-        name: None means that of the installed data set, or "laptop".
+    """Look up a recipe; None means that of the installed data set, or "laptop".
 
     Raises:
         InputError: there is no such recipe, or no edition.json.
