@@ -32,15 +32,15 @@ from tools.reference import GIVEN, compose
 reference.come_first()
 from experiments import (  # noqa: E402
     ablate,
+    gaps,
     overwrite,
     people,
     recall,
-    reverse,
     trace,
-    wordings,
+    trainings,
 )
-from experiments import commands as lab  # noqa: E402
 from experiments.estimates import Estimate, mean  # noqa: E402
+from inputs import Setting  # noqa: E402
 from pretraining.recipes import load_recipe  # noqa: E402
 from submission import attention, induction_scores, utils  # noqa: E402
 from submission.dataset import CharCorruptionDataset  # noqa: E402
@@ -144,9 +144,7 @@ def measure_trace(it: Training) -> dict[str, Estimate]:
     untrained = new_model(it.dataset).eval()
     values = {}
     for name, model in (("trained", it.models[1]), ("untrained", untrained)):
-        shares = {
-            (one.block, one.site): one.share for one in trace.trace(model, it.dataset, chosen)
-        }
+        shares = trace.trace(model, it.dataset, chosen)
         rise = shares[2, "surname"].value - shares[0, "surname"].value
         error = (shares[2, "surname"].error ** 2 + shares[0, "surname"].error ** 2) ** 0.5
         values[f"surname, block 2 minus embeddings, {name}"] = Estimate(rise, error)
@@ -187,52 +185,43 @@ def measure_induction(it: Training) -> dict[str, Estimate]:
         for one in recall.grow_all(build, induction_scores, digits, it.own_seed):
             name = f"{digits}, {one.layers} layers, {one.heads} heads"
             for what in ("held_out", "cut", "previous", "induction"):
-                values[f"{name}: {what}"] = Estimate(getattr(one, what), 0.0)
+                values[f"{name}: {what}"] = Estimate(getattr(one, what))
     return values
 
 
 def measure_reverse(it: Training) -> dict[str, Estimate]:
     """Return the shares in both directions, and what a line with the city first adds."""
-    groups = reverse.groups_of([*it.dev, *it.test], it.seed)
-    choices = reverse.choose(it.models[0], it.dataset, groups)
+    groups = gaps.groups_of([*it.dev, *it.test], it.seed)
+    choices = gaps.choose(it.models[0], it.dataset, groups)
     values = {}
-    for direction in reverse.DIRECTIONS:
-        values[direction] = reverse.share(choices, direction)
-        values[f"{direction}: with a reversed line minus without"] = reverse.effect(
-            choices, direction
-        )
+    for direction in gaps.DIRECTIONS:
+        values[direction] = gaps.share(choices, direction)
+        effect = gaps.effect(choices, direction)
+        values[f"{direction}: with a reversed line minus without"] = effect
     return values
 
 
 def measure_overwrite(it: Training) -> dict[str, Estimate]:
     """Return what is kept after true, unknown and false facts, person by person."""
     strangers = it.names_in("birth_unseen_inputs.tsv")
-    runs = overwrite.overwrite(
-        it.models[1], it.dataset, [it.dev, it.test], strangers, [0, 1], lambda _: None
-    )
+    halves = [it.dev, it.test]
+    runs = overwrite.overwrite(it.models[1], it.dataset, halves, strangers, [0, 1])
     values = {}
-    for each in overwrite.compare(runs):
-        values[f"{each.better} minus {each.worse}, equal steps"] = each.equal_steps
-        values[f"{each.better} minus {each.worse}, equal change"] = each.equal_change
+    for name, (equal_steps, equal_change) in overwrite.compare(runs).items():
+        values |= {f"{name}, equal steps": equal_steps, f"{name}, equal change": equal_change}
     return values
 
 
 def measure_wordings(it: Training) -> dict[str, Estimate]:
     """Return what one wording and four teach, and the difference, sentence by sentence."""
-    args = argparse.Namespace(dtype=None, threads=1)
-    setting = lab.Setting(args, load_recipe(RECIPE), torch.device("cpu"), it.dataset)
+    args = argparse.Namespace(variant="vanilla", seed=it.seed, dtype=None, threads=1)
+    setting = Setting(args, load_recipe(RECIPE), CPU, it.dataset)
     asked = [*it.dev, *it.test]
     corpus = it.root / "src" / "data" / commands.TRAIN
     names = [*it.names_in(commands.TRAIN), *(person.name for person in asked)]
-
-    prepare = functools.partial(lab.pretraining, setting)
-
-    def ask(model: GPT) -> list[bool]:
-        return lab.finetuned_answers(setting, corpus, asked, model)
-
     one, four = (
-        wordings.learn(count, factor, names, asked, it.dataset, seeded_model(it), prepare, ask)
-        for count, factor in wordings.WORDINGS_AND_STEPS
+        trainings.learn(setting, corpus, names, asked, count, factor)
+        for count, factor in trainings.WORDINGS_AND_STEPS
     )
     values = {}
     for what in ("own", "own_nats", "unseen", "unseen_nats", "questions"):
@@ -240,14 +229,8 @@ def measure_wordings(it: Training) -> dict[str, Estimate]:
         pairs = zip(getattr(four, what), getattr(one, what), strict=True)
         values[f"{what}, four minus one"] = mean([a - b for a, b in pairs])
     for each in (one, four):
-        values[f"training loss, {each.wordings}"] = Estimate(each.training_loss, 0.0)
+        values[f"training loss, {each.wordings}"] = Estimate(each.training_loss)
     return values
-
-
-def seeded_model(it: Training) -> GPT:
-    """Return a new model after setting the training's seed."""
-    utils.set_seed(it.seed)
-    return new_model(it.dataset)
 
 
 EXPERIMENTS = {

@@ -144,7 +144,7 @@ class Trained:
         Raises:
             BadInput: its parameters don't fit the recipe, or the tables don't fit the corpus.
         """
-        from experiments import cloze, people
+        from experiments import gaps, people
 
         if not (self._folder / PRETRAINED).is_file():
             return None
@@ -154,11 +154,11 @@ class Trained:
                 name: people.people_of(*zip(*rows, strict=True)) for name, rows in tables.items()
             }
             # Only the order matters: single precision suffices, and takes half of the time.
-            found = list(cloze.ask(self._network.float(), self._documents, groups))
+            found = list(gaps.ask(self._network.float(), self._documents, groups))
         except (self._input_error, OSError) as error:
             raise BadInput(str(error)) from None
 
-        def of(score: cloze.Score) -> float | None:
+        def of(score: gaps.Score) -> float | None:
             return share(score.right, score.total) if score.total else None
 
         return [

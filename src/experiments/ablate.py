@@ -21,18 +21,18 @@ Glossary of shapes: B, T, C, hs as in submission/attention.py; B is the number o
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
 import torch
 import torch.nn.functional as F
 from torch.nn.utils.rnn import pad_sequence
+from torch.utils.hooks import RemovableHandle
 
 from pretraining import GPT, InputError
 from pretraining.batches import PAD_ID, TextExamples
 
-from .estimates import Estimate, bars, mean, table
+from .estimates import Estimate, Results, bars, mean, table
 from .inspection import ROLES, attention_of
 from .people import Person, encode
 
@@ -54,10 +54,10 @@ class Part:
 
 @dataclass(frozen=True)
 class Answers:
-    """How a model answers: whether each person's place is right, and its loss in nats, (B,)."""
+    """How a model answers, (B,) each."""
 
-    right: torch.Tensor
-    nats: torch.Tensor
+    right: torch.Tensor  # whether each person's place is right, bool
+    nats: torch.Tensor  # its loss, double
 
 
 Ablated = dict[Part, dict[str, Answers]]  # the answers without a part, for each of KINDS
@@ -65,18 +65,12 @@ Ablated = dict[Part, dict[str, Answers]]  # the answers without a part, for each
 
 @dataclass(frozen=True)
 class Worst:
-    """The head whose loss harms most, chosen on one half of the people and judged on the other.
-
-    Attributes:
-        part, runner_up: the worst and the second worst head.
-        harm: how many nats the loss of an answer rises without it, on the other half.
-        lead: the same, minus that of the runner-up, person by person.
-    """
+    """The head whose loss harms most, chosen on one half of the people and judged on the other."""
 
     part: Part
-    runner_up: Part
-    harm: Estimate
-    lead: Estimate
+    runner_up: Part  # the second worst
+    harm: Estimate  # how many nats the loss of an answer rises without it, on the other half
+    lead: Estimate  # the same, minus that of the runner-up, person by person
 
 
 class Questions:
@@ -90,35 +84,18 @@ class Questions:
     """
 
     def __init__(self, dataset: TextExamples, people: Sequence[Person], device: torch.device):
-        """Encode the questions.
-
-        Raises:
-            InputError: a name or a place has a character that the corpus lacks.
-        """
+        """Encode the questions; an InputError says which characters the corpus lacks."""
         mask = dataset.MASK_CHAR
         texts = [f"{person.question}{mask}{person.place}{mask}" for person in people]
         rows = [torch.tensor(encode(dataset, text)) for text in texts]
         # Attention is causal, so that padding behind a row changes nothing in it.
         self.ids = pad_sequence(rows, batch_first=True, padding_value=PAD_ID).to(device)
-        numbers: dict[str, int] = {}
-        slots = []
-        for person, text in zip(people, texts, strict=True):
-            names = slots_of(person) + ["padding"] * (self.ids.size(1) - len(text))
-            slots.append([numbers.setdefault(name, len(numbers)) for name in names])
-        self.slots = torch.tensor(slots, device=device)
-        position = torch.arange(self.ids.size(1), device=device)
-        begin = torch.tensor([len(person.question) for person in people], device=device)
-        end = torch.tensor([len(text) - 1 for text in texts], device=device)
-        self.asked = (position >= begin[:, None]) & (position < end[:, None])
-
-
-def slots_of(person: Person) -> list[str]:
-    """Return the slot of each character of question, MASK, place and MASK."""
-    first, _, rest = person.name.partition(" ")
-    slots = [f"where {i}" for i in range(len("Where was "))]
-    slots += ["first name"] * len(first) + (["space"] + ["surname"] * len(rest) if rest else [])
-    slots += [f"born {i}" for i in range(len(" born?"))] + ["MASK"]
-    return slots + [f"answer {i}" for i in range(len(person.place) + 1)]
+        T = self.ids.size(1)
+        names = [p.slots + ["padding"] * (T - len(p.slots)) for p in people]
+        numbers = {name: i for i, name in enumerate(dict.fromkeys(n for row in names for n in row))}
+        self.slots = torch.tensor([[numbers[n] for n in row] for row in names], device=device)
+        is_answer = torch.tensor([[n.startswith("answer") for n in row] for row in names])
+        self.asked = is_answer.roll(-1, dims=1).to(device)  # each of its letters is the next one
 
 
 @torch.no_grad()
@@ -138,38 +115,27 @@ def parts_of(model: GPT) -> list[Part]:
     return [*heads, *(Part(kind, b) for kind in ("attention", "MLP") for b in blocks)]
 
 
-@contextmanager
 def changed(
     model: GPT, part: Part, change: Callable[[torch.Tensor], torch.Tensor]
-) -> Iterator[None]:
-    """Replace the output of a part, (B, T, C) or for a head (B, T, hs), while the model runs.
+) -> RemovableHandle:
+    """Replace the output of a part, (B, T, C) or for a head (B, T, hs), inside `with`.
 
     A head's output is what enters `proj`, which mixes the heads.
     """
     block = model.blocks[part.block - 1]
     if part.kind != "head":
         module = block.attn if part.kind == "attention" else block.mlp
-        hook = module.register_forward_hook(lambda _, inputs, output: change(output))
-    else:
+        return module.register_forward_hook(lambda _, inputs, output: change(output))
 
-        def with_head(_: torch.nn.Module, inputs: tuple[torch.Tensor]) -> tuple[torch.Tensor]:
-            hs = inputs[0].size(-1) // model.config.n_head
-            own = slice((part.head - 1) * hs, part.head * hs)
-            y = inputs[0].clone()
-            y[..., own] = change(y[..., own])
-            return (y,)
+    def with_head(_: torch.nn.Module, inputs: tuple[torch.Tensor]) -> tuple[torch.Tensor]:
+        hs = inputs[0].size(-1) // model.config.n_head
+        own = slice((part.head - 1) * hs, part.head * hs)
+        y = inputs[0].clone()
+        y[..., own] = change(y[..., own])
+        return (y,)
 
-        proj = getattr(block.attn, "proj", None)
-        if not isinstance(proj, torch.nn.Module):
-            raise InputError(
-                f"{type(block.attn).__name__} has no layer named proj, through which the heads' "
-                "outputs pass"
-            )
-        hook = proj.register_forward_pre_hook(with_head)
-    try:
-        yield
-    finally:
-        hook.remove()
+    proj = getattr(block.attn, "proj", torch.nn.Identity())  # which nothing passes through
+    return proj.register_forward_pre_hook(with_head)
 
 
 @torch.no_grad()
@@ -184,16 +150,17 @@ def output_of(model: GPT, part: Part, questions: Questions) -> torch.Tensor:
     with changed(model, part, keep):
         model(questions.ids)
     if len(kept) != 1:
-        raise InputError(f"the output of {part} is computed {len(kept)} times, expected once")
+        raise InputError(
+            f"the output of {part} is computed {len(kept)} times, expected once (a head's is what "
+            "enters the attention's proj)"
+        )
     return kept[0]
 
 
 def replacements(output: torch.Tensor, slots: torch.Tensor, real: torch.Tensor) -> dict:
-    """Return what replaces an output, for each of KINDS: all of output's shape, (B, T, hs).
+    """Return what replaces an output, (B, T, hs), for each of KINDS: tensors of its shape.
 
-    Args:
-        slots: the slot of each position, (B, T), long.
-        real: which positions are not padding, (B, T), bool.
+    `slots`, (B, T), long, is as in Questions; `real`, (B, T), bool, tells what is not padding.
     """
     flat, number = output.flatten(0, 1), slots.flatten()
     count = torch.bincount(number).clamp(min=1)  # (slots,)
@@ -248,26 +215,22 @@ def roles(model: GPT, dataset: TextExamples, people: Sequence[Person]) -> dict[P
     sums: dict[Part, torch.Tensor] = {}
     for person in people:
         text = person.question + dataset.MASK_CHAR
-        slots, end = slots_of(person), len(text)
-        name = [i for i in range(end) if slots[i] in ("first name", "space", "surname")]
+        first, last = person.positions("first name"), person.positions("surname")
+        name, end = person.positions("first name", "space", "surname"), len(text)
         for block, layer in enumerate(attention_of(model, encode(dataset, text)), start=1):
             if layer.weights is None:
                 raise InputError(f"block {block}: {layer.note}")
-            row = layer.weights[:, end - 1, :end].double()  # (nh, T)
-            before = layer.weights[:, name, [i - 1 for i in name]].double().mean(dim=1)
-            first = row[:, [i for i in name if slots[i] == "first name"]].sum(dim=1)
-            last = row[:, [i for i in name if slots[i] == "surname"]].sum(dim=1)
-            itself = row[:, end - 1]
-            columns = [before, first, last, itself, 1 - itself - first - last]
+            before = layer.weights[:, name, [i - 1 for i in name]].double().mean(dim=1)  # (nh,)
+            row = layer.weights[:, end - 1].double()  # (nh, T)
+            seen = [row[:, first].sum(dim=1), row[:, last].sum(dim=1), row[:, end - 1]]
+            columns = [before, *seen, 1 - torch.stack(seen).sum(dim=0)]
             for head, values in enumerate(torch.stack(columns, dim=1), start=1):
                 part = Part("head", block, head)
                 sums[part] = sums.get(part, torch.zeros(len(columns))) + values / len(people)
     return {part: values.tolist() for part, values in sums.items()}
 
 
-def report(
-    results: Ablated, whole: Answers, looks: dict[Part, list[float]]
-) -> tuple[list[str], str]:
+def report(results: Ablated, whole: Answers, looks: dict[Part, list[float]]) -> Results:
     """Return the results as two tables and sentences, and a picture of the right answers."""
 
     def share(one: Answers) -> str:

@@ -26,42 +26,30 @@ LOOKS = dict(zip(("right", "wrong", "unseen"), plots.LOOKS, strict=False))
 
 @dataclass(frozen=True)
 class Answers:
-    """The probabilities that a model gives to its answers.
-
-    Attributes:
-        right, wrong: for people whose birth place is known.
-        unseen: for people who occur nowhere, for whom no answer is right.
-    """
+    """The probabilities that a model gives to its answers."""
 
     right: Sequence[float]
     wrong: Sequence[float]
-    unseen: Sequence[float]
+    unseen: Sequence[float]  # about people who occur nowhere, for whom no answer is right
 
 
 @dataclass(frozen=True)
 class Bin:
-    """Answers of similar probability: their mean probability, the share of right ones, how many."""
+    """Answers of similar probability."""
 
-    probability: float
-    right: float
+    probability: float  # on average
+    right: float  # the share of right ones
     count: int
 
 
 @dataclass(frozen=True)
 class Refusal:
-    """The effect of giving an answer only if its probability reaches a threshold.
-
-    Attributes:
-        threshold: the least probability with which an answer is given.
-        answered: the share of questions about known people that are answered.
-        accuracy: the share of right answers among these; None if there are none.
-        unseen: the share of made-up answers that are given; None if there are none of the kind.
-    """
+    """The effect of giving an answer only if its probability reaches a threshold."""
 
     threshold: float
-    answered: float
-    accuracy: float | None
-    unseen: float | None
+    answered: float  # the share of questions about known people that are answered
+    accuracy: float | None  # the share of right answers among these; None if there are none
+    unseen: float | None  # the share of made-up answers that are given; None if there are none
 
 
 def reliability(right: Sequence[float], wrong: Sequence[float]) -> list[Bin]:
@@ -122,11 +110,8 @@ def draw(answers: Answers, name: str) -> str:
     """Return an SVG document of three panels.
 
     They show the reliability diagram, the accuracy against the share of questions answered, and
-    the share of right, wrong and made-up answers that a threshold lets through.
-
-    Args:
-        answers: at least one of known people.
-        name: of the model, for the title.
+    the share of right, wrong and made-up answers that a threshold lets through. There must be at
+    least one answer about known people; `name` is the model's.
     """
     first, second, third = plots.panels(3)
     for axes in (first, second, third):

@@ -9,56 +9,24 @@ from __future__ import annotations
 import contextlib
 import hashlib
 import json
-import tempfile
 from collections.abc import Callable, Mapping, Sequence
-from functools import partial
 from pathlib import Path
 from typing import Any, cast
 
 import torch
 
 from inputs import Setting, build_model, find_data, predict, read_answered
-from pretraining import InputError, returned
+from pretraining import InputError
 from pretraining.files import write_atomically
-from pretraining.parameter_files import save_tensors
-from submission import helper, utils
-from submission.dataset import CharCorruptionDataset
+from submission import utils
 from submission.model import GPT, Block, GPTConfig
-from submission.trainer import Trainer
 
-from . import (
-    ablate,
-    calibration,
-    cloze,
-    compare,
-    inspection,
-    overwrite,
-    recall,
-    reverse,
-    trace,
-    wordings,
-)
-from .people import Person, people_of
+from . import ablate, calibration, gaps, inspection, overwrite, recall, trace, trainings
+from .estimates import Results
+from .people import DEV, TEST, TRAIN, names_in, people_in
 
-# The tables in which people are looked up unless an option names others.
-TRAIN, DEV, TEST = "birth_places_train.tsv", "birth_dev.tsv", "birth_test_inputs.tsv"
 FILE = "experiments.json"
 LEAST_WORDS = 5  # of a prediction
-
-
-def people_in(file: str | None) -> list[Person]:
-    """Return the people of a table with answers."""
-    path, questions, places = read_answered(file or DEV)
-    try:
-        return people_of(questions, places)
-    except InputError as error:
-        raise InputError(f"{path}: {error}") from None
-
-
-def names_in(file: str) -> list[str]:
-    """Return the names in a table, with or without answers."""
-    questions, _ = utils.read_places(find_data(file))
-    return [person.name for person in people_of(questions, [""] * len(questions))]
 
 
 def load(model: GPT, path: str) -> Mapping[str, torch.Tensor]:
@@ -73,23 +41,24 @@ def load(model: GPT, path: str) -> Mapping[str, torch.Tensor]:
 
 def run_cloze(setting: Setting) -> None:
     """Ask a pretrained model in several wordings; print the share of right choices."""
-    files = {
-        "train": setting.args.finetune_corpus_path or TRAIN,
-        "dev": setting.args.eval_corpus_path,
+    args = setting.args
+    groups = {
+        "train": people_in(args.finetune_corpus_path or TRAIN),
+        "dev": people_in(args.eval_corpus_path),
     }
-    groups = {split: people_in(file) for split, file in files.items()}
-    load(setting.model, setting.args.reading_params_path)
-    for line in cloze.lines(cloze.ask(setting.model, setting.dataset, groups), list(groups)):
+    load(setting.model, args.reading_params_path)
+    for line in gaps.lines(gaps.ask(setting.model, setting.dataset, groups), list(groups)):
         print(line, flush=True)
     known = {person.place for group in groups.values() for person in group}
-    print(f"Each question is a choice among at most {min(cloze.CHOICES, len(known))} places.")
+    print(f"Each question is a choice among at most {min(gaps.CHOICES, len(known))} places.")
 
 
 def run_calibration(setting: Setting) -> None:
     """Compare a finetuned model's probabilities with its accuracy, in a picture and a table."""
-    path, questions, places = read_answered(setting.args.eval_corpus_path or DEV)
-    unseen = find_data(setting.args.unseen_corpus_path)
-    load(setting.model, setting.args.reading_params_path)
+    args = setting.args
+    path, questions, places = read_answered(args.eval_corpus_path or DEV)
+    unseen = find_data(args.unseen_corpus_path)
+    load(setting.model, args.reading_params_path)
     pairs = list(zip(predict(setting.model, setting.dataset, path, questions), places, strict=True))
     made_up = predict(setting.model, setting.dataset, unseen, utils.read_places(unseen)[0])
     answers = calibration.Answers(
@@ -97,9 +66,9 @@ def run_calibration(setting: Setting) -> None:
         wrong=[p.probability for p, place in pairs if p.place != place],
         unseen=[p.probability for p in made_up],
     )
-    write_atomically(setting.args.outputs_path, calibration.draw(answers, setting.args.variant))
+    write_atomically(args.outputs_path, calibration.draw(answers, args.variant))
     print(calibration.report(answers))
-    print(f"Wrote {setting.args.outputs_path}.")
+    print(f"Wrote {args.outputs_path}.")
 
 
 def run_inspect(setting: Setting) -> None:
@@ -149,8 +118,6 @@ def run_recall(setting: Setting) -> None:
 
 # -- experiments ----------------------------------------------------------------------------------
 
-Results = tuple[list[str], str]  # lines of text, and a picture
-
 
 def run_trace(setting: Setting) -> Results:
     """Trace the dev people's answers, in the model and in an untrained one."""
@@ -191,47 +158,17 @@ def run_induction(setting: Setting) -> Results:
 def run_reverse(setting: Setting) -> Results:
     """Ask about train and dev people in both directions."""
     train, dev = setting.args.finetune_corpus_path or TRAIN, setting.args.eval_corpus_path
-    groups = reverse.groups_of([*people_in(train), *people_in(dev)])
-    return reverse.report(reverse.choose(setting.model, setting.dataset, groups))
+    groups = gaps.groups_of([*people_in(train), *people_in(dev)])
+    return gaps.report(gaps.choose(setting.model, setting.dataset, groups))
 
 
 def run_overwrite(setting: Setting) -> Results:
     """Teach each set made of one half of dev, and ask about the other half."""
-    people = people_in(setting.args.eval_corpus_path)
-    halves = people[: len(people) // 2], people[len(people) // 2 :]
-    strangers = names_in(setting.args.unseen_corpus_path)
-    runs = overwrite.overwrite(
-        setting.model, setting.dataset, halves, strangers, [setting.args.seed]
+    people, strangers = people_in(setting.args.eval_corpus_path), setting.args.unseen_corpus_path
+    halves, seeds = (people[: len(people) // 2], people[len(people) // 2 :]), [setting.args.seed]
+    return overwrite.report(
+        overwrite.overwrite(setting.model, setting.dataset, halves, names_in(strangers), seeds)
     )
-    return overwrite.report(runs)
-
-
-def pretraining(setting: Setting, dataset: CharCorruptionDataset, model: GPT) -> Trainer:
-    """Return the Trainer with which the student's code would pretrain a model."""
-    prepared = helper.pretrain(dataset, dataset.block_size, model, recipe=setting.recipe.name)
-    return _paced(setting, returned.trainer(helper.pretrain, prepared))
-
-
-def _paced(setting: Setting, trainer: Trainer) -> Trainer:
-    """Let a training have the data type and the threads that the command's options name."""
-    trainer.config.dtype, trainer.config.threads = setting.args.dtype, setting.args.threads
-    return trainer
-
-
-def finetuned_answers(
-    setting: Setting, corpus: Path, people: list[Person], model: GPT
-) -> list[bool]:
-    """Finetune a pretrained model on a table; return which answers about people are right."""
-    dataset = setting.dataset
-    with tempfile.TemporaryDirectory() as folder:
-        params = str(Path(folder) / "pretrained.params")
-        save_tensors(model.state_dict(), params)
-        prepared = helper.finetune(
-            params, str(corpus), dataset, dataset.block_size, model, recipe=setting.recipe.name
-        )
-    _paced(setting, returned.trainer(helper.finetune, prepared)).train()
-    answers = predict(model, dataset, corpus, [person.question for person in people])
-    return [each.place == person.place for each, person in zip(answers, people, strict=True)]
 
 
 def run_wordings(setting: Setting) -> Results:
@@ -239,37 +176,26 @@ def run_wordings(setting: Setting) -> Results:
     corpus, _, _ = read_answered(setting.args.finetune_corpus_path or TRAIN)
     people = people_in(setting.args.eval_corpus_path)
     names = [*names_in(TRAIN), *names_in(DEV), *names_in(TEST)]
-    prepare = partial(pretraining, setting)
-    ask = partial(finetuned_answers, setting, corpus, people)
-    results = []
-    for count, factor in wordings.WORDINGS_AND_STEPS:
-        utils.set_seed(setting.args.seed)
-        model = build_model(setting.args.variant, setting.model.config, setting.device)
-        results.append(
-            wordings.learn(count, factor, names, people, setting.dataset, model, prepare, ask)
-        )
-    return wordings.report(results)
+    return trainings.report_wordings(
+        [
+            trainings.learn(setting, corpus, names, people, count, factor)
+            for count, factor in trainings.WORDINGS_AND_STEPS
+        ]
+    )
 
 
 def run_compare(setting: Setting) -> Results:
     """Pretrain two variants for equally many steps, finetune them, and ask about the dev people."""
-    corpus, _, _ = read_answered(setting.args.finetune_corpus_path or TRAIN)
-    people = people_in(setting.args.eval_corpus_path)
-
-    def prepare(variant: str, seed: int) -> Trainer:
-        utils.set_seed(seed)
-        config = GPTConfig(setting.dataset.vocab_size, **setting.recipe.model_of(variant))
-        return pretraining(setting, setting.dataset, build_model(variant, config, setting.device))
-
+    args = setting.args
+    corpus, _, _ = read_answered(args.finetune_corpus_path or TRAIN)
+    people = people_in(args.eval_corpus_path)
+    variants, seeds = (args.variant, args.second_variant), (args.seed, args.seed + 1)
     results = []
-    variants = (setting.args.variant, setting.args.second_variant)
-    seeds = (setting.args.seed, setting.args.seed + 1)
-    ask = partial(finetuned_answers, setting, corpus, people)
-    for each in compare.train_all(variants, seeds, prepare, ask):
+    for each in trainings.train_all(setting, variants, seeds, corpus, people):
         results.append(each)
         right = int(sum(each.right))
         print(f"{each.variant}, seed {each.seed}: {right} of {len(people)} right", flush=True)
-    return compare.report(results)
+    return trainings.report_comparison(results)
 
 
 EXPERIMENTS: dict[str, Callable[[Setting], Results]] = {
@@ -319,14 +245,7 @@ def run_experiment(setting: Setting) -> None:
 
 
 def check_prediction(text: str | None, question: str) -> str:
-    """Return a prediction that says something.
-
-    Args:
-        question: what to predict.
-
-    Raises:
-        InputError: there is none, or it is too short to be one.
-    """
+    """Return a prediction; an InputError asks the question if there is none, or it is too short."""
     text = " ".join((text or "").split())
     if len(text.split()) >= LEAST_WORDS:
         return text

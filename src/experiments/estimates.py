@@ -10,13 +10,15 @@ import torch
 
 from pretraining.plots import LOOKS, panels, svg
 
+Results = tuple[list[str], str]  # of an experiment: lines of text, and a picture
+
 
 @dataclass(frozen=True)
 class Estimate:
-    """A number that was estimated from people, and its standard error."""
+    """A number and its standard error: 0 if it wasn't estimated from people."""
 
     value: float
-    error: float
+    error: float = 0.0
 
     def __str__(self) -> str:
         return f"{self.value:.2f} ± {self.error:.2f}"
@@ -40,14 +42,10 @@ def mean(values: Sequence[float] | torch.Tensor) -> Estimate:
 
 
 def slope(x: torch.Tensor, y: torch.Tensor, cluster: Sequence[int]) -> Estimate:
-    """Return the slope b of the line y = b x through the origin that fits best.
+    """Return the slope b of the line y = b x through the origin that fits best, for (N,) values.
 
     Its standard error allows values of the same cluster to depend on each other (Cameron and
     Miller 2015, equation 9): pairs with one person in common do.
-
-    Args:
-        x, y: shape (N,).
-        cluster: for each of the N values, the number of its cluster.
     """
     x, y = x.double(), y.double()
     b = (x * y).sum() / (x * x).sum()
@@ -57,12 +55,6 @@ def slope(x: torch.Tensor, y: torch.Tensor, cluster: Sequence[int]) -> Estimate:
     few = len(sums) / max(len(sums) - 1, 1)
     error = math.sqrt(few * sum(each * each for each in sums.values())) / float((x * x).sum())
     return Estimate(float(b), error)
-
-
-# -- how they are shown ---------------------------------------------------------------------------
-
-Numbers = Sequence[float] | Sequence[Estimate]
-COLOURS = [look["color"] for look in LOOKS]
 
 
 def table(header: Sequence[str], rows: Sequence[Sequence[object]]) -> str:
@@ -77,41 +69,33 @@ def table(header: Sequence[str], rows: Sequence[Sequence[object]]) -> str:
     return "\n".join(lines)
 
 
-def bars(title: str, names: Sequence[str], groups: Mapping[str, Numbers], label: str) -> str:
+def bars(
+    title: str, names: Sequence[str], groups: Mapping[str, Sequence[Estimate]], label: str
+) -> str:
     """Return bars side by side, for each of `names` one of each group; `label` is what they are."""
     (axes,) = panels(size=(max(6.4, 0.34 * len(names) * len(groups)), 4.0))
     width = 0.8 / len(groups)
     for number, (group, numbers) in enumerate(groups.items()):
         left = [each + (number - (len(groups) - 1) / 2) * width for each in range(len(names))]
-        values, errors = _split(numbers)
-        colour = COLOURS[number % len(COLOURS)]
-        axes.bar(left, values, width, yerr=errors, label=group, color=colour, ecolor="#222222")
+        look = {"label": group, "color": LOOKS[number % len(LOOKS)]["color"], "ecolor": "#222222"}
+        axes.bar(left, [n.value for n in numbers], width, yerr=[n.error for n in numbers], **look)
     axes.set(title=title, ylabel=label, ylim=(0, None))
     axes.set_xticks(range(len(names)), names, rotation=60 if len(names) > 6 else 0)
     axes.legend(frameon=False)
     return svg(axes, title)
 
 
-def curves(
-    title: str, series: Mapping[str, Mapping[str, tuple[Sequence[float], Numbers]]], label: str
-) -> str:
-    """Return panels of curves, one panel for each horizontal axis.
+Curves = Mapping[str, tuple[Sequence[float], Sequence[Estimate]]]  # by name
 
-    Args:
-        series: for the label of each horizontal axis, the curves by name.
-        label: of the vertical axis.
-    """
+
+def curves(title: str, series: Mapping[str, Curves], label: str) -> str:
+    """Return panels of curves, one for each horizontal axis of `series`; `label` is vertical."""
     first, *_ = both = panels(len(series))
     for axes, (below, lines) in zip(both, series.items(), strict=True):
         for number, (name, (x, numbers)) in enumerate(lines.items()):
-            values, errors = _split(numbers)
+            values, errors = [n.value for n in numbers], [n.error for n in numbers]
             axes.errorbar(x, values, errors, label=name, capsize=2, **LOOKS[number % len(LOOKS)])
         axes.set(xlabel=below, ylim=(0, 1.05))
     first.set(title=title, ylabel=label)
     first.legend(frameon=False)
     return svg(first, title)
-
-
-def _split(numbers: Numbers) -> tuple[list[float], list[float]]:
-    pairs = [(n.value, n.error) if isinstance(n, Estimate) else (n, 0.0) for n in numbers]
-    return [value for value, _ in pairs], [error for _, error in pairs]

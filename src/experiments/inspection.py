@@ -18,21 +18,22 @@ V, the size of the vocabulary.
 from __future__ import annotations
 
 import base64
-import dataclasses
 import json
 import math
 from collections.abc import Callable, Iterable, Mapping, Sequence
+from contextlib import ExitStack
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 import torch
+import torch.nn.functional as F
 
 from pretraining import GPT, InputError, has_given_blocks, parameter_files
 from pretraining.batches import TextExamples
 from pretraining.decoding import ANSWER_STEPS, greedy_answers
 
-from .people import continuations, encode, log_probabilities
+from .people import continuations, encode, finite_logits
 
 LIKELIEST = 5  # number of places listed
 RIVALS = 3  # number of characters listed next to the one written
@@ -54,52 +55,30 @@ class Step:
 
 @dataclass(frozen=True)
 class Layer:
-    """The attention of one block.
+    """The attention of one block: row t of the weights, (nh, T, T), float, is of position t."""
 
-    Attributes:
-        weights: shape (nh, T, T), float32, on the CPU; row t has the weights of position t. None
-            if none were found.
-        note: why there are none, or what is wrong with them; "" if all is well.
-    """
-
-    weights: torch.Tensor | None
-    note: str
+    weights: torch.Tensor | None  # on the CPU; None if none were found
+    note: str  # why there are none, or what is wrong with them; "" if all is well
 
 
 @dataclass(frozen=True)
 class Inspected:
-    """How a model answers a question.
+    """How a model answers a question."""
 
-    Attributes:
-        name: the model's name, for people.
-        question: what it was asked.
-        characters: what it read: question, MASK and its own answer, T characters.
-        prompt: the number of these that are the question and its MASK.
-        answer: what it wrote, without the MASK that ends it.
-        ended: whether it wrote that MASK.
-        steps: one for each character it wrote, including that MASK.
-        probability: of the whole answer, the product over `steps`.
-        likeliest: the LIKELIEST of the known places, with their probabilities.
-        known, known_share: the number of known places, and the sum of their probabilities.
-        layers: one for each block.
-        heads: the number of heads in each.
-        logits: after each character that it read, shape (T, V), float, on the CPU.
-    """
-
-    name: str
+    name: str  # the model's, for people
     question: str
-    characters: list[str]
-    prompt: int
-    answer: str
-    ended: bool
-    steps: list[Step]
-    probability: float
-    likeliest: list[tuple[str, float]]
-    known: int
-    known_share: float
+    characters: list[str]  # what it read: question, MASK and its own answer, T of them
+    prompt: int  # the number of these that are the question and its MASK
+    answer: str  # what it wrote, without the MASK that ends it
+    ended: bool  # whether it wrote that MASK
+    steps: list[Step]  # one for each character it wrote, including that MASK
+    probability: float  # of the whole answer, the product over `steps`
+    likeliest: list[tuple[str, float]]  # LIKELIEST of the known places, with their probabilities
+    known: int  # the number of known places
+    known_share: float  # the sum of their probabilities
     layers: list[Layer]
-    heads: int
-    logits: torch.Tensor
+    heads: int  # in each layer
+    logits: torch.Tensor  # after each character that it read, (T, V), on the CPU
 
 
 @torch.no_grad()
@@ -109,9 +88,8 @@ def look_inside(
     """Let a model answer a question, and collect everything that the page shows.
 
     Args:
-        name: the model's name, for people.
+        name: the model's, for people.
         model: a finetuned one, on any device.
-        dataset: has the meaning of the ids.
         question: such as "Where was Ada Byron born?"; the MASK after it is added here.
         places: the places whose probabilities are compared, without repetitions.
 
@@ -129,17 +107,19 @@ def look_inside(
         )
     stop = dataset.stoi[dataset.MASK_CHAR]
     ids, _ = greedy_answers(model, [prompt], stop, ANSWER_STEPS)[0]
-    ended = len(ids) < ANSWER_STEPS
-    steps = [
-        _step(model, dataset, prompt + ids[:count], written)
-        for count, written in enumerate([*ids, stop] if ended else ids)
-    ]
+    ended, read = len(ids) < ANSWER_STEPS, prompt + ids
+    logits = finite_logits(model, [read], len(read))[0]  # (T, V)
+    chances = F.softmax(logits[len(prompt) - 1 :], dim=-1).tolist()
+    steps = []
+    for written, row in zip([*ids, stop] if ended else ids, chances, strict=False):
+        order = sorted(range(len(row)), key=lambda i: -row[i])
+        rivals = [(dataset.itos[i], row[i]) for i in order if i != written]
+        steps.append(Step(dataset.itos[written], row[written], rivals[:RIVALS]))
     ranked = ranked_places(model, dataset, prompt, places)
-    x = torch.tensor([prompt + ids], device=next(model.parameters()).device)
     return Inspected(
         name=name,
         question=question,
-        characters=[dataset.itos[i] for i in prompt + ids],
+        characters=[dataset.itos[i] for i in read],
         prompt=len(prompt),
         answer="".join(dataset.itos[i] for i in ids),
         ended=ended,
@@ -148,18 +128,10 @@ def look_inside(
         likeliest=ranked[:LIKELIEST],
         known=len(ranked),
         known_share=sum(probability for _, probability in ranked),
-        layers=attention_of(model, prompt + ids),
+        layers=attention_of(model, read),
         heads=model.config.n_head,
-        logits=model(x)[0][0].cpu(),  # (T, V)
+        logits=logits,
     )
-
-
-def _step(model: GPT, dataset: TextExamples, before: list[int], written: int) -> Step:
-    """Return the step that wrote one id after the ids `before`."""
-    probabilities = log_probabilities(model, [before], 1)[0, 0].exp().tolist()  # V
-    order = sorted(range(len(probabilities)), key=lambda i: -probabilities[i])
-    rivals = [(dataset.itos[i], probabilities[i]) for i in order if i != written]
-    return Step(dataset.itos[written], probabilities[written], rivals[:RIVALS])
 
 
 def ranked_places(
@@ -179,9 +151,6 @@ def ranked_places(
     return sorted(pairs, key=lambda pair: (-pair[1], pair[0]))
 
 
-# -- attention ------------------------------------------------------------------------------------
-
-
 @torch.no_grad()
 def attention_of(model: GPT, ids: list[int]) -> list[Layer]:
     """Run a model on ids, and return what passed through each block's attn_drop."""
@@ -194,21 +163,17 @@ def weights_passed(
     attentions: Sequence[object], run: Callable[[], object], n_head: int, length: int
 ) -> list[Layer]:
     """Call `run`, and return what passed through the attn_drop of each attention meanwhile."""
-    passed: list[list[object]] = [[] for _ in attentions]
-    hooks = []
-    for attention, kept in zip(attentions, passed, strict=True):
-        drop = getattr(attention, "attn_drop", None)
-        if isinstance(drop, torch.nn.Module):
-            hooks.append(drop.register_forward_hook(_keeper(kept)))
-    try:
+    passed: list[list[Any]] = [[] for _ in attentions]
+    with ExitStack() as hooks:
+        for attention, kept in zip(attentions, passed, strict=True):
+            drop = getattr(attention, "attn_drop", None)
+            if isinstance(drop, torch.nn.Module):
+                hooks.enter_context(drop.register_forward_hook(_keeper(kept)))
         run()
-    finally:
-        for hook in hooks:
-            hook.remove()
     return [read_weights(kept, n_head, length) for kept in passed]
 
 
-def _keeper(kept: list[object]) -> Callable[..., None]:
+def _keeper(kept: list[Any]) -> Callable[..., None]:
     """Return a forward hook that appends a module's output to `kept`."""
 
     def keep(module: torch.nn.Module, inputs: tuple, output: object) -> None:
@@ -218,26 +183,19 @@ def _keeper(kept: list[object]) -> Callable[..., None]:
     return keep
 
 
-def read_weights(passed: list[object], n_head: int, length: int) -> Layer:
-    """Check that attention weights passed through attn_drop.
-
-    Args:
-        passed: the output of each call.
-        n_head: how many heads there should be.
-        length: T.
-    """
-    expected = f"expected weights of shape (1, {n_head}, {length}, {length})"
-    if not passed:
-        return Layer(None, "There is nothing to show: nothing passes through attn_drop.")
-    if len(passed) > 1:
-        return Layer(None, f"attn_drop is called {len(passed)} times, expected one call.")
-    (weights,) = passed
-    if not torch.is_tensor(weights) or not weights.is_floating_point():
-        kind = weights.dtype if torch.is_tensor(weights) else type(weights).__name__
-        return Layer(None, f"What passes through attn_drop is {kind}, {expected}.")
-    if weights.shape != (1, n_head, length, length):
-        shape = tuple(weights.shape)
-        return Layer(None, f"What passes through attn_drop has the shape {shape}, {expected}.")
+def read_weights(passed: list[Any], n_head: int, length: int) -> Layer:
+    """Check that attention weights of n_head heads passed in a single call; `length` is T."""
+    if len(passed) != 1:
+        calls = f"attn_drop is called {len(passed)} times, expected one call."
+        return Layer(None, f"There is nothing to show: {calls}")
+    (weights,), shape = passed, (1, n_head, length, length)
+    is_float = torch.is_tensor(weights) and weights.is_floating_point()
+    if not is_float or weights.shape != shape:
+        got = type(weights).__name__
+        if torch.is_tensor(weights):
+            got = f"{weights.dtype} of shape {tuple(weights.shape)}"
+        expected = f"expected weights of shape {shape}"
+        return Layer(None, f"What passes through attn_drop is {got}, {expected}.")
     weights = weights[0].float()  # (nh, T, T)
     sums = weights.sum(dim=-1)
     if not torch.isfinite(weights).all() or weights.min() < -TOLERANCE:
@@ -255,20 +213,15 @@ def read_weights(passed: list[object], n_head: int, length: int) -> Layer:
     return Layer(weights, note if later > TOLERANCE else "")
 
 
-# -- the page -------------------------------------------------------------------------------------
-
-
 def page(
     models: Sequence[tuple[Inspected, GPT]],
     dataset: TextExamples,
     recorded: Mapping[str, str],
     parameters: str,
 ) -> str:
-    """Return the page.
+    """Return the page about one model, or several that were asked the same question.
 
     Args:
-        models: one, or several to show side by side, which were asked the same question.
-        dataset: has the meaning of the ids.
         recorded: the places in the tables of people, by question.
         parameters: the name of the file with the parameters, in the page's folder.
     """
@@ -281,6 +234,7 @@ def page(
         lstrip_blocks=True,
         loader=jinja2.FileSystemLoader(Path(__file__).parent),
     )
+    environment.policies["json.dumps_kwargs"] = {"sort_keys": True, "default": _plain}
     letters = [dataset.itos[i] for i in range(len(dataset.itos))]
     known = "".join(f"\\u{{{ord(each):x}}}" for each in letters if each != dataset.MASK_CHAR)
     return environment.get_template("inspect.html.j2").render(
@@ -288,7 +242,7 @@ def page(
             "letters": letters,
             "likeliest": LIKELIEST,
             "mask": dataset.MASK_CHAR,
-            "models": [_plain(inspected) | {"live": is_live(m)} for inspected, m in models],
+            "models": [vars(inspected) | {"live": is_live(m)} for inspected, m in models],
             "places": sorted(set(recorded.values())),
             "recorded": {question: f"say {place}" for question, place in recorded.items()},
             "rivals": RIVALS,
@@ -304,12 +258,8 @@ def page(
 
 
 def _plain(value: Any) -> Any:
-    """Return an answer as JSON can say it."""
-    if dataclasses.is_dataclass(value):
-        return {each.name: _plain(getattr(value, each.name)) for each in dataclasses.fields(value)}
-    if isinstance(value, torch.Tensor):
-        return value.double().round(decimals=4).tolist()
-    return list(map(_plain, value)) if isinstance(value, list) else value
+    """Return as plain data what JSON doesn't know: a tensor, or one of the classes above."""
+    return value.double().round(decimals=4).tolist() if torch.is_tensor(value) else vars(value)
 
 
 def is_live(model: GPT) -> bool:

@@ -19,7 +19,7 @@ from __future__ import annotations
 
 import copy
 import random
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 import torch
@@ -30,7 +30,7 @@ from pretraining.batches import TextExamples
 from pretraining.optimizers import AdamW
 
 from .ablate import Questions, answers
-from .estimates import Estimate, curves, mean, table
+from .estimates import Estimate, Results, curves, mean, table
 from .people import Person
 
 SETS = ("true", "unknown", "false")
@@ -40,19 +40,15 @@ LOOKS = 10  # how often the other people are asked during a finetuning
 
 @dataclass(frozen=True)
 class Moment:
-    """A look at a model during its finetuning.
-
-    Attributes:
-        epoch: epochs so far.
-        learnt: the share of the set's people whose places in the set are answered.
-        moved: the distance of the parameters from where they began, relative to their norm then.
-        kept: for each person of the other half, whether the true place is answered, (B,), bool.
-    """
+    """A look at a model during its finetuning."""
 
     epoch: int
-    learnt: float
-    moved: float
-    kept: torch.Tensor
+    learnt: float  # the share of the set's people whose places in the set are answered
+    moved: float  # how far the parameters are from where they began, relative to their norm then
+    kept: torch.Tensor  # for each of the others, whether the true place is answered, (B,), bool
+
+
+Run = dict[str, list[Moment]]  # for each of SETS
 
 
 def sets_of(known: Sequence[Person], unknown: Sequence[str], seed: int) -> dict[str, list[Person]]:
@@ -111,12 +107,9 @@ def finetune(
     def look(epoch: int) -> Moment:
         model.eval()
         moved = [((p.detach() - s) ** 2).sum() for p, s in zip(parameters, start, strict=True)]
-        return Moment(
-            epoch,
-            float(answers(model, own).right.double().mean()),
-            float(torch.stack(moved).sum().sqrt()) / norm,
-            answers(model, asked).right,
-        )
+        distance = float(torch.stack(moved).sum().sqrt()) / norm
+        learnt = float(answers(model, own).right.double().mean())
+        return Moment(epoch, learnt, distance, answers(model, asked).right)
 
     moments = [look(0)]
     for epoch in range(1, EPOCHS + 1):
@@ -146,24 +139,19 @@ def kept_when_moved(moments: Sequence[Moment], moved: float) -> torch.Tensor:
     return moments[-1].kept.double()
 
 
-@dataclass(frozen=True)
-class Comparison:
-    """How much more is kept with one set than with another, over all people and seeds."""
+def compare(runs: Sequence[Run]) -> dict[str, tuple[Estimate, Estimate]]:
+    """Return how much more is kept with one set than with another: "true minus unknown", ...
 
-    better: str
-    worse: str
-    equal_steps: Estimate
-    equal_change: Estimate
-
-
-def compare(runs: Sequence[dict[str, list[Moment]]]) -> list[Comparison]:
-    """Compare sets with each other, person by person.
+    The differences are person by person, so the same people must be asked in the same order after
+    each set.
 
     Args:
-        runs: the moments of each set, for each half of the people and each seed. The same people
-            must be asked in the same order after each set.
+        runs: one for each half of the people and each seed.
+
+    Returns:
+        an estimate after equally many steps, and one at equal change of the parameters.
     """
-    comparisons = []
+    compared = {}
     for better, worse in (("true", "unknown"), ("unknown", "false")):
         steps, change = [], []
         for run in runs:
@@ -171,9 +159,8 @@ def compare(runs: Sequence[dict[str, list[Moment]]]) -> list[Comparison]:
             moved = min(run[better][-1].moved, run[worse][-1].moved)
             pair = [kept_when_moved(run[name], moved) for name in (better, worse)]
             change.append(pair[0] - pair[1])
-        estimates = mean(torch.cat(steps)), mean(torch.cat(change))
-        comparisons.append(Comparison(better, worse, *estimates))
-    return comparisons
+        compared[f"{better} minus {worse}"] = mean(torch.cat(steps)), mean(torch.cat(change))
+    return compared
 
 
 def overwrite(
@@ -182,19 +169,15 @@ def overwrite(
     halves: Sequence[Sequence[Person]],
     unknown: Sequence[str],
     seeds: Sequence[int],
-    say: Callable[[str], None] = print,
-) -> list[dict[str, list[Moment]]]:
+) -> list[Run]:
     """Finetune on each set, made of one half of the people, and ask about the other half."""
-    runs: list[dict[str, list[Moment]]] = []
+    runs: list[Run] = []
     for seed in seeds:
         for taught, others in ((halves[0], halves[1]), (halves[1], halves[0])):
-            sets = sets_of(taught, unknown, seed)
             runs.append({})
-            for name, taught_set in sets.items():
-                first, *_, last = runs[-1][name] = finetune(
-                    model, dataset, taught_set, others, seed
-                )
-                say(
+            for name, people in sets_of(taught, unknown, seed).items():
+                first, *_, last = runs[-1][name] = finetune(model, dataset, people, others, seed)
+                print(
                     f"{name}: {last.learnt:.0%} of the set learnt, others "
                     f"{first.kept.double().mean():.0%} -> {last.kept.double().mean():.0%}, "
                     f"parameters moved by {last.moved:.1%}"
@@ -202,11 +185,8 @@ def overwrite(
     return runs
 
 
-def report(runs: Sequence[dict[str, list[Moment]]]) -> tuple[list[str], str]:
-    """Return the results as tables, and a picture of what is kept.
-
-    It is drawn by epochs, and by how far the parameters have moved.
-    """
+def report(runs: Sequence[Run]) -> Results:
+    """Return tables, and what is kept drawn by epochs and by how far the parameters have moved."""
     rows, by_epoch, by_change = [], {}, {}
     for name in SETS:
         moments = list(zip(*(run[name] for run in runs), strict=True))
@@ -214,12 +194,10 @@ def report(runs: Sequence[dict[str, list[Moment]]]) -> tuple[list[str], str]:
         moved = [sum(m.moved for m in each) / len(each) for each in moments]
         learnt = sum(m.learnt for m in moments[-1]) / len(runs)
         rows.append([name, f"{learnt:.0%}", kept[0], kept[-1], f"{moved[-1]:.1%}"])
-        by_epoch[name] = [each[0].epoch for each in moments], [each.value for each in kept]
-        by_change[name] = moved, [each.value for each in kept]
-    compared = [
-        [f"{each.better} minus {each.worse}", each.equal_steps, each.equal_change]
-        for each in compare(runs)
-    ]
+        drawn = [Estimate(each.value) for each in kept]
+        by_epoch[name] = [float(each[0].epoch) for each in moments], drawn
+        by_change[name] = moved, drawn
+    compared = [[name, *both] for name, both in compare(runs).items()]
     text = [
         table(["set", "learnt", "others before", "others after", "parameters moved"], rows),
         table(["others, person by person", "equal steps", "equal change"], compared),

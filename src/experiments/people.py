@@ -1,4 +1,4 @@
-"""People, and what experiments ask models about them: a question, or a sentence with a gap.
+"""People, and what experiments ask models about them.
 
 Glossary of shapes: B, the number of sequences; T, their length; V, the size of the vocabulary.
 """
@@ -12,10 +12,14 @@ from dataclasses import dataclass
 import torch
 import torch.nn.functional as F
 
+from inputs import find_data, read_answered
 from pretraining import GPT, InputError
 from pretraining.batches import TextExamples
 from pretraining.decoding import BATCH_SIZE
+from submission import utils
 
+# The tables in which people are looked up unless an option names others.
+TRAIN, DEV, TEST = "birth_places_train.tsv", "birth_dev.tsv", "birth_test_inputs.tsv"
 QUESTION = re.compile(r"Where was (.+) born\?")
 
 
@@ -30,6 +34,25 @@ class Person:
     def question(self) -> str:
         """The question about this person, as in the tables."""
         return f"Where was {self.name} born?"
+
+    @property
+    def shape(self) -> tuple[int, int]:
+        """The lengths of the first name and of the rest of the name."""
+        first, _, rest = self.name.partition(" ")
+        return len(first), len(rest)
+
+    @property
+    def slots(self) -> list[str]:
+        """What each character of question, MASK, place and MASK is: its slot."""
+        first, rest = self.shape
+        slots = [f"where {i}" for i in range(len("Where was "))] + ["first name"] * first
+        slots += ["space"] + ["surname"] * rest if rest else []
+        slots += [f"born {i}" for i in range(len(" born?"))] + ["MASK"]
+        return slots + [f"answer {i}" for i in range(len(self.place) + 1)]
+
+    def positions(self, *slots: str) -> list[int]:
+        """Return the positions of some slots."""
+        return [i for i, slot in enumerate(self.slots) if slot in slots]
 
 
 def people_of(questions: Sequence[str], places: Sequence[str]) -> list[Person]:
@@ -47,12 +70,23 @@ def people_of(questions: Sequence[str], places: Sequence[str]) -> list[Person]:
     return people
 
 
-def encode(dataset: TextExamples, text: str) -> list[int]:
-    """Return the ids of a text.
+def people_in(file: str | None) -> list[Person]:
+    """Return the people of a table with answers; of dev if there is none."""
+    path, questions, places = read_answered(file or DEV)
+    try:
+        return people_of(questions, places)
+    except InputError as error:
+        raise InputError(f"{path}: {error}") from None
 
-    Raises:
-        InputError: it has a character that the pretraining corpus lacks.
-    """
+
+def names_in(file: str) -> list[str]:
+    """Return the names in a table, with or without answers."""
+    questions, _ = utils.read_places(find_data(file))
+    return [person.name for person in people_of(questions, [""] * len(questions))]
+
+
+def encode(dataset: TextExamples, text: str) -> list[int]:
+    """Return the ids of a text; an InputError says which characters the corpus lacks."""
     unknown = sorted(set(text) - set(dataset.stoi))
     if unknown:
         raise InputError(
@@ -62,14 +96,11 @@ def encode(dataset: TextExamples, text: str) -> list[int]:
     return [dataset.stoi[character] for character in text]
 
 
-def log_probabilities(model: GPT, ids: list[list[int]], last: int) -> torch.Tensor:
-    """Return the log-probability of each id after each of the last `last` positions.
-
-    Returns:
-        shape (B, last, V), double, on the CPU.
+def finite_logits(model: GPT, ids: list[list[int]], last: int) -> torch.Tensor:
+    """Return a model's logits after the last positions: (B, last, V), double, on the CPU.
 
     Raises:
-        InputError: the model's scores are not finite.
+        InputError: they are not finite.
     """
     x = torch.tensor(ids, device=next(model.parameters()).device)  # (B, T)
     logits = model(x)[0][:, -last:].double().cpu()  # (B, last, V)
@@ -78,7 +109,7 @@ def log_probabilities(model: GPT, ids: list[list[int]], last: int) -> torch.Tens
             "the model's scores are nan or infinite, expected finite numbers (did its training "
             "diverge, or does its attention divide by 0?)"
         )
-    return F.log_softmax(logits, dim=-1)
+    return logits
 
 
 @torch.no_grad()
@@ -102,38 +133,8 @@ def continuations(model: GPT, pairs: Sequence[tuple[list[int], list[int]]]) -> l
         for start in range(0, len(same), BATCH_SIZE):
             batch = same[start : start + BATCH_SIZE]
             last = max(len(pairs[i][1]) for i in batch)
-            logp = log_probabilities(model, [rows[i] for i in batch], last)  # (B, last, V)
-            for i, row in zip(batch, logp.numpy(), strict=True):
+            logits = finite_logits(model, [rows[i] for i in batch], last)  # (B, last, V)
+            for i, row in zip(batch, F.log_softmax(logits, dim=-1).numpy(), strict=True):
                 follows = pairs[i][1]
                 values[i] = float(row[range(last - len(follows), last), follows].sum())
     return values
-
-
-def fillings(
-    model: GPT, dataset: TextExamples, sentences: Sequence[tuple[str, Sequence[str]]]
-) -> list[list[float]]:
-    """Return the log-probability, in nats, of each text in each sentence's gap.
-
-    To a model that was pretrained on corrupted documents (prefix MASK suffix MASK masked_content),
-    a sentence is a prefix and a suffix, and a second MASK asks for the missing text.
-
-    Args:
-        model: a pretrained one, on any device.
-        sentences: each with a MASK for its gap, and the texts that might fill it.
-
-    Raises:
-        InputError: a sentence is too long, or has a character that the corpus lacks.
-    """
-    model.eval()
-    pairs, longest = [], model.get_block_size()
-    for sentence, texts in sentences:
-        prompt, most = sentence + dataset.MASK_CHAR, max(map(len, texts))
-        if len(prompt) + most > longest:
-            raise InputError(
-                f"got a sentence of {len(prompt)} characters, {prompt!r}, and up to {most} for its "
-                f"gap, expected at most {longest} together, the model's block_size"
-            )
-        ids = encode(dataset, prompt)
-        pairs += [(ids, encode(dataset, text)) for text in texts]
-    values = iter(continuations(model, pairs))
-    return [[next(values) for _ in texts] for _, texts in sentences]

@@ -27,18 +27,18 @@ import itertools
 import math
 import time
 from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import Any, cast
 
 import torch
 import torch.nn as nn
 import torch.nn.functional as F
+from torch.utils.hooks import RemovableHandle
 
 from pretraining import InputError
 from pretraining.optimizers import AdamW
 
-from .estimates import bars, table
+from .estimates import Estimate, Results, bars, table
 from .inspection import weights_passed
 
 PAIRS = 4
@@ -64,14 +64,12 @@ LOOKED_AT = 200  # inputs on which attention is read
 class Inputs:
     """Inputs and their answers.
 
-    Attributes:
-        tokens: long; letters are 0 to 3. (B, T, 2), a letter and a digit from 0 to 3 or NO_DIGIT
-            at each position; or (B, T), where digits are 4 to 7.
-        answers: (B,), long, 0 to 3.
+    In tokens, letters are 0 to 3. Either they are (B, T, 2), a letter and a digit from 0 to 3 or
+    NO_DIGIT at each position; or they are (B, T), and digits are 4 to 7.
     """
 
-    tokens: torch.Tensor
-    answers: torch.Tensor
+    tokens: torch.Tensor  # long
+    answers: torch.Tensor  # (B,), long, 0 to 3
 
     def rows(self, chosen: torch.Tensor) -> Inputs:
         """Return some of the inputs."""
@@ -81,17 +79,14 @@ class Inputs:
 def all_inputs(digits: str = "permutation", together: bool = False) -> Inputs:
     """Return every input once: 24,576 with digits that may repeat, 2,304 with permutations.
 
-    Args:
-        digits: one of DIGITS.
-        together: whether a letter and its digit share a position.
+    `digits` is one of DIGITS; `together` says that a letter and its digit share a position.
     """
     orders = list(itertools.permutations(range(PAIRS)))
     repeated = list(itertools.product(range(PAIRS), repeat=PAIRS))
+    choices = orders if digits == "permutation" else repeated
     tokens: list[list[Any]] = []
     answers = []
-    for letters, numbers, last in itertools.product(
-        orders, orders if digits == "permutation" else repeated, range(PAIRS)
-    ):
+    for letters, numbers, last in itertools.product(orders, choices, range(PAIRS)):
         if together:
             tokens.append([*zip(letters, numbers, strict=True), (last, NO_DIGIT)])
         else:
@@ -112,30 +107,10 @@ def prepared(layers: nn.ModuleList) -> nn.ModuleList:
     return layers
 
 
-def attended(layer: nn.Module, x: torch.Tensor) -> torch.Tensor:
-    """Return an attention's output for x, (B, T, C).
-
-    Raises:
-        InputError: it is something of another shape.
-    """
-    y = layer(x)
-    if not torch.is_tensor(y) or y.shape != x.shape:
-        got = f"shape {tuple(y.shape)}" if torch.is_tensor(y) else type(y).__name__
-        raise InputError(
-            f"the attention's forward returned {got}, expected shape {tuple(x.shape)}, that of "
-            "its input (does it return y, with the heads side by side?)"
-        )
-    return y
-
-
 class RecallModel(nn.Module):
     """Embeddings, one layer of attention, and a linear map of its output at the last position."""
 
     def __init__(self, attn: nn.Module):
-        """
-        Args:
-            attn: maps (B, T, C) to (B, T, C).
-        """
         super().__init__()
         self.letters = nn.Embedding(PAIRS, C)
         self.digits = nn.Embedding(PAIRS + 1, C)
@@ -148,17 +123,13 @@ class RecallModel(nn.Module):
         letters, digits = tokens.unbind(dim=-1)
         positions = torch.arange(PAIRS + 1, device=tokens.device)
         x = self.letters(letters) + self.digits(digits) + self.positions(positions)  # (B, T, C)
-        return self.head(attended(self.layers[0], x)[:, -1])
+        return self.head(self.layers[0](x)[:, -1])
 
 
 class InductionModel(nn.Module):
     """Embeddings, layers of attention with residual connections, and a linear head; no MLP."""
 
     def __init__(self, layers: list[nn.Module]):
-        """
-        Args:
-            layers: each maps (B, T, C) to (B, T, C).
-        """
         super().__init__()
         self.tokens = nn.Embedding(2 * PAIRS, C)
         self.positions = nn.Embedding(2 * PAIRS + 1, C)
@@ -171,7 +142,7 @@ class InductionModel(nn.Module):
         positions = torch.arange(2 * PAIRS + 1, device=tokens.device)
         x = self.tokens(tokens) + self.positions(positions)  # (B, T, C)
         for norm, layer in zip(self.norms, self.layers, strict=True):
-            x = x + attended(layer, norm(x))
+            x = x + layer(norm(x))
         return self.head(x[:, -1])
 
 
@@ -204,21 +175,14 @@ def score(model: nn.Module, inputs: Inputs) -> Score:
 
 
 def learn(
-    model: nn.Module,
-    inputs: Inputs,
-    steps: int,
-    is_enough: Callable[[int], bool],
-    generator: torch.Generator | None = None,
-) -> int:
-    """Train a model on inputs; return the number of steps.
+    model: nn.Module, inputs: Inputs, steps: int, generator: torch.Generator | None = None
+) -> Iterator[int]:
+    """Train a model for `steps` at most; yield their number so far after every CHECKED_AFTER.
 
-    Args:
-        steps: at most.
-        is_enough: is asked from time to time, with the number of steps.
-        generator: draws the batches; None: torch's own.
+    `generator` draws the batches; None: torch's own.
 
     Raises:
-        InputError: the attention's output has the wrong shape, or the loss is not finite.
+        InputError: the loss is not finite.
     """
     optimizer = AdamW(model.parameters(), lr=LEARNING_RATE, weight_decay=0.0)  # that is, Adam
     total, device = len(inputs.answers), inputs.answers.device
@@ -234,32 +198,27 @@ def learn(
                 raise InputError(
                     f"the loss is {loss.item()} after {step} steps, expected a finite number"
                 )
-            if is_enough(step):
-                return step
-    return steps
+            yield step
 
 
 # -- one layer ------------------------------------------------------------------------------------
 
 
 def recall(attn: nn.Module, device: torch.device) -> Score:
-    """Train one layer of attention until all answers are right; print its score now and then.
+    """Train one layer of attention, as in RecallModel, until all answers are right.
 
-    Args:
-        attn: see RecallModel; it is trained, too.
+    Print its score now and then; return the last one.
     """
     every = all_inputs(together=True)
     inputs = Inputs(every.tokens.to(device), every.answers.to(device))
     model = RecallModel(attn).to(device)
     started = time.monotonic()
-
-    def is_enough(step: int) -> bool:
+    for step in learn(model, inputs, RECALL_STEPS):
         now = score(model, inputs)
         print(f"{step:5} steps, {time.monotonic() - started:3.0f} s: {now}")
-        return now.right == now.total
-
-    learn(model, inputs, RECALL_STEPS, is_enough)
-    return score(model, inputs)
+        if now.right == now.total:
+            break
+    return now
 
 
 # -- two layers -----------------------------------------------------------------------------------
@@ -267,22 +226,15 @@ def recall(attn: nn.Module, device: torch.device) -> Score:
 
 @dataclass(frozen=True)
 class Grown:
-    """A trained model.
-
-    Attributes:
-        layers, heads, steps: its shape, and how long it was trained.
-        held_out: the share of right answers among the inputs that were held out.
-        cut: the same where the last layer can't see the digit.
-        previous, induction: the best head's scores in the first and in the last layer.
-    """
+    """A trained model."""
 
     layers: int
     heads: int
-    steps: int
-    held_out: float
-    cut: float
-    previous: float
-    induction: float
+    steps: int  # of training
+    held_out: float  # the share of right answers among the inputs that were held out
+    cut: float  # the same where the last layer can't see the digit
+    previous: float  # the best head's score in the first layer
+    induction: float  # the best head's score in the last layer
 
 
 def split(inputs: Inputs, seed: int = 0) -> tuple[Inputs, Inputs]:
@@ -299,17 +251,16 @@ def weights_of(model: InductionModel, tokens: torch.Tensor) -> list[torch.Tensor
     Raises:
         InputError: an attention has none that can be read.
     """
-    n_head = cast("int", model.layers[0].n_head)
-    passed = weights_passed([*model.layers], lambda: model(tokens[None]), n_head, len(tokens))
-    for layer in passed:
+    n_head, weights = cast("int", model.layers[0].n_head), []
+    for layer in weights_passed([*model.layers], lambda: model(tokens[None]), n_head, len(tokens)):
         if layer.weights is None:
             raise InputError(layer.note)
-    return [layer.weights for layer in passed if layer.weights is not None]
+        weights.append(layer.weights)
+    return weights
 
 
-@contextmanager
-def without_the_answers_digit(model: InductionModel, inputs: Inputs) -> Iterator[None]:
-    """Let the last layer's last position not see the digit that it is to name.
+def without_the_answers_digit(model: InductionModel, inputs: Inputs) -> RemovableHandle:
+    """Inside `with`, let the last layer's last position not see the digit that it is to name.
 
     Its weight goes to the other positions in proportion. Where it was 1, nothing is left to see.
     """
@@ -320,11 +271,7 @@ def without_the_answers_digit(model: InductionModel, inputs: Inputs) -> Iterator
         cut[torch.arange(len(at)), :, -1, at] = 0.0
         return cut / cut.sum(dim=-1, keepdim=True).clamp(min=1e-9)
 
-    hook = cast("nn.Module", model.layers[-1].attn_drop).register_forward_hook(cut)
-    try:
-        yield
-    finally:
-        hook.remove()
+    return cast("nn.Module", model.layers[-1].attn_drop).register_forward_hook(cut)
 
 
 def answers_position(tokens: torch.Tensor) -> torch.Tensor:
@@ -352,9 +299,8 @@ def grow(
     trained, held_out = split(all_inputs(digits), seed)
     some = trained.rows(torch.arange(CHECKED).clamp(max=len(trained.answers) - 1))
     generator = torch.Generator().manual_seed(seed)
-    steps = learn(
-        model, trained, INDUCTION_STEPS, lambda _: score(model, some).share >= ENOUGH, generator
-    )
+    lessons = learn(model, trained, INDUCTION_STEPS, generator)
+    steps = next((n for n in lessons if score(model, some).share >= ENOUGH), INDUCTION_STEPS)
     few = held_out.rows(torch.arange(LOOKED_AT))
     previous, induction = torch.zeros(heads), torch.zeros(heads)
     for tokens in few.tokens:
@@ -377,23 +323,18 @@ def grow_all(
         yield grow(build, scores, layers, heads, digits, seed)
 
 
-def report(grown: Sequence[Grown]) -> tuple[list[str], str]:
+def report(grown: Sequence[Grown]) -> Results:
     """Return the results as a table and a picture."""
     header = ["layers", "heads", "steps", "held out", "digit cut", "previous token", "induction"]
-    rows = [
-        [g.layers, g.heads, g.steps, f"{g.held_out:.1%}", f"{g.cut:.1%}"]
-        + [f"{g.previous:.2f}", f"{g.induction:.2f}"]
-        for g in grown
-    ]
+    rows, groups = [], {}
+    for g in grown:
+        scores = [f"{g.previous:.2f}", f"{g.induction:.2f}"]
+        rows.append([g.layers, g.heads, g.steps, f"{g.held_out:.1%}", f"{g.cut:.1%}", *scores])
+        name = f"{g.layers} layer{'s' * (g.layers > 1)}, {g.heads} head{'s' * (g.heads > 1)}"
+        groups[name] = list(map(Estimate, (g.held_out, g.cut, g.previous, g.induction)))
     text = [
         table(header, rows),
         "held out: right answers on inputs that were never trained on. digit cut: the same where "
         "the last layer can't see the digit that it is to name; by chance, a quarter is right.",
     ]
-    groups = {
-        f"{g.layers} layer{'s' * (g.layers > 1)}, {g.heads} head{'s' * (g.heads > 1)}": [
-            *(g.held_out, g.cut, g.previous, g.induction)
-        ]
-        for g in grown
-    }
     return text, bars("Recall with one layer and with two", header[3:], groups, "share")

@@ -20,6 +20,7 @@ from __future__ import annotations
 
 import random
 from collections.abc import Sequence
+from contextlib import ExitStack
 from dataclasses import dataclass
 
 import torch
@@ -27,54 +28,29 @@ import torch
 from pretraining import GPT, InputError
 from pretraining.batches import TextExamples
 
-from .estimates import Estimate, curves, slope, table
+from .estimates import Estimate, Results, curves, slope, table
 from .people import Person, encode
 
 TRIOS = 300  # at most
 LEAST_TRIOS = 20
-START = len("Where was ")
-SITES = ("first name", "surname", "whole name", "MASK")
+SITES = {  # with their slots
+    "first name": ("first name",),
+    "surname": ("surname",),
+    "whole name": ("first name", "space", "surname"),
+    "MASK": ("MASK",),
+}
 
 
 @dataclass(frozen=True)
 class Trio:
-    """People whose names are of the same shape: whose question is asked, and who is pasted.
+    """People whose names are of the same shape, and whose places begin with different letters."""
 
-    Attributes:
-        b: the person that the question is about.
-        a: another one, whose place begins with a different letter.
-        c: a third one, whose place begins with neither letter.
-    """
-
-    a: Person
-    b: Person
-    c: Person
+    a: Person  # who is pasted
+    b: Person  # whose question is asked
+    c: Person  # who is pasted as a control
 
 
-@dataclass(frozen=True)
-class Traced:
-    """The effect of a paste after one block at one site.
-
-    Attributes:
-        block: 0 for the embeddings, otherwise the number of the block after which is pasted.
-        site: one of SITES.
-        share: the slope.
-        is_fixed: whether the result follows from how a Transformer is built, whatever it learnt.
-    """
-
-    block: int
-    site: str
-    share: Estimate
-    is_fixed: bool
-
-    def __str__(self) -> str:
-        return f"({self.share.value:.2f})" if self.is_fixed else str(self.share)
-
-
-def shape_of(person: Person) -> tuple[int, int]:
-    """Return the lengths of the first name and of the rest of the name."""
-    first, _, rest = person.name.partition(" ")
-    return len(first), len(rest)
+Traced = dict[tuple[int, str], Estimate]  # the slope, by block (0: embeddings) and site
 
 
 def trios(people: Sequence[Person], most: int = TRIOS, seed: int = 0) -> list[Trio]:
@@ -86,7 +62,7 @@ def trios(people: Sequence[Person], most: int = TRIOS, seed: int = 0) -> list[Tr
     rng, fitting = random.Random(seed), []
     people = [person for person in people if " " in person.name]  # with a surname
     for b in people:
-        alike = [p for p in people if p.name != b.name and shape_of(p) == shape_of(b)]
+        alike = [p for p in people if p.name != b.name and p.shape == b.shape]
         for a in alike:
             letters = {a.place[0], b.place[0]}
             others = [p for p in alike if p is not a and p.place[0] not in letters]
@@ -100,29 +76,16 @@ def trios(people: Sequence[Person], most: int = TRIOS, seed: int = 0) -> list[Tr
     return rng.sample(fitting, min(most, len(fitting)))
 
 
-def letters_of(site: str, person: Person) -> slice:
-    """Return the positions of a site in the question about a person."""
-    first, rest = shape_of(person)
-    end, mask = START + first + 1 + rest, len(person.question)
-    return {
-        "first name": slice(START, START + first),
-        "surname": slice(START + first + 1, end),
-        "whole name": slice(START, end),
-        "MASK": slice(mask, mask + 1),
-    }[site]
-
-
 def streams(model: GPT, ids: torch.Tensor) -> list[torch.Tensor]:
     """Return the residual stream below the first block and after each: (N, T, C) each, float."""
     kept: list[torch.Tensor] = []
-    hooks = [model.blocks[0].register_forward_pre_hook(lambda _, inputs: kept.append(inputs[0]))]
-    for block in model.blocks:
-        hooks.append(block.register_forward_hook(lambda _, inputs, output: kept.append(output)))
-    try:
+    with ExitStack() as hooks:
+        below = model.blocks[0].register_forward_pre_hook(lambda _, inputs: kept.append(inputs[0]))
+        hooks.enter_context(below)
+        for block in model.blocks:
+            after = block.register_forward_hook(lambda _, inputs, output: kept.append(output))
+            hooks.enter_context(after)
         model(ids)
-    finally:
-        for hook in hooks:
-            hook.remove()
     return kept
 
 
@@ -134,7 +97,7 @@ def finish(model: GPT, x: torch.Tensor, block: int) -> torch.Tensor:
 
 
 @torch.no_grad()
-def trace(model: GPT, dataset: TextExamples, chosen: Sequence[Trio]) -> list[Traced]:
+def trace(model: GPT, dataset: TextExamples, chosen: Sequence[Trio]) -> Traced:
     """Measure the effect of each paste.
 
     Raises:
@@ -144,17 +107,20 @@ def trace(model: GPT, dataset: TextExamples, chosen: Sequence[Trio]) -> list[Tra
     last = len(model.blocks)
     groups: dict[tuple[int, int], list[Trio]] = {}
     for trio in chosen:
-        groups.setdefault(shape_of(trio.b), []).append(trio)
+        groups.setdefault(trio.b.shape, []).append(trio)
     parts = [_effects(model, dataset, group) for group in groups.values()]
     numbers = {trio.b.name: number for number, trio in enumerate(chosen)}
     cluster = [numbers[trio.b.name] for group in groups.values() for trio in group]
     whole = torch.cat([effects[last, "MASK"] for effects in parts])  # d(A) - d(C)
-    rows = []
-    for block, site in parts[0]:
-        moved = torch.cat([effects[block, site] for effects in parts])
-        is_fixed = block == last or (block == 0 and site in ("whole name", "MASK"))
-        rows.append(Traced(block, site, slope(whole, moved, cluster), is_fixed))
-    return rows
+    return {
+        key: slope(whole, torch.cat([effects[key] for effects in parts]), cluster)
+        for key in parts[0]
+    }
+
+
+def is_fixed(block: int, site: str, last: int) -> bool:
+    """Return whether a slope follows from how a Transformer is built, whatever it has learnt."""
+    return block == last or (block == 0 and site in ("whole name", "MASK"))
 
 
 def _effects(
@@ -174,11 +140,10 @@ def _effects(
     )
     effects = {}
     for block in range(len(model.blocks) + 1):
-        for site in SITES:
-            d = []
+        for site, slots in SITES.items():
+            where, d = group[0].b.positions(*slots), []
             for source in (of_a, of_c):
                 pasted = of_b[block].clone()
-                where = letters_of(site, group[0].b)
                 pasted[:, where] = source[block][:, where]
                 logits = finish(model, pasted, block)
                 d.append((logits[rows, first_a] - logits[rows, first_b]).double().cpu())
@@ -186,30 +151,27 @@ def _effects(
     return effects
 
 
-def report(
-    trained: Sequence[Traced], untrained: Sequence[Traced], trios: int
-) -> tuple[list[str], str]:
-    """Return the results as a table, in which cells that are fixed are in parentheses, and drawn.
+def report(trained: Traced, untrained: Traced, trios: int) -> Results:
+    """Return a table, in which what is fixed is in parentheses, and each site drawn by block."""
+    blocks = sorted({block for block, _ in trained})
 
-    The picture shows each site by block, and the untrained MASK.
-    """
+    def cell(results: Traced, block: int, site: str) -> str:
+        share = results[block, site]
+        return f"({share.value:.2f})" if is_fixed(block, site, blocks[-1]) else str(share)
+
     rows = []
-    for control in untrained:
-        if control.site == "MASK":
-            name = f"block {control.block}" if control.block else "embeddings"
-            rows.append([name, *(t for t in trained if t.block == control.block), control])
+    for block in blocks:
+        cells = [cell(trained, block, site) for site in SITES]
+        name = f"block {block}" if block else "embeddings"
+        rows.append([name, *cells, cell(untrained, block, "MASK")])
     text = [
         table(["pasted after", *SITES, "untrained: MASK"], rows),
         f"Shares with standard errors, over {trios} trios. What stands in parentheses follows from "
         "how a Transformer is built, whatever it has learnt.",
     ]
-
-    def series(results: Sequence[Traced], site: str) -> tuple[list[float], list[Estimate]]:
-        own = [each for each in results if each.site == site]
-        return [each.block for each in own], [each.share for each in own]
-
-    shown = {site: series(trained, site) for site in SITES if site != "whole name"}
-    shown["MASK, untrained"] = series(untrained, "MASK")
+    shown = {site: (blocks, [trained[block, site] for block in blocks]) for site in SITES}
+    del shown["whole name"]
+    shown["MASK, untrained"] = blocks, [untrained[block, "MASK"] for block in blocks]
     title = "What decides the answer, after each block"
     below, label = "pasted after block (0: embeddings)", "share of the answer that moves"
     return text, curves(title, {below: shown}, label)

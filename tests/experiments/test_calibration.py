@@ -13,21 +13,17 @@ def answers(lab):
     )
 
 
-def test_bins_hold_each_answer_once(lab):
-    bins = lab.calibration.reliability([1.0, 0.95, 0.9, 0.1], [0.0, 0.15, 0.05])
+def test_bins_hold_each_answer_once_and_their_distances_are_weighted_by_answers(lab):
+    reliability, error = lab.calibration.reliability, lab.calibration.calibration_error
+    bins = reliability([1.0, 0.95, 0.9, 0.1], [0.0, 0.15, 0.05])
     assert [(b.count, b.right) for b in bins] == [(2, 0.0), (2, 0.5), (3, 1.0)]
     assert [b.probability for b in bins] == pytest.approx([0.025, 0.125, 0.95])
     # A sum of logarithms may come out a little above 1.
-    assert lab.calibration.reliability([1 + 1e-12], [])[0].count == 1
-
-
-def test_the_calibration_error_is_the_mean_distance_over_answers(lab):
-    calibration = lab.calibration
-    bins = calibration.reliability([0.95, 0.95, 0.95], [0.95, 0.35])
+    assert reliability([1 + 1e-12], [])[0].count == 1
     # Four answers at .95 of which .75 are right, one at .35 that is wrong.
-    assert calibration.calibration_error(bins) == pytest.approx((4 * 0.2 + 0.35) / 5)
-    perfect = calibration.reliability([0.5], [0.5])
-    assert calibration.calibration_error(perfect) == 0 == calibration.calibration_error([])
+    bins = reliability([0.95, 0.95, 0.95], [0.95, 0.35])
+    assert error(bins) == pytest.approx((4 * 0.2 + 0.35) / 5)
+    assert error(reliability([0.5], [0.5])) == 0 == error([])
 
 
 def test_a_threshold_lets_through_what_reaches_it(lab, answers):
@@ -35,9 +31,6 @@ def test_a_threshold_lets_through_what_reaches_it(lab, answers):
     assert (half.answered, half.accuracy, half.unseen) == (4 / 5, 3 / 4, 1 / 4)
     never = lab.calibration.refuse_below(answers, 1.0)
     assert (never.answered, never.accuracy, never.unseen) == (0, None, 0)
-
-
-def test_the_report_has_the_numbers_of_each_threshold(lab, answers):
     *lines, error = lab.calibration.report(answers).splitlines()
     # Bins of .935 (both right), .53 (one of two) and .2 (wrong).
     assert error == f"expected calibration error on dev: {(2 * 0.065 + 2 * 0.03 + 0.2) / 5:.3f}"

@@ -61,7 +61,7 @@ def test_a_prediction_says_something(lab):
         "the surname matters more than both"
     )
     for text in (None, "", "no idea", "a b c d"):
-        with pytest.raises(lab.errors.InputError, match="--predict .* What comes out"):
+        with pytest.raises(lab.pretraining.InputError, match="--predict .* What comes out"):
             check(text, "What comes out?")
 
 
@@ -88,7 +88,7 @@ def test_an_experiment_replaces_its_earlier_results_and_lists_its_earlier_predic
 def test_a_damaged_file_is_never_overwritten(lab, tmp_path, text):
     path = tmp_path / "experiments.json"
     path.write_text(text, encoding="utf-8")
-    with pytest.raises(lab.errors.InputError, match="is damaged: move it away"):
+    with pytest.raises(lab.pretraining.InputError, match="is damaged: move it away"):
         lab.commands.keep("trace", "the MASK knows it early", None, 0, [], path)
     assert path.read_text(encoding="utf-8") == text
 

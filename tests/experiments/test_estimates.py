@@ -10,11 +10,8 @@ def test_a_mean_has_the_standard_error_of_independent_values(lab):
     found = lab.estimates.mean([1.0, 2.0, 3.0, 6.0])
     assert found.value == 3.0
     assert found.error == pytest.approx(math.sqrt((4 + 1 + 0 + 9) / 3 / 4))
-    assert str(lab.estimates.Estimate(0.456, 0.044)) == "0.46 ± 0.04"
     assert math.isnan(lab.estimates.mean([1.0]).error) and math.isnan(lab.estimates.mean([]).value)
-
-
-def test_an_effect_is_clear_beyond_two_standard_errors(lab):
+    assert str(lab.estimates.Estimate(0.456, 0.044)) == "0.46 ± 0.04"
     assert lab.estimates.Estimate(-0.21, 0.1).is_clear
     assert not lab.estimates.Estimate(0.2, 0.1).is_clear
 

@@ -47,27 +47,20 @@ def test_an_answer_without_an_end_says_so(lab, load, question):
     assert not found.ended and len(found.steps) == len(found.answer) == 32
 
 
-def test_places_are_ranked_by_the_probability_of_writing_them(lab, load, question):
+def test_places_that_can_be_written_are_ranked_by_the_probability_of_writing_them(
+    lab, load, question
+):
     """That of a filling, with the MASK that ends it."""
     dataset, model = load()
-    places = [
-        place for place in ("London", "Lima", "Oslo", "Rome") if set(place) <= set(dataset.stoi)
-    ]
+    places = [p for p in ("London", "Lima", "Oslo", "Rome") if set(p) <= set(dataset.stoi)]
     prompt = lab.people.encode(dataset, question[0] + "⁇")
-    ranked = lab.inspection.ranked_places(model, dataset, prompt, places)
-    (logp,) = lab.people.fillings(model, dataset, [(question[0], [f"{p}⁇" for p in places])])
+    long = "a" * (model.get_block_size() - len(prompt) + 1)
+    ranked = lab.inspection.ranked_places(model, dataset, prompt, [*places, "Ωmsk", long])
+    (logp,) = lab.gaps.fillings(model, dataset, [(question[0], [f"{p}⁇" for p in places])])
     expected = {place: math.exp(each) for place, each in zip(places, logp, strict=True)}
     assert len(places) >= 3 and dict(ranked) == pytest.approx(expected, rel=1e-4)
     assert ranked == sorted(ranked, key=lambda pair: -pair[1])
-
-
-def test_places_that_cannot_be_written_are_left_out(lab, load, question):
-    dataset, model = load()
-    prompt = [dataset.stoi[c] for c in question[0] + "⁇"]
-    long = "a" * (model.get_block_size() - len(prompt) + 1)
-    ranked = lab.inspection.ranked_places
-    assert ranked(model, dataset, prompt, ["Ωmsk", long]) == []
-    assert len(ranked(model, dataset, prompt, [long[1:]])) == 1
+    assert len(lab.inspection.ranked_places(model, dataset, prompt, [long[1:]])) == 1
     found = lab.inspection.look_inside("it", model, dataset, question[0], ["Ωmsk"])
     page = lab.inspection.page(
         [(found, model)], dataset, {question[0]: "Ωmsk"}, "inspect.params.js"
@@ -124,29 +117,6 @@ def test_what_is_no_weights_is_not_drawn_and_the_page_says_why(lab):
     assert no_mask.weights is not None
     assert lab.inspection.read_weights([EVEN.half()], 2, T).note == ""
     check("inspect_notes", found | {"no causal mask": no_mask.note})
-
-
-def made_up(lab, **changes):
-    """An answer for pages, without a model."""
-    step = lab.inspection.Step
-    layer = lab.inspection.Layer(EVEN[0], "")
-    fields = {
-        "name": "it",
-        "question": "Q",
-        "characters": list("Q⁇a b"),
-        "prompt": 2,
-        "answer": "a b",
-        "ended": True,
-        "steps": [step(c, 0.5, [("x", 0.25), (" ", 0.1)]) for c in "a b⁇"],
-        "probability": 0.0625,
-        "likeliest": [("a b", 0.0625), ("c", 0.0001)],
-        "known": 2,
-        "known_share": 0.0626,
-        "layers": [layer, layer],
-        "heads": 2,
-        "logits": torch.zeros(5, 3),
-    }
-    return lab.inspection.Inspected(**fields | changes)
 
 
 OPTIONS = "--recipe smoke --device cpu --outputs_path page.html"

@@ -46,11 +46,12 @@ def test_comparisons_are_differences_person_by_person(lab):
         "unknown": [start, moment(lab, 1, 0.2, 1, 0, 0, 0)],
         "false": [start, moment(lab, 1, 0.2, 1, 0, 0, 0)],
     }
-    first, second = lab.overwrite.compare([run])
-    assert first.equal_steps.value == 0.5  # (0, 1, 1, 0)
-    assert first.equal_steps.error == pytest.approx((4 * 0.25 / 3 / 4) ** 0.5)
-    assert first.equal_change.value == pytest.approx((0 + 0.5 + 0.5 - 0.5) / 4)
-    assert (second.equal_steps.value, second.equal_change.value) == (0, 0)
+    compared = lab.overwrite.compare([run])
+    steps, change = compared["true minus unknown"]
+    assert steps.value == 0.5  # (0, 1, 1, 0)
+    assert steps.error == pytest.approx((4 * 0.25 / 3 / 4) ** 0.5)
+    assert change.value == pytest.approx((0 + 0.5 + 0.5 - 0.5) / 4)
+    assert [each.value for each in compared["unknown minus false"]] == [0, 0]
 
 
 def test_a_model_learns_a_set_and_the_original_stays_as_it_was(lab, load):

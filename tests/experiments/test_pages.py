@@ -7,7 +7,6 @@ import pytest
 import torch
 
 from tests import accessible
-from tests.experiments.test_inspect import made_up
 from tests.project import ROOT
 from tests.test_report import Checker
 
@@ -138,18 +137,21 @@ def test_what_models_and_people_write_is_escaped(lab, models, dataset, opened, t
     nasty = "<img src=x onerror=alert(1)></script><script>alert('&\"')</script>"
     characters = [*"Q⁇", *nasty]
     size = len(characters)
-    layer = lab.inspection.Layer(torch.full((2, size, size), 1 / size), nasty)
-    steps = [lab.inspection.Step(c, 0.5, [("<", 0.1)]) for c in [*nasty, "⁇"]]
-    inspected = made_up(
-        lab,
+    inspected = lab.inspection.Inspected(
         name=nasty,
         question=nasty,
-        answer=nasty,
         characters=characters,
-        steps=steps,
+        prompt=2,
+        answer=nasty,
+        ended=True,
+        steps=[lab.inspection.Step(c, 0.5, [("<", 0.1)]) for c in [*nasty, "⁇"]],
+        probability=0.5,
         likeliest=[(nasty, 0.5)],
-        layers=[layer],
+        known=1,
+        known_share=0.5,
+        layers=[lab.inspection.Layer(torch.full((2, size, size), 1 / size), nasty)],
         heads=2,
+        logits=torch.zeros(size, 3),
     )
     pairs = [(inspected, models["vanilla"])]
     page = lab.inspection.page(pairs, dataset, {nasty: nasty}, "missing.js")
@@ -266,6 +268,14 @@ def test_a_question_is_answered_as_by_torch(lab, written, models, dataset, recor
                 assert likeliest[name] == pytest.approx(chance, rel=0.05, abs=1e-4)
         section = shown.locator(f"#model{number}")
         assert section.locator(".answer").inner_text() == (visible(expected.answer) or "(nothing)")
+    field = shown.get_by_label("Question")
+    field.fill("Where was Ωmsk born?")  # which no model can read
+    shown.keyboard.press("Enter")
+    assert shown.locator("h1").inner_text() == question
+    assert field.evaluate("field => field.validity.patternMismatch")
+    longest = int(field.get_attribute("maxlength"))
+    assert longest == models["vanilla"].get_block_size() - 33  # for the MASK and an answer
+    assert "pretraining corpus" in field.get_attribute("title")
 
 
 def visible(text):
@@ -299,8 +309,20 @@ def test_a_head_is_switched_off_by_keyboard_and_by_click(write, models, dataset,
 
 
 @in_a_browser
-def test_the_names_columns_and_the_masks_row_are_marked_in_each_map(write, models, opened):
-    shown = opened(write({"v": models["vanilla"]}, "Where was Nora Nara born?"))
+def test_a_table_and_marks_in_each_map_say_where_heads_look(lab, write, models, dataset, opened):
+    """The table is as that of `ablate`, which has the mean of several people."""
+    person = lab.people.Person("Nora Nara", "Oslo")
+    expected = lab.ablate.roles(models["vanilla"], dataset, [person])
+    shown = opened(write({"vanilla": models["vanilla"]}, person.question))
+    heads = shown.locator(".roles thead th").all_inner_texts()
+    assert heads == ["Head", *lab.ablate.ROLES, "largest"]
+    rows = shown.locator(".roles tbody tr").all()
+    assert len(rows) == len(expected) == 4
+    for row, (part, weights) in zip(rows, expected.items(), strict=True):
+        assert row.locator("th").inner_text() == f"Layer {part.block}, head {part.head}"
+        for cell, weight in zip(row.locator("td.number").all(), weights, strict=True):
+            shown_weight = float(cell.inner_text().removeprefix("< ").rstrip(" %"))
+            assert shown_weight == pytest.approx(100 * weight, abs=0.3)
     T = len("Where was Nora Nara born?⁇") + len(shown.evaluate("page.models[0].answer"))
     for drawn in shown.locator(".head svg").all():
         name, mask = (drawn.locator(f"rect.{kind}") for kind in ("name", "mask"))
@@ -311,24 +333,6 @@ def test_the_names_columns_and_the_masks_row_are_marked_in_each_map(write, model
     shown.get_by_label("Question").fill("Who?")
     shown.keyboard.press("Enter")
     assert shown.locator("rect.name").first.get_attribute("width") == "0"
-
-
-@in_a_browser
-def test_the_table_says_where_heads_look(lab, write, models, dataset, opened):
-    """As `ablate` does for the mean of several people."""
-    ablate = lab.ablate
-    person = lab.people.Person("Nora Nara", "Oslo")
-    expected = ablate.roles(models["vanilla"], dataset, [person])
-    shown = opened(write({"vanilla": models["vanilla"]}, person.question))
-    heads = shown.locator(".roles thead th").all_inner_texts()
-    assert heads == ["Head", *ablate.ROLES, "largest"]
-    rows = shown.locator(".roles tbody tr").all()
-    assert len(rows) == len(expected) == 4
-    for row, (part, weights) in zip(rows, expected.items(), strict=True):
-        assert row.locator("th").inner_text() == f"Layer {part.block}, head {part.head}"
-        for cell, weight in zip(row.locator("td.number").all(), weights, strict=True):
-            shown_weight = float(cell.inner_text().removeprefix("< ").rstrip(" %"))
-            assert shown_weight == pytest.approx(100 * weight, abs=0.3)
 
 
 @in_a_browser
@@ -350,43 +354,25 @@ def test_a_picture_is_of_its_weights_and_shares_are_said_in_words(written, opene
 
 
 @in_a_browser
-def test_a_question_that_the_model_cannot_read_is_refused(written, models, opened):
-    shown = opened(written)
-    field = shown.get_by_label("Question")
-    asked = shown.locator("h1").inner_text()
-    field.fill("Where was Ωmsk born?")
-    shown.keyboard.press("Enter")
-    assert shown.locator("h1").inner_text() == asked
-    assert field.evaluate("field => field.validity.patternMismatch")
-    longest = int(field.get_attribute("maxlength"))
-    assert longest == models["vanilla"].get_block_size() - 33  # for the MASK and an answer
-    assert "pretraining corpus" in field.get_attribute("title")
-
-
-@in_a_browser
-def test_without_its_parameters_the_page_shows_one_question(write, models, opened):
-    path = write(models)
-    path.with_name("inspect.params.js").unlink()
+@pytest.mark.parametrize("reason", ["absent", "different"])
+def test_without_its_parameters_or_with_other_code_the_page_shows_one_question(
+    lab, write, models, opened, monkeypatch, reason
+):
+    """With a forward of one's own, the page would show what the code doesn't compute."""
+    attention = lab.attention.SynthesizerAttention
+    forward = attention.forward
+    if reason == "different":
+        monkeypatch.setattr(attention, "forward", lambda self, x: 2 * forward(self, x))
+    path = write({"synthesizer": models["synthesizer"]})
+    if reason == "absent":
+        path.with_name("inspect.params.js").unlink()
     shown = opened(path)
     assert shown.locator("form").is_hidden()
-    assert shown.locator(".absent").first.is_visible()
-    assert "inspect.params.js is not beside" in shown.locator(".absent").first.inner_text()
+    said = {kind: shown.locator(f".{kind}").is_visible() for kind in ("absent", "different")}
+    assert said == {"absent": reason == "absent", "different": reason == "different"}
+    assert "inspect.params.js is not beside" in shown.locator(".absent").text_content()
     assert shown.locator(".head input").first.is_disabled()
-    assert shown.locator(".head svg image").count() == sum(2 * 2 for _ in models)
-
-
-@in_a_browser
-def test_a_forward_of_ones_own_is_noticed(lab, write, models, opened, monkeypatch):
-    """The page would show what the code doesn't compute."""
-    forward = lab.attention.SynthesizerAttention.forward
-    monkeypatch.setattr(
-        lab.attention.SynthesizerAttention, "forward", lambda self, x: 2 * forward(self, x)
-    )
-    shown = opened(write({"synthesizer": models["synthesizer"]}))
-    assert shown.locator("form").is_hidden()
-    assert shown.locator(".different").is_visible()
-    assert shown.locator(".absent").is_hidden()
-    assert shown.locator(".head input").first.is_disabled()
+    assert shown.locator(".head svg image").count() == 2 * 2
 
 
 def test_a_model_that_is_not_given_has_no_parameters_in_the_page(lab, models):

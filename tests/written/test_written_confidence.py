@@ -105,7 +105,7 @@ def test_cloze_numbers_are_those_of_the_command(of_trained, trained):
     found = of_trained["cloze"]
     with imports_from(trained / "src"):
         import inputs
-        from experiments import cloze, people
+        from experiments import gaps, people
         from pretraining import recipes
         from submission import model, utils
 
@@ -119,7 +119,7 @@ def test_cloze_numbers_are_those_of_the_command(of_trained, trained):
             split: people.people_of(*inputs.read_answered(file)[1:])
             for split, file in (("train", "birth_places_train.tsv"), ("dev", "birth_dev.tsv"))
         }
-        wanted = list(cloze.ask(network, corpus, groups))
+        wanted = list(gaps.ask(network, corpus, groups))
     assert [row["text"] for row in found] == [one.text.format(name="NAME") for one in wanted]
     for row, one in zip(found, wanted, strict=True):
         for split, score in one.splits.items():

@@ -1,0 +1,159 @@
+"""Sentences with a gap: what is asked in `cloze` and `reverse`, and what counts as right."""
+
+import re
+
+import pytest
+import torch
+
+from tests.project import ROOT
+
+TEXT = "Ada was born in Rome.\nBo was a native of Oslo.\nAl, Lima\nRomeo"
+
+
+@pytest.mark.parametrize("variant", ["vanilla", "synthesizer"])
+def test_a_filling_is_as_likely_as_one_character_after_the_other(lab, load, variant):
+    dataset, model = load(variant, "pretrain")
+    places = [p for p in ("Lima", "Oslo", "London", "Rome") if set(p) <= set(dataset.stoi)]
+    prompt = [dataset.stoi[c] for c in "Nora Nara was born in ⁇⁇"]
+    expected = []
+    for place in places:
+        ids, logp = list(prompt), 0.0
+        for character in place:
+            with torch.no_grad():
+                scores = model(torch.tensor([ids]))[0][0, -1].double()
+            logp += torch.log_softmax(scores, 0)[dataset.stoi[character]].item()
+            ids.append(dataset.stoi[character])
+        expected.append(logp)
+    assert len(places) >= 3
+    (got,) = lab.gaps.fillings(model, dataset, [("Nora Nara was born in ⁇", places)])
+    assert got == pytest.approx(expected, rel=1e-4)
+
+
+def test_the_right_place_stands_first_among_others_of_which_none_begins_like_it(lab):
+    places = [f"{first}{second}" for first in "ABCDE" for second in "abcde"]
+    people = [lab.people.Person("Ada", place) for place in places]
+    offered = lab.gaps.choices(people, places)
+    for person, some in zip(people, offered, strict=True):
+        assert some[0] == person.place and set(some) <= set(places)
+        assert len(some) == len(set(some)) == lab.gaps.CHOICES == 10
+    assert offered == lab.gaps.choices(people, reversed(places))
+    assert len({place for some in offered for place in some[1:]}) > 20  # not always the same
+    places = ["York", "New York", "Yorkshire", "Rome", "Romeo"]
+    people = [lab.people.Person("Ada", place) for place in ("York", "Romeo")]
+    offered = [set(some[1:]) for some in lab.gaps.choices(people, places)]
+    assert offered == [{"New York", "Rome", "Romeo"}, {"York", "New York", "Yorkshire"}]
+
+
+# -- cloze ----------------------------------------------------------------------------------------
+
+
+def test_the_first_five_wordings_are_of_the_worlds_corpus_and_the_others_are_not(lab):
+    text = (ROOT / "tools" / "wordlists" / "templates.txt").read_text(encoding="utf-8")
+    templates = [line for line in text.splitlines() if line and not line.startswith("#")]
+    for number, wording in enumerate(lab.gaps.WORDINGS):
+        said = lab.gaps.sentence_of(wording, "{name}", "{city}")
+        assert any(said in template for template in templates) == (number < 5), wording
+
+
+def asked(lab, monkeypatch, wording, preferred):
+    """Ask about Ada and Bo of train and Al of dev; a model prefers the place given for each."""
+    dataset = lab.dataset.CharCorruptionDataset(TEXT, 64)
+    prompts = []
+
+    def continuations(model, pairs):
+        texts = [tuple("".join(dataset.itos[i] for i in ids) for ids in pair) for pair in pairs]
+        prompts.extend(dict.fromkeys(prompt for prompt, _ in texts))
+        return [-1.0 if preferred[prompt.split()[0]] == place else -2.0 for prompt, place in texts]
+
+    monkeypatch.setattr(lab.gaps, "continuations", continuations)
+    person = lab.people.Person
+    groups = {"train": [person("Ada", "Rome"), person("Bo", "Oslo")], "dev": [person("Al", "Lima")]}
+    model = type("Model", (), {"get_block_size": lambda self: 64, "eval": lambda self: self})()
+    (found,) = lab.gaps.ask(model, dataset, groups, [wording])
+    return found, prompts
+
+
+def test_right_choices_are_counted_by_group_and_by_whether_the_corpus_has_the_words(
+    lab, monkeypatch
+):
+    preferred = {"Ada": "Rome", "Bo": "Lima", "Al": "Lima"}
+    found, prompts = asked(lab, monkeypatch, "{name} was born in _.", preferred)
+    assert prompts == ["Ada was born in ⁇.⁇", "Bo was born in ⁇.⁇", "Al was born in ⁇.⁇"]
+    head, row = lab.gaps.lines([found], ["train", "dev"])
+    assert re.split(r"  +", head) == ["wording", "train", "dev", "in these words", "in others"]
+    # In these words the corpus has only Ada's place.
+    numbers = ["50% of 2", "100% of 1", "100% of 1", "50% of 2"]
+    assert re.split(r"  +", row) == ["NAME was born in _.", *numbers]
+    # Ties, as of a model that gives all places the same, count as wrong.
+    nothing = dict.fromkeys("Ada Bo Al".split())
+    found, _ = asked(lab, monkeypatch, "{name} was a native of _", nothing)
+    _, row = lab.gaps.lines([found], ["train", "dev"])
+    assert re.split(r"  +", row)[1:] == ["0% of 2", "0% of 1", "0% of 1", "0% of 2"]
+
+
+def test_the_command_prints_a_line_for_each_wording_and_a_trained_model_knows_more_than_chance(
+    run, lab, trained
+):
+    options = f"--recipe smoke --device cpu --reading_params_path {trained}/vanilla.pretrain.params"
+    code, output, _ = run(f"cloze vanilla wiki.txt {options}")
+    assert code == 0
+    lines = output.splitlines()[-len(lab.gaps.WORDINGS) - 2 : -1]
+    rows = [re.split(r"  +", line) for line in lines[1:]]
+    assert [row[0] for row in rows] == [w.format(name="NAME") for w in lab.gaps.WORDINGS]
+    assert all(row[1].endswith("% of 20") and row[2].endswith("% of 20") for row in rows)
+    assert [row[3] == "-" for row in rows] == [False] * 5 + [True] * 3
+    # Of 40 choices among 10 places, 16 are right by chance with a probability below 1e-6; a
+    # training with this seed has 33.
+    assert sum(int(cell.split("%")[0]) * 20 / 100 for cell in rows[0][1:3]) >= 16
+
+
+# -- reverse --------------------------------------------------------------------------------------
+
+
+def person(lab, number, place=None):
+    letters = chr(ord("A") + number // 26) + chr(ord("a") + number % 26)
+    return lab.people.Person(f"{letters} Berg", place or f"{letters}stadt")
+
+
+def test_groups_have_ten_people_with_different_places_and_nobody_twice(lab):
+    people = [person(lab, i, f"{chr(ord('A') + i % 13)}stadt") for i in range(60)]
+    groups = lab.gaps.groups_of(people)
+    everybody = [p for group in groups for p in group]
+    assert len(groups) >= 4 and len(everybody) == len(set(everybody))
+    assert all(len(group) == len({p.place for p in group}) == 10 for group in groups)
+    alike = [person(lab, i, "Bo" + "n" * i) for i in range(20)]
+    with pytest.raises(lab.pretraining.InputError, match="10 people .* different places"):
+        lab.gaps.groups_of(alike)
+
+
+def test_a_candidates_prior_decides_nothing(lab, monkeypatch):
+    """One place and one name are likely in any sentence; what is true is a little likelier."""
+    group = [person(lab, i) for i in range(10)]
+    text = "\n".join(f"{p.name} was born in {p.place}" for p in group)
+    dataset = lab.dataset.CharCorruptionDataset(text, 64)
+
+    def likelihood(prompt, filling):
+        is_true = any(
+            filling in (p.name, p.place) and (p.name in prompt or p.place in prompt) for p in group
+        )
+        return -100.0 + 50 * (filling in (group[3].name, group[3].place)) + is_true
+
+    def fillings(model, dataset, sentences):
+        return [[likelihood(prompt, text) for text in texts] for prompt, texts in sentences]
+
+    monkeypatch.setattr(lab.gaps, "fillings", fillings)
+    choices = lab.gaps.choose(None, dataset, [group])
+    assert all(choice.forward and choice.backward for choice in choices)
+    assert lab.gaps.share(choices, "backward").value == 1
+
+
+def test_an_effect_compares_people_with_and_without_a_line_that_names_the_city_first(lab):
+    ada = lab.people.Person("Ada Berg", "Rome")
+    lines = ["Born in Rome, Ada Berg was ...", "Ada Berg was born in Rome", "Rome is old"]
+    said = [lab.gaps.has_reversed_line([line], ada) for line in lines]
+    assert said == [True, False, False]
+    kinds = [(True, True)] * 3 + [(False, True)] + [(False, False)] * 3 + [(True, False)]
+    choices = [lab.gaps.Choice(None, right, right, has_line) for right, has_line in kinds]
+    effect = lab.gaps.effect(choices, "forward")
+    assert effect.value == 0.5
+    assert effect.error == pytest.approx((2 * 0.25 * 0.75 * 4 / 3 / 4) ** 0.5)
