@@ -13,6 +13,7 @@ from __future__ import annotations
 import random
 import re
 import textwrap
+from collections.abc import Callable
 from functools import cache
 from pathlib import Path
 
@@ -89,9 +90,10 @@ def grammar() -> dict[Place, list[Step]]:
 class Author:
     """An author with habits: names of variables, and the frequency of comments."""
 
-    def __init__(self, seed: int) -> None:
+    def __init__(self, seed: int, prefix: str) -> None:
         self.random = random.Random(f"independent {seed}")
-        self.names = {key: self.random.choice(names.split()) for key, names in NAMES.items()}
+        choice = self.random.choice
+        self.names = {key: prefix + choice(names.split()) for key, names in NAMES.items()}
         self.comments = self.random.choice([0.0, 0.0, 0.2, 0.5, 0.8])
         self.quote = self.random.choice(["'", '"'])
 
@@ -124,10 +126,18 @@ class Author:
         return draw.choice([text, text.capitalize(), f"{text} (see handout)", f"{text}."])
 
 
-def solution(seed: int) -> dict[str, str]:
-    """Return an author's submission: the modules' texts by name."""
-    author = Author(seed)
-    bodies = {place: author.writes(steps) for place, steps in grammar().items()}
+def solution(
+    seed: int, prefix: str = "", change: Callable[[list[str]], list[str]] = list
+) -> dict[str, str]:
+    """Return an author's submission: the modules' texts by name.
+
+    Args:
+        prefix: of all names of variables, for a copy.
+        change: what happens to the lines of each body, for a copy.
+    """
+    author = Author(seed, prefix)
+    written = {place: author.writes(steps).split("\n") for place, steps in grammar().items()}
+    bodies = {place: "\n".join(change(lines)) for place, lines in written.items()}
     starter = sorted((grading.ROOT / "src" / "submission").glob("*.py"))
     return {f"submission/{path.name}": _with_bodies(path, bodies) for path in starter}
 

@@ -7,9 +7,7 @@ from pathlib import Path
 import torch
 
 from submission.model import GPT, GPTConfig
-from tests.classroom.copies import disguised
-from tests.classroom.disguises import HEADS, State
-from tests.classroom.disguises import disguised as hidden
+from tests.classroom.disguises import HEADS, State, disguised
 from tests.classroom.independent import solution
 
 NASTY = "</script><script>alert(1)</script> \u202e <b>&amp; {{ 7 * 7 }}"
@@ -25,6 +23,16 @@ def write(folder: Path, files: Files) -> None:
         path = folder / name
         path.parent.mkdir(parents=True, exist_ok=True)
         path.write_bytes(content.encode("utf-8") if isinstance(content, str) else content)
+
+
+def without_comments(body: list[str]) -> list[str]:
+    return [line for line in body if not line.lstrip().startswith("#")]
+
+
+def reordered(body: list[str]) -> list[str]:
+    """Swap each line with its neighbour; nothing parses the code."""
+    code = without_comments(body)
+    return [code[n ^ 1 if n ^ 1 < len(code) else n] for n in range(len(code))]
 
 
 def commented(files: dict[str, str], comment: str) -> dict[str, str]:
@@ -73,9 +81,9 @@ def make(source: Path) -> None:
     """Make a class in a folder: 00 to 09 wrote their own code, the others copied, nine from 05."""
     for number in range(10):
         write(source / f"{number:02}", solution(number))
-    write(source / "10-of-00", disguised(solution(0), "comments stripped", 0))
-    write(source / "11-of-01", disguised(solution(1), "renamed", 0))
-    write(source / "12-of-02", disguised(solution(2), "reordered", 0))
+    write(source / "10-of-00", solution(0, change=without_comments))
+    write(source / "11-of-01", solution(1, "my_", without_comments))
+    write(source / "12-of-02", solution(2, change=reordered))
     for name in ("13-nasty", "14-nasty"):  # a module only: axe looks at each mark of a pair's page
         module = "submission/dataset.py"
         write(source / name, commented({module: solution(13)[module]}, NASTY))
@@ -88,7 +96,7 @@ def make(source: Path) -> None:
     # As pages and the staff's model store parameters: in float16.
     same = {f"module.{name}": t.half().double() for name, t in parameters(3).items()}
     write(source / "06", {"vanilla.finetune.params": saved({"state_dict": same})})
-    write(source / "07", {"vanilla.finetune.params": saved(hidden(parameters(4), 7))})
+    write(source / "07", {"vanilla.finetune.params": saved(disguised(parameters(4), 7))})
     write(source / "08", {"vanilla.finetune.params": b"no zip"})
     write(source / "01", results())  # the reference's own
     rounded = {name: tensor.half() for name, tensor in parameters(99).items()}

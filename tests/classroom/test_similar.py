@@ -15,14 +15,13 @@ from autograder import solutions
 from classroom import __main__ as classroom
 from classroom.exports import read_export
 from classroom.similar import command
-from classroom.similar.parameters import signature_of, similarities
 from classroom.similar.ranking import Entry, Index, Ranking, authors_of, comparable
 from classroom.similar.texts import NAMES, SHAPE, VIEWS, Known, Text, tokens_of
 from classroom.submissions import Student, Submission, id_of
 from submission.model import GPT
 from tests.accessible import WINDOWS, check_files
 from tests.classroom import similar
-from tests.classroom.disguises import disguised as hidden
+from tests.classroom.disguises import disguised
 
 # The headings in index.html, and what is below each.
 SECTION = re.compile(r"<h2[^>]*>(.*?)</h2>(.*?)(?=<h2|</main>)", re.DOTALL)
@@ -198,19 +197,13 @@ def test_bad_input_is_one_line(tmp_path, monkeypatch, capsys, words, says):
 # Disguises and copies -----------------------------------------------------------------------------
 
 
-def test_disguises_keep_what_a_model_computes_and_no_parameters_escape():
-    """Independent models rank below; see similar.py's class, too, which is read from files."""
-    state = similar.parameters(0)
-    copy, *others = [hidden(state, 1), *(similar.parameters(seed) for seed in (1, 2, 3))]
-    ids, outputs = torch.randint(0, 40, (4, 16)), []
-    for each in (state, copy):
+def test_disguises_keep_what_a_model_computes():
+    state, ids, outputs = similar.parameters(0), torch.randint(0, 40, (4, 16)), []
+    for each in (state, disguised(state, 1)):
         model = GPT(similar.CONFIG).eval()
         model.load_state_dict({n: t.float() for n, t in each.items()}, strict=False)
         outputs.append(model(ids)[0])
     assert (outputs[1] - outputs[0]).abs().max() < 0.1 * outputs[0].std()
-    states = [{n: t.float().numpy() for n, t in s.items()} for s in (state, copy, *others)]
-    scores = similarities([[signature_of(each)] for each in states])
-    assert scores[0, 1] > 0.98 and scores[:2, 2:].max() < 0.4
 
 
 # Tokens, weights and groups -----------------------------------------------------------------------
