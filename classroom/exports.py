@@ -224,7 +224,10 @@ def _read_files(folder: Entry, notes: list[str]) -> list[Submission]:
         elif entry.kind == "folder" and _is_results(entry):
             notes.append(f"{safe_line(entry.name)} is left out: it is a class's folder")
         elif entry.kind == "folder" or is_archive(entry.name):
-            submissions.append(_plain(entry))
+            name, upload = entry.name, Upload.of({entry.name: entry})
+            # The key includes the ending: `ada.zip` and `ada/` may be one student or two.
+            student = Student(name, name[: len(name) - len(archive_suffix(name))])
+            submissions.append(Submission(id_of("upload", name), (student,), upload=upload))
         else:
             notes.append(f"{safe_line(entry.name)} is left out: neither a folder nor an archive")
     for owned in pieces.values():
@@ -265,47 +268,28 @@ def _moodle(entry: Entry) -> _Piece | None:
     return _Piece(f"moodle_{user}", student, entry, file)
 
 
-def _plain(entry: Entry) -> Submission:
-    name = entry.name
-    stem = name[: len(name) - len(archive_suffix(name))]
-    # The key includes the ending: `ada.zip` and `ada/` may be one student or two.
-    return Submission(
-        id_of("upload", name), (Student(name, stem),), upload=Upload.of({name: entry})
-    )
-
-
 def _attempts(pieces: list[_Piece], notes: list[str]) -> list[Submission]:
     """Return a student's attempts: each archive or folder is one, and all loose files are one."""
+    pieces = sorted(pieces, key=lambda piece: (piece.number, piece.entry.name))
     whole = [piece for piece in pieces if not piece.name or is_supported(piece.name)]
     whole = [piece for piece in whole if not (TEXT in piece.entry.name and len(pieces) > 1)]
-    whole.sort(key=_order)
-    loose = [piece for piece in pieces if piece not in whole]
-    if not whole:
-        return [_submission(_newest(loose, notes), 1, 1)]
-    for piece in loose:
+    newest: dict[str, _Piece] = {}  # loose files
+    for piece in pieces:
         shown = safe_line(piece.entry.name)
-        notes.append(f"{shown} is left out: the same student has an archive or folder")
+        if whole and piece not in whole:
+            notes.append(f"{shown} is left out: the same student has an archive or folder")
+        elif not whole and piece.name in newest:
+            old = safe_line(newest[piece.name].entry.name)
+            notes.append(f"{old} is left out: it was handed in again later")
+        newest[piece.name] = piece
+    if not whole:
+        return [_submission([*newest.values()], 1, 1)]
     if len({piece.name for piece in whole}) > 1:
         names = ", ".join(safe_line(piece.entry.name, 200) for piece in whole)
         notes.append(
             f"{names}: each of a student's several archives or folders counts as an attempt"
         )
     return [_submission([piece], n, len(whole)) for n, piece in enumerate(whole, 1)]
-
-
-def _order(piece: _Piece) -> tuple[int, str]:
-    return piece.number, piece.entry.name
-
-
-def _newest(pieces: list[_Piece], notes: list[str]) -> list[_Piece]:
-    """Return the later one of all files with the same name."""
-    newest: dict[str, _Piece] = {}
-    for piece in sorted(pieces, key=_order):
-        if piece.name in newest:
-            old = safe_line(newest[piece.name].entry.name)
-            notes.append(f"{old} is left out: it was handed in again later")
-        newest[piece.name] = piece
-    return [*newest.values()]
 
 
 def _submission(pieces: list[_Piece], attempt: int, attempts: int) -> Submission:
@@ -340,11 +324,11 @@ def _latest(submissions: list[Submission], notes: list[str]) -> list[Submission]
     for one in submissions:
         students = tuple(student for student in one.students if newest[student.key] is one)
         others = len(one.students) - len(students)
-        if students:
-            counting.append(replace(one, students=students))
         if not students:
             notes.append(f"{one.id} is left out: its students have a later one")
-        elif others:
+            continue
+        counting.append(replace(one, students=students))
+        if others:
             has = "has" if others == 1 else "have"
             notes.append(f"{one.id}: {others} of the group {has} a later one")
     return counting
@@ -474,10 +458,9 @@ def show_notes(export: Export) -> None:
         print(f"note: {note}")
     students = {student.key for one in export.submissions for student in one.students}
     groups = sum(len(one.students) > 1 for one in export.submissions)
-    numbers = (len(export.submissions), len(students), groups, len(export.notes))
-    words = ("submission", "student", "group", "note")
-    counts = (count(number, word) for number, word in zip(numbers, words, strict=True))
-    print(f"{export.kind}: {', '.join(counts)}")
+    counts = {"submission": len(export.submissions), "student": len(students), "group": groups}
+    counts["note"] = len(export.notes)
+    print(f"{export.kind}: {', '.join(count(number, word) for word, number in counts.items())}")
 
 
 def submissions_of(store: Store) -> dict[str, Submission]:
@@ -493,10 +476,9 @@ def submissions_of(store: Store) -> dict[str, Submission]:
     for (path,) in store.rows("SELECT path FROM sources ORDER BY read_at DESC, id DESC"):
         try:
             export = read_export(Path(path), all_attempts=True)
+            submissions = {one.id: one for one in export.submissions} | submissions
         except UsageError as error:
             problems.append(str(error))
-            continue
-        submissions = {one.id: one for one in export.submissions} | submissions
     known = {row["id"] for row in store.rows("SELECT id FROM submissions")}
     submissions = {key: one for key, one in submissions.items() if key in known}
     if not submissions:

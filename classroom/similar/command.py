@@ -186,6 +186,7 @@ class Comparison:
         self._rare = max(RARE, self.authors // 10)
         self._indexes = {kind: Index(entries, kind, least) for kind, (least, _) in KINDS.items()}
         scores = {kind: index.scores() for kind, index in self._indexes.items()}
+        # These have signatures in place of features.
         scores[TRAINED] = parameters.similarities([entry.signatures for entry in entries])
         may = comparable(entries)
         references = np.array([entry.is_reference for entry in entries], dtype=bool)
