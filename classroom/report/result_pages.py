@@ -71,37 +71,31 @@ def write_result(
         rubrics: see `read_rubrics`.
     """
     path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
-    results = None if record["results"] is None else json.loads(record["results"])
-    tests = results["tests"] if results else []
-    shown = _report(tests, staff, known)
+    has_result = record["results"] is not None
+    results: dict[str, Any] = json.loads(record["results"]) if has_result else {"tests": []}
+    shown, title = _report(results["tests"], staff, known), "No result"
+    if has_result:
+        score, most = (report.points(Decimal(points(results[k]))) for k in ("score", "max_score"))
+        title = f"{score} of {most} points"
     is_refused = record["outcome"] == "nothing to grade"
     notes = [
         "Staff's report: not for students." if staff else "",
         note,
         f"Nothing was graded: {record['reason']}" if is_refused else "",
-        "" if results else "There is no final result yet.",
+        "" if has_result else "There is no final result yet.",
         shown.summary if shown.tests else "",
     ]
-    values: dict[str, Any] = {
-        "title": "No result",
-        "whose": whose,
-        "notes": list(filter(None, notes)),
-        "report": shown,
-        "fault": record["reason"] if staff and results is None else "",
-        "facts": [],
-        "known": {},
-        "experiments": [],
-    }
-    if results is not None:
-        score, most = (report.points(Decimal(points(results[k]))) for k in ("score", "max_score"))
-        values["title"] = f"{score} of {most} points"
-    if staff and results is not None:
+    more: dict[str, Any] = {"facts": [], "known": {}, "experiments": []}
+    if staff and has_result:
         processor = [("Processor", record["processor"])] if record["processor"] else []
-        values["facts"] = report.facts_of(results) + processor
-        values["known"] = {test["test_id"]: _known(test) for test in tests}
         noted = results.get("facts", {}).get("experiments", {})
-        values["experiments"] = shown_experiments(noted, rubrics=rubrics)
-    write_atomically(path, report.render(TEMPLATE, **values))
+        more["facts"] = report.facts_of(results) + processor
+        more["known"] = {test["test_id"]: _known(test) for test in results["tests"]}
+        more["experiments"] = shown_experiments(noted, rubrics=rubrics)
+    more["fault"] = record["reason"] if staff and not has_result else ""
+    notes = [each for each in notes if each]
+    text = report.render(TEMPLATE, title=title, whose=whose, notes=notes, report=shown, **more)
+    write_atomically(path, text)
 
 
 def _report(tests: list[Test], staff: bool, known: dict[str, str]) -> report.Report:
