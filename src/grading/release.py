@@ -1,9 +1,9 @@
 """What a course gives its students in a release, and what is wrong with a copy before it runs.
 
-`src/update.py` compares a student's copy with a later release's zip. grader.py and the collector
-name work on another release; code outside the markers, which should be as it was given; imports
-that the autograder lacks; calls that wait for somebody to type; outputs that are older than the
-parameters from which they come.
+Students write in regions between marker lines, which `src/update.py` moves from their copy to a
+later release's files. grader.py and the collector name work on another release; code outside the
+markers, which should be as it was given; imports that the autograder lacks; calls that wait for
+somebody to type; outputs that are older than the parameters from which they come.
 """
 
 from __future__ import annotations

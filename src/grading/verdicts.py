@@ -123,12 +123,6 @@ def cause_of(outcome: Outcome, id: str = "") -> str:
     return f"{kind}.{id}" if id else kind
 
 
-def of_dropped(spec: TestSpec) -> Verdict:
-    """Return the verdict of a test that turned out to be wrong: not run, with all its points."""
-    gets = "everybody gets its points" if spec.max_score else "it is not run"
-    return Verdict(Outcome.DROPPED, f"{gets}: {spec.dropped}", credit=Fraction(1))
-
-
 MALFORMED = "the submission's process answered something malformed"
 
 
