@@ -100,22 +100,16 @@ def test_without_a_data_set_a_command_says_how_to_make_one(bare):
 # ---------------------------------------------------------------- this Python
 
 
-def bare_python(folder, *words: str, code: str = ""):
-    """Run this Python without any installed package; `code` runs first."""
-    start = ["-c", code] if code else []
-    return subprocess.run(
-        [sys.executable, "-S", "-E", "-s", *start, *words],
-        cwd=folder,
+@pytest.mark.parametrize("name", ["handout", "release"])
+def test_a_missing_package_is_one_line_with_a_command(bare, name):
+    ran = subprocess.run(
+        [sys.executable, "-S", "-E", "-s", "-m", f"tools.{name}"],  # without installed packages
+        cwd=bare,
         env={key: value for key, value in os.environ.items() if key in ("PATH", "SYSTEMROOT")},
         capture_output=True,
         encoding="utf-8",
         stdin=subprocess.DEVNULL,
     )
-
-
-@pytest.mark.parametrize("name", ["handout", "release"])
-def test_a_missing_package_is_one_line_with_a_command(bare, name):
-    ran = bare_python(bare, "-m", f"tools.{name}", *COMMANDS[name][0])
     assert (ran.returncode, ran.stdout) == (2, ""), ran.stderr
     assert ran.stderr.startswith("error: this Python (") and ran.stderr.count("\n") == 1
     assert " has no " in ran.stderr and "`make setup` creates .venv" in ran.stderr
