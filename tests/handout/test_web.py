@@ -68,6 +68,7 @@ DRAWN = {
 
 def test_the_page_stands_alone_and_says_what_the_sheet_says(pages):
     for document, text in pages.texts.items():
+        assert ("<title>Practice for " in text) == (document == "practice")
         assert not re.search(r'(src|href)="(https?:|//|(?!#|data:)[^"])', text)
         assert text.count("<math") > 60 and text.count("<h3") == len(pages.questions(document))
         alts = [unescape(alt) for alt in re.findall(r'<img [^>]*alt="([^"]*)"', text)]
