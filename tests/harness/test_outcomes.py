@@ -285,6 +285,15 @@ def test_a_function_that_is_there_but_not_found_is_not_said_to_be_missing(submis
     assert "no attribute" in result.message and "xcs224n" not in result.message
 
 
+def test_a_function_that_an_import_does_not_find_is_named(submission, write_query, grade):
+    helper = submission / "submission" / "helper.py"
+    text = helper.read_text(encoding="utf-8").replace("initialize_synthesizer_model", "mine")
+    helper.write_text(text, encoding="utf-8")
+    upload = write_query(RIGHT, before="from .helper import initialize_synthesizer_model\n")
+    says = "submission/helper.py has no initialize_synthesizer_model, which the edition xcs224n"
+    assert grade(upload, ID)[ID].message.startswith(says)
+
+
 @pytest.mark.parametrize("deadline_s", [0.3, 1.0, 2.0])
 @pytest.mark.sampled(3)
 def test_a_deadline_in_the_middle_of_a_test_is_nobodys_fault(submission, grade, deadline_s):
