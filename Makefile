@@ -1,5 +1,4 @@
-# Every command of the project. `make` alone lists them with their variables. GNU make 3.81, which
-# comes with macOS, is enough.
+# Every command; `make` alone lists them with their variables. macOS's GNU make, 3.81, is enough.
 STAMP := .venv/.stamp
 DATA := src/data/dataset.json
 # The tests that edits break most often; they take less than two minutes.
@@ -8,9 +7,8 @@ QUICK := $(addprefix tests/, test_starter.py test_requirements.py test_imports.p
   handout/test_sheet.py gradescope/test_document.py $(addprefix harness/test_, assignment.py \
   description.py printable.py staging.py what_is_told.py wire.py))
 
-# The requested targets, and the variables on the command line. RUN checks these variables, as they
-# are in the target's help, and gives those in brackets to a Python command as options
-# (tools/make.py). Other makes, which make starts, don't get them.
+# The requested targets, and the command line's variables: RUN checks these by the target's help, and
+# gives those in brackets to Python as options (tools/make.py). Makes that make starts get none.
 export GOALS := $(or $(MAKECMDGOALS),help)
 export GIVEN := $(MAKEOVERRIDES)
 MAKEOVERRIDES =
