@@ -29,6 +29,9 @@ def test_an_answer_is_right_if_the_model_would_write_it(lab, made, people):
     right = lab.ablate.answers(model, questions).right.tolist()
     # An answer of 32 letters is cut off by decoding, so it need not end with a MASK here.
     assert right == [len(w.place) < 32 for w in written]
+    asked = zip(questions.ids[:, 1:], questions.asked[:, :-1], strict=True)
+    letters = ["".join(dataset.itos[i] for i in ids[own].tolist()) for ids, own in asked]
+    assert letters == [f"{person.place}⁇" for person in said]
 
 
 def test_a_part_that_is_zero_does_nothing_and_the_stream_passes_by(lab, made, questions):
