@@ -234,6 +234,22 @@ def test_removing_stops_in_time(tmp_path):
     assert not (tmp_path / "flood").exists()
 
 
+def test_a_worker_has_no_descriptors_but_its_own(write_query, grade):
+    """With its guardian's, it could tell the grader how it ended."""
+    body = """
+    import os
+    opened = []
+    for number in range(256):
+        try:
+            os.fstat(number)
+        except OSError:
+            continue
+        opened.append(number)
+    raise ValueError(opened)
+    """
+    assert "[0, 1, 2, 3, 4]" in grade(write_query(body), ID)[ID].message
+
+
 def test_nothing_outlives_a_test(write_query, grade, tmp_path):
     body = f"""
         import os, time
