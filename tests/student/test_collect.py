@@ -23,17 +23,13 @@ from tests.student.collecting import (
 # -- complete work --------------------------------------------------------------------------------
 
 
-def test_complete_work_is_packed_without_a_warning(desk):
+def test_complete_work_is_packed_without_a_warning_and_the_grader_takes_it(desk, tmp_path):
     code, out, err = desk.collect()
     assert (code, err) == (0, "")
     sizes = re.sub(r" +\d\S* (kB|bytes)", " SIZE", out)
     check("collect_complete", {"complete work": sizes}, {str(desk.root): "A5"})
     modules = {f"submission/{path.name}" for path in STARTER.glob("*.py")}
     assert desk.packed().keys() == modules | set(required_files())
-
-
-def test_the_grader_takes_the_whole_zip(desk, tmp_path):
-    desk.collect()
     staged = staging.stage(desk.zip, tmp_path / "staged")
     assert staged.omissions == []
     assert staged.taken.keys() == desk.packed().keys()

@@ -304,20 +304,16 @@ def test_a_changed_function_around_a_part_is_said_with_its_docstring(copy, first
     check("update_interfaces", texts)
 
 
-def test_new_forms_for_answers_are_put_beside_the_answers(copy, second):
+def test_new_forms_for_answers_are_put_beside_the_answers(copy, first, second):
     files = second | {ANSWERS: b"% answers, one more\n", "overleaf.zip": b"packed again"}
-    copy.pack(release(files, SECOND))
+    files = release(files, SECOND)
+    copy.pack(files)
     code, out, _ = copy.update()
     check("update_answers", {"new forms": out[out.find("Updated") :]})
     now = contents(copy.root)
     assert code == 1 and now[f"{ANSWERS}.new"] == files[ANSWERS]
     assert {name: now[name] for name in OWN} == OWN
-
-
-def test_forms_without_answers_are_replaced(copy, first, second):
-    files = release(second | {ANSWERS: b"% one more\n", "overleaf.zip": b"again"}, SECOND)
-    copy.pack(files)
-    copy.lay_out(first)
+    copy.lay_out(first)  # without answers
     assert copy.update()[0] == 0
     copy.before()
     assert contents(copy.root) == files
@@ -410,12 +406,7 @@ def test_a_read_only_folder_or_file_is_one_line(copy, monkeypatch, where):
         (root / where).chmod(0o555)
         before = contents(root)
         user = {"user": NOBODY, "group": NOBODY, "extra_groups": []} if os.geteuid() == 0 else {}
-        command = [
-            sys.executable,
-            "-B",
-            root / "src" / "update.py",
-            root.parent / "NEW.zip",
-        ]
+        command = [sys.executable, "-B", root / "src" / "update.py", root.parent / "NEW.zip"]
         ran = subprocess.run(command, capture_output=True, encoding="utf-8", cwd="/", **user)
         assert (ran.returncode, contents(root)) == (2, before)
         place = (root / where).resolve()

@@ -205,11 +205,6 @@ class TestOptimizers:
         ran = run_python("-c", textwrap.dedent(code), env=os.environ | {"PYTHONPATH": "src"})
         assert ran.returncode == 0, ran.stderr
 
-    def test_an_unknown_optimizer_is_refused_by_name(self, submission, build):
-        config = submission.trainer.TrainerConfig(optimizer="sgd")
-        with pytest.raises(submission.pretraining.InputError, match="'sgd' is unknown"):
-            submission.optimizers.build_optimizers(build()[1], config, submission.fast.Pace())
-
 
 F, B = "float32", "bfloat16"
 IDLE = {(F, 1): 1.0, (F, 2): 0.6, (F, 4): 0.4, (B, 1): 0.5, (B, 2): 0.3, (B, 4): 0.2}
@@ -247,6 +242,7 @@ class TestPace:
         "settings, message",
         [
             ({"dtype": "float16"}, "dtype 'float16' is unknown, expected one of: float32, bfl"),
+            ({"optimizer": "sgd"}, "optimizer 'sgd' is unknown, expected adamw or muon"),
             ({"threads": 0}, "got 0 threads, expected 1 to 4"),
             ({"threads": 9}, "got 9 threads, expected 1 to 4"),
         ],

@@ -22,16 +22,8 @@ def train(submission, build, capsys):
     def train(dataset_class=None, epochs=16, model=None, **settings):
         dataset, built = build(dataset_class=dataset_class)
         submission.utils.set_seed(0)
-        config = submission.trainer.TrainerConfig(
-            **{
-                "max_epochs": epochs,
-                "optimizer": "muon",
-                "learning_rate": 3e-3,
-                "dtype": "float32",
-                "threads": 1,
-                **settings,
-            }
-        )
+        usual = {"optimizer": "muon", "learning_rate": 3e-3, "dtype": "float32", "threads": 1}
+        config = submission.trainer.TrainerConfig(max_epochs=epochs, **usual | settings)
         trainer = submission.trainer.Trainer(model or built, dataset, None, config)
         trainer.train()
         printed = capsys.readouterr()
@@ -145,17 +137,10 @@ def test_tensorboard_shows_losses_rates_and_speed(train, tmp_path):
         assert events.Scalars(f"train/{name}")[-1].value > 0
 
 
-@pytest.mark.parametrize(
-    "seconds, words",
-    [
-        (3, "less than a minute"),
-        (70, "about a minute"),
-        (250, "about 4 minutes"),
-        (5400, "about 1.5 hours"),
-    ],
-)
-def test_times_in_words(submission, seconds, words):
-    assert submission.progress.in_words(seconds) == words
+def test_times_in_words(submission):
+    words = {3: "less than a minute", 70: "about a minute", 250: "about 4 minutes"}
+    words[5400] = "about 1.5 hours"
+    assert {seconds: submission.progress.in_words(seconds) for seconds in words} == words
 
 
 class TestPicture:

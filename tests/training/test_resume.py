@@ -119,15 +119,11 @@ def test_resuming_ends_with_the_same_bits(train, settings):
         assert same(resumed.model.state_dict(), whole.model.state_dict())
 
 
-def test_without_resume_training_starts_at_the_beginning(train, capsys):
-    train(stop_after=3)
+def test_nothing_to_resume_is_said_and_without_resume_training_starts_over(train, capsys):
+    train(resume=True, stop_after=3)
+    assert "p.checkpoint: training starts from the beginning" in capsys.readouterr().out
     assert len(train().history) == 12
     assert "Resuming" not in capsys.readouterr().out
-
-
-def test_nothing_to_resume_is_said(train, capsys):
-    train(resume=True)
-    assert "p.checkpoint: training starts from the beginning" in capsys.readouterr().out
 
 
 def test_the_pace_is_the_checkpoints(train):

@@ -115,12 +115,8 @@ def test_the_schedule_ends_with_training_unless_told_otherwise(s):
 
 
 def test_learning_rates_are_at_nothing_after_the_last_step(s):
-    pairs = examples(8)
-    config = s.trainer.TrainerConfig(
-        max_epochs=2, batch_size=4, lr_decay=True, warmup_tokens=0, schedule="linear"
-    )
-    trainer = s.trainer.Trainer(make_model(s), pairs, None, config)
-    trainer.train()
+    settings = {"max_epochs": 2, "lr_decay": True, "warmup_tokens": 0, "schedule": "linear"}
+    trainer = train(s, make_model(s), examples(8), **settings)
     assert trainer.optimizers[0].param_groups[0]["lr"] == 0.0
 
 
