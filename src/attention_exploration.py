@@ -82,9 +82,8 @@ def lengths_figure() -> str:
     axes = panels(2, SIZE)
     for each, (title, rows) in zip(axes, both.items(), strict=True):
         each.set(title=title, xlabel="length of k_a", ylabel="weight", ylim=(0, 1.05))
-        weights = np.array(
-            [average(rows, MEANS * [[length], [1], [1]])[1] for length in lengths]
-        )  # (401, 3)
+        keys = [MEANS * [[length], [1], [1]] for length in lengths]
+        weights = np.array([average(rows, each)[1] for each in keys])  # (401, 3)
         for column, (label, look) in zip(weights.T, LOOKS.items(), strict=True):
             each.plot(lengths, column, label=label, **look)
         each.legend()
@@ -113,10 +112,7 @@ def samples_figure() -> str:
 
 def draw(folder: Path) -> None:
     """Write both figures, and print where they are."""
-    figures = {
-        "attention_lengths.svg": lengths_figure(),
-        "attention_samples.svg": samples_figure(),
-    }
+    figures = {"attention_lengths.svg": lengths_figure(), "attention_samples.svg": samples_figure()}
     folder.mkdir(parents=True, exist_ok=True)
     for name, text in figures.items():
         write_atomically(folder / name, text)

@@ -108,11 +108,8 @@ def staffs_recipe() -> recipes.Recipe:
 
 def choose_device(name: str) -> torch.device:
     """Return the named device; "auto" means the first available of cuda, mps, cpu."""
-    available = {
-        "cuda": torch.cuda.is_available(),
-        "mps": torch.backends.mps.is_available(),
-        "cpu": True,
-    }
+    available = {"cuda": torch.cuda.is_available(), "mps": torch.backends.mps.is_available()}
+    available["cpu"] = True
     if name == "auto":
         name = next(device for device, there in available.items() if there)
     if not available[name]:
@@ -148,10 +145,7 @@ def check_writable(path: str, inputs: list[str]) -> None:
 
 def _is_same(path: str, other: Path) -> bool:
     """Return whether both names are the same existing file's."""
-    try:
-        return os.path.samefile(path, other)
-    except OSError:
-        return False
+    return os.path.exists(path) and other.exists() and os.path.samefile(path, other)
 
 
 def build_model(variant: str, config: GPTConfig, device: torch.device) -> GPT:

@@ -130,9 +130,8 @@ def _named(character: str) -> str:
 def _invisible(character: str) -> str:
     """Return what a character is that can't be seen alone, or ""."""
     category = unicodedata.category(character)
-    if category in ("Cc", "Cf", "Zl", "Zp") or "VARIATION SELECTOR" in unicodedata.name(
-        character, ""
-    ):
+    is_selector = "VARIATION SELECTOR" in unicodedata.name(character, "")
+    if category in ("Cc", "Cf", "Zl", "Zp") or is_selector:
         return "an invisible character"
     if category.startswith("M"):
         return "an accent by itself"

@@ -228,10 +228,8 @@ def train(setting: Setting, trainer_obj: Trainer) -> None:
 
 def check_unfinished(args: argparse.Namespace) -> None:
     """Raise an InputError if a training was interrupted, unless an option says what to do."""
-    if args.writing_params_path is None or args.resume or args.restart:
-        return
     checkpoint = checkpoint_of(args.writing_params_path)
-    if Path(checkpoint).is_file():
+    if Path(checkpoint).is_file() and not (args.resume or args.restart):
         raise InputError(
             f"{checkpoint} is from an interrupted training: add --resume to resume it, or "
             "--restart to start over"
