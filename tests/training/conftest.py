@@ -66,6 +66,9 @@ def module_of(submission, tmp_path):
 
     def load(variant: Variant, name: str):
         path = lay_out_variant(variant, tmp_path) / "submission" / f"{name}.py"
-        return load_module(f"submission.students_{name}", path)
+        module = load_module(f"submission.students_{name}", path)
+        # It has registered its own class, if it is a dataset.py.
+        submission.pretraining.register(corruption=submission.dataset.CharCorruptionDataset)
+        return module
 
     return load
