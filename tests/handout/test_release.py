@@ -101,7 +101,7 @@ def test_students_get_what_they_need_and_nothing_else(files):
         assert not name.endswith((".pyc", ".pdf.new")) and "birth_test.tsv" not in name, name
     assert b"Solution of" not in files["written/sheet.tex"]
     # Students find their way in it: 12 modules of theirs, and what serves them.
-    assert sum(name.endswith(".py") for name in files) <= 100  # 14 of them are the experiments
+    assert sum(name.endswith(".py") for name in files) <= 95  # 14 of them are the experiments
 
 
 def test_the_release_and_its_code_are_of_the_edition(files):
