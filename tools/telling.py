@@ -10,8 +10,8 @@ Say = Callable[[str], None]
 
 
 def say(line: str) -> None:
-    """Print a line at once, even if the output is a file."""
-    print(line, flush=True)
+    """Print a line at once, even if the output is a file, and whole, whoever else prints."""
+    print(f"{line}\n", end="", flush=True)
 
 
 @contextmanager

@@ -202,6 +202,7 @@ def compute_numbers(repo: Path, folder: Path) -> dict:
     trained = repo / TRAINED
     command = [sys.executable, "-X", "utf8", str(repo / SCRIPT), str(folder)]
     if (trained / "vanilla.finetune.params").is_file():
+        reference.compose(repo, trained / "src")  # it may have been trained by earlier code
         recipe = reference.trained_with(trained)
         if recipe in (None, reference.own_recipe(trained)):
             command += ["--trained", str(trained)]
