@@ -229,7 +229,8 @@ def find_markers(source: Source) -> dict[int, str]:
         match = MARKER.match(line.strip())
         if match:
             markers[number] = START if match[1].upper() == "START" else END
-            if (got := line.strip()) != markers[number]:
+            got = line.strip()
+            if got != markers[number]:
                 source.find(number, f"got the marker `{got}`, expected `{markers[number]}`")
     return markers
 

@@ -95,7 +95,7 @@ def test_the_zip_holds_what_gradescope_wants_and_hashes_of_everything(release):
 def test_the_same_inputs_give_the_same_bytes(tree, release, tmp_path):
     before = release.read_bytes()
     for path in sorted((tree / "src" / "grading").glob("*.py"))[:3]:
-        os.utime(path, (1, 1))
+        os.utime(path, (1e9, 1e9))
     again = tmp_path / "again.zip"
     archive.write(again, autograder.contents(tree, EDITION), autograder.SCRIPTS)
     assert again.read_bytes() == before

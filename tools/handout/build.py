@@ -203,13 +203,13 @@ def compute_numbers(repo: Path, folder: Path) -> dict:
     command = [sys.executable, "-X", "utf8", str(repo / SCRIPT), str(folder)]
     if (trained / "vanilla.finetune.params").is_file():
         reference.compose(repo, trained / "src")  # it may have been trained by earlier code
-        recipe = reference.trained_with(trained)
-        if recipe in (None, reference.own_recipe(trained)):
+        recipe, own = reference.trained_with(trained), reference.own_recipe(trained)
+        if recipe == own:
             command += ["--trained", str(trained)]
         else:
             print(
                 f"note: the solutions quote no numbers of a trained model, because {TRAINED} was "
-                f"trained with the recipe {recipe}; `make reference` trains it with the data set's",
+                f"trained with {recipe or 'an unknown recipe'}; `make reference` takes {own}",
                 file=sys.stderr,
             )
     done = subprocess.run(command, cwd=repo, capture_output=True, encoding="utf-8")
