@@ -36,6 +36,10 @@ METADATA = "submission_metadata.yml"
 RESULTS = ":results"  # the autograder's output, which is nearly all of the file
 MAX_TEXT = 1_000  # how many characters of a text are kept
 MAX_RESULT = 4 << 20  # the same in results: the end of the staff output is needed
+# How much memory one entry and what anchors keep may take, in bytes, roughly: a hostile file could
+# repeat aliases of aliases.
+MAX_SIZE = 256 << 20
+NODE_SIZE = 64  # of a value, without its text
 NULL = ("", "~", "null", "Null", "NULL")
 LOADER = getattr(yaml, "CSafeLoader", yaml.SafeLoader)  # the C version is twenty times as fast
 Node: TypeAlias = "str | None | list[Node] | dict[str, Node]"
@@ -90,7 +94,9 @@ class _Reader:
     def __init__(self, events: Iterator[yaml.Event], name: str, results: bool) -> None:
         self._events, self._name, self._results = events, name, results
         # If an object occurs twice, Ruby writes it once, and then refers to it.
-        self._anchors: dict[str, Node] = {}
+        self._anchors: dict[str, tuple[Node, int]] = {}  # with its size
+        self._kept = 0  # the size of all of them
+        self._size = 0  # of these and of the present entry
 
     def entries(self) -> Iterator[tuple[str, Node, int]]:
         for event in self._events:
@@ -106,6 +112,7 @@ class _Reader:
             key = self._value(event)
             if not isinstance(key, str):
                 raise self._fault(event, "expected `submission_1234:`")
+            self._size = self._kept
             try:
                 entry = self._value(next(self._events), is_entry=True)
             except RecursionError:
@@ -117,12 +124,16 @@ class _Reader:
 
     def _value(self, event: yaml.Event, most: int = MAX_TEXT, is_entry: bool = False) -> Node:
         """Build the value that begins with this event, with texts of at most `most` characters."""
+        before = self._size
         value: Node = None
         if isinstance(event, yaml.AliasEvent):
-            return self._anchors.get(event.anchor or "")
+            value, size = self._anchors.get(event.anchor or "", (None, 0))
+            self._grow(event, size)
+            return value
         if isinstance(event, yaml.ScalarEvent):
             is_null = event.implicit[0] and event.value in NULL
             value = None if is_null else event.value[:most]
+            self._grow(event, len(value or ""))
         elif isinstance(event, yaml.SequenceStartEvent):
             value = []
             while not isinstance(inner := next(self._events), yaml.SequenceEndEvent):
@@ -135,9 +146,17 @@ class _Reader:
                 inner_value = self._value(next(self._events), MAX_RESULT if is_kept else most)
                 if isinstance(key, str) and (key != RESULTS or is_kept):
                     value[key] = inner_value
+        self._grow(event, NODE_SIZE)
         if isinstance(event, yaml.NodeEvent) and event.anchor is not None:
-            self._anchors[event.anchor] = value
+            size = self._size - before
+            self._anchors[event.anchor] = value, size
+            self._kept += size
         return value
+
+    def _grow(self, event: yaml.Event, size: int) -> None:
+        self._size += size
+        if self._size > MAX_SIZE:
+            raise self._fault(event, f"this entry would take more than {MAX_SIZE >> 20} MiB")
 
 
 def _line(event: yaml.Event) -> int:

@@ -167,14 +167,17 @@ class Regrade:
     def pairs(self, store: Store) -> Iterator[tuple[Row, dict[str, Any] | None, str]]:
         """Yield each submission's record that counts, the new one, and why it keeps the former.
 
-        The new one has all tests, also if only some were run.
+        A new one that may count has all tests, also if only some were run.
         """
         for base in store.rows(COUNTED):
             new = store.record(base["submission"], self.release, self.name)
             kept = GONE if base["submission"] in self.gone else ""
             if new is not None and not self.new_files and base["upload"] not in ("", new["upload"]):
                 kept = CHANGED
-            yield base, None if new is None else self._completed(base, dict(new)), kept
+            fields = None if new is None else dict(new)
+            if fields is not None and not kept:
+                fields = self._completed(base, fields)
+            yield base, fields, kept
 
     def _completed(self, base: Row, new: dict[str, Any]) -> dict[str, Any]:
         """Return a new record, with the tests of the earlier one that were not run again.

@@ -280,8 +280,8 @@ def show_size(size: int) -> str:
 # -- the command ----------------------------------------------------------------------------------
 
 
-def collect(out: Path) -> Work:
-    """Check and pack the work, and print what was packed, what was not, and what looks wrong.
+def collect(out: Path) -> tuple[Work, list[str]]:
+    """Check and pack the work; return it, with a line on each file that was packed.
 
     Raises:
         UsageError, OSError: nothing was written; the message says why.
@@ -296,14 +296,19 @@ def collect(out: Path) -> Work:
             size = write_zip(out, work.files, Path(folder))
         except OSError as error:
             raise UsageError(f"{out} can't be written: {error.strerror or error}") from None
+        lines = []
         for name, path in sorted(work.files.items()):
             usual = grading.SRC / "submission" if _is_code(name) else grading.ROOT
             place = work.origins[name].parent
             found = "" if place == usual else f"  (in {place.relative_to(grading.ROOT).as_posix()})"
-            print(f"  {name:<44}{show_size(path.stat().st_size):>12}{found}")
-    print(f"{len(work.files)} files in {out}, {show_size(size)}.")
-    for note in work.notes:
-        print(note)
+            lines.append(f"  {name:<44}{show_size(path.stat().st_size):>12}{found}")
+    return work, [*lines, f"{len(work.files)} files in {out}, {show_size(size)}."]
+
+
+def tell(work: Work, lines: list[str], out: Path) -> None:
+    """Print what was packed, what was not, and what looks wrong."""
+    for line in (*lines, *work.notes):
+        print(line)
     for warning in work.warnings:
         print(f"Warning: {warning}")
     if work.warnings:
@@ -313,7 +318,6 @@ def collect(out: Path) -> Work:
             "it is, or fix the problems and run this command again."
         )
     print(f"Upload {out.name} to the coding assignment on Gradescope.")
-    return work
 
 
 def main(arguments: list[str] | None = None) -> int:
@@ -325,13 +329,14 @@ def main(arguments: list[str] | None = None) -> int:
     )
     out = parser.parse_args(arguments).out or grading.ROOT / NAME
     try:
-        work = collect(out)
+        work, lines = collect(out)
     except (UsageError, OSError) as error:
         print(f"collect_submission.py: {error}; nothing was written", file=sys.stderr)
         return 2
     except KeyboardInterrupt:
         print("\ncollect_submission.py: interrupted, nothing was written", file=sys.stderr)
         return 130
+    tell(work, lines, out)
     return 1 if work.warnings else 0
 
 

@@ -4,13 +4,15 @@ import os
 import shutil
 import subprocess
 import sys
+import threading
 
 import pytest
 
 from tests.interpreter import python
-from tests.project import copy_of_the_project
+from tests.project import ROOT, copy_of_the_project
 from tests.snapshots import check
-from tools import datafiles, reference
+from tools import autograder, container, datafiles, reference, starter
+from tools.arguments import Failed
 
 COMMANDS = {
     # name: (required arguments, its options for editions and recipes, whether it needs data)
@@ -141,3 +143,25 @@ def test_checkpoints_of_other_code_are_not_gone_on_with(tmp_path, fingerprint, k
     checkpoint.write_bytes(b"")
     reference.Finished(tmp_path, fingerprint, "laptop")
     assert checkpoint.exists() == kept
+
+
+# --------------------------------------------------------------- make autograder
+
+
+@pytest.mark.parametrize("failing", ["reference", "starter"])
+def test_if_one_proof_fails_the_other_one_ends(tmp_path, monkeypatch, failing):
+    stopped = threading.Event()
+
+    def prove(repo, edition, kind, *_):
+        if kind == failing:
+            raise Failed(f"{kind} failed")
+        assert stopped.wait(60)
+        raise Failed("was stopped")
+
+    for module, name in ((autograder, "contents"), (starter, "package_of")):
+        monkeypatch.setattr(module, name, lambda *_: {})
+    monkeypatch.setattr(autograder, "_prove", prove)
+    monkeypatch.setattr(container, "stop", stopped.set)
+    with pytest.raises(Failed, match=f"^{failing} failed$"):
+        autograder.build(ROOT, "xcs224n", tmp_path, tmp_path / "dist", upload=b"")
+    assert stopped.is_set() and list((tmp_path / "dist").iterdir()) == []

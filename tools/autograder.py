@@ -18,7 +18,7 @@ import os
 import secrets
 import sys
 import tempfile
-from concurrent.futures import ThreadPoolExecutor
+from concurrent.futures import FIRST_EXCEPTION, Future, ThreadPoolExecutor, wait
 from decimal import Decimal
 from pathlib import Path
 
@@ -148,16 +148,21 @@ def build(
     with tempfile.TemporaryDirectory(dir=dist) as folder, ThreadPoolExecutor() as pool:
         zipped = Path(folder, f"autograder-{edition}.zip")
         archive.write(zipped, files, SCRIPTS)
-        built, lines, proofs = [zipped], [archive.line_about(zipped, files)], {}
-        for kind, submission in submissions.items():
-            path = Path(folder, f"{kind}.zip")
-            path.write_bytes(submission)
-            proofs[path] = pool.submit(_prove, repo, edition, kind, zipped, path, limits)
+        built, lines = [zipped], [archive.line_about(zipped, files)]
+        paths = [Path(folder, f"{kind}.zip") for kind in submissions]
+        proofs: list[Future[tuple[str, str]]] = []
         try:
-            proven = [(path, *proof.result()) for path, proof in proofs.items()]
-        except BaseException:  # Ctrl-C included
-            container.stop()
-            raise
+            for path, (kind, submission) in zip(paths, submissions.items(), strict=True):
+                path.write_bytes(submission)
+                proofs.append(pool.submit(_prove, repo, edition, kind, zipped, path, limits))
+            ended, _ = wait(proofs, return_when=FIRST_EXCEPTION)
+            for proof in ended:
+                proof.result()  # raises what it raised
+        finally:
+            # If one failed, or at Ctrl-C, the other one is of no use; it may be about to start.
+            while wait(proofs, timeout=0.1).not_done:
+                container.stop()
+        proven = [(path, *proof.result()) for path, proof in zip(paths, proofs, strict=True)]
         for path, points, costs in proven:
             name = f"test-{edition}-{path.stem}-expect-{points}.zip"
             built.append(path.rename(path.with_name(name)))

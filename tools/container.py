@@ -201,7 +201,7 @@ class Namespaces(_Isolated):
         inner = ["sh", "-c", 'cd /autograder && exec "$@"', "sh", *command]
         apart = ["--mount", "--pid", "--ipc", "--fork", "--kill-child"]
         apart += [] if network else ["--net"]
-        enter = "".join(f"echo $$ > {group}/cgroup.procs; " for group in groups)
+        enter = "".join(f"echo $$ > '{group}/cgroup.procs' && " for group in groups)
         start = ["sh", "-c", f'{enter}exec "$@"', "sh", "unshare", *apart]
         return [*start, "sh", "-c", "\n".join(lines), "sh", str(self.root), *inner]
 

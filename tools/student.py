@@ -67,16 +67,17 @@ def contents(repo: Path, edition: str, paper: str, dist: Path) -> dict[str, byte
     assignment, given = load_assignment(repo), repo / STUDENT
     with ThreadPoolExecutor() as pool:  # other processes do what takes long
         documents = pool.submit(build.build, repo, edition, None, paper, dist)
-        model, shown = pool.submit(staff_model.files, repo), demo(repo)
+        shown = pool.submit(demo, repo)
+        model = staff_model.files(repo)  # here, so that an interrupt ends its training
     made = documents.result()
     files = archive.files_of(repo, TAKEN)
     package = starter.package_of(repo, edition)
     files |= {f"src/submission/{name}": content for name, content in package.items()}
-    files |= model.result()
+    files |= model
     files[EDITION.as_posix()] = starter.edition_file(repo, edition)
     code = {n.removeprefix("src/"): c.decode() for n, c in files.items() if PACKAGES.fullmatch(n)}
     files[f"src/{LINES}"] = (json.dumps(fingerprints(code), indent=1) + "\n").encode()
-    files |= {f"mingpt-demo/{name}": content for name, content in shown.items()}
+    files |= {f"mingpt-demo/{name}": content for name, content in shown.result().items()}
     files |= {n: made.files[n].read_bytes() for n in build.FOR_STUDENTS if n in made.files}
     for path in (path for path in made.written.rglob("*") if path.is_file()):
         files[f"written/{path.relative_to(made.written).as_posix()}"] = path.read_bytes()

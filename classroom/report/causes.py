@@ -113,14 +113,15 @@ def quote(submission: Submission | None, where: str, look_at: str) -> str:
 
 def _text(submission: Submission, file: str) -> str:
     """Return the file of a submission with this name, such as `submission/dataset.py`, or ""."""
-    with tempfile.TemporaryDirectory(prefix="quoted-") as work, suppress(SubmissionError, OSError):
+    with suppress(SubmissionError, OSError), tempfile.TemporaryDirectory(prefix="quoted-") as work:
         with submission.upload.tree(Path(work)) as top:
             for folder, names in top.walk():
                 for name in names:
                     if "/".join((*folder.parts, name)).endswith(file):
                         with folder.file(name) as reader:
                             data = reader.read(MOST_BYTES + 1)
-                        return data.decode("utf-8", "replace") if len(data) <= MOST_BYTES else ""
+                        if len(data) <= MOST_BYTES:
+                            return data.decode("utf-8", "replace")
     return ""
 
 

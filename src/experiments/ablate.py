@@ -134,7 +134,9 @@ def changed(
         y[..., own] = change(y[..., own])
         return (y,)
 
-    proj = getattr(block.attn, "proj", torch.nn.Identity())  # which nothing passes through
+    proj = getattr(block.attn, "proj", None)
+    if not isinstance(proj, torch.nn.Module):
+        proj = torch.nn.Identity()  # which nothing passes through
     return proj.register_forward_pre_hook(with_head)
 
 

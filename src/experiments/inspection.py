@@ -108,10 +108,11 @@ def look_inside(
     stop = dataset.stoi[dataset.MASK_CHAR]
     ids, _ = greedy_answers(model, [prompt], stop, ANSWER_STEPS)[0]
     ended, read = len(ids) < ANSWER_STEPS, prompt + ids
-    logits = finite_logits(model, [read], len(read))[0]  # (T, V)
-    chances = F.softmax(logits[len(prompt) - 1 :], dim=-1).tolist()
     steps = []
-    for written, row in zip([*ids, stop] if ended else ids, chances, strict=False):
+    for count, written in enumerate([*ids, stop] if ended else ids):
+        # From what came before alone: an attention of one's own may look ahead.
+        before = finite_logits(model, [prompt + ids[:count]], 1)[0, 0]  # (V,)
+        row = F.softmax(before, dim=-1).tolist()
         order = sorted(range(len(row)), key=lambda i: -row[i])
         rivals = [(dataset.itos[i], row[i]) for i in order if i != written]
         steps.append(Step(dataset.itos[written], row[written], rivals[:RIVALS]))
@@ -130,7 +131,7 @@ def look_inside(
         known_share=sum(probability for _, probability in ranked),
         layers=attention_of(model, read),
         heads=model.config.n_head,
-        logits=logits,
+        logits=finite_logits(model, [read], len(read))[0],
     )
 
 

@@ -111,5 +111,8 @@ def fitted(path: str | PathLike, model: torch.nn.Module) -> dict[str, torch.Tens
                 f"{path}: parameter {name}: got {got}, expected {expected} (are they from a "
                 "different variant, recipe or corpus?)"
             )
-    read_for = {name: tensors.get(short(name), old) for name, old in own.items()}
-    return {n: read_for[n] if read_for[n].shape == old.shape else old for n, old in own.items()}
+    for name, old in own.items():
+        read_for = tensors.get(short(name))
+        if read_for is not None and read_for.shape == old.shape:
+            own[name] = read_for
+    return own

@@ -107,6 +107,7 @@ class Trainer:
         self.optimizers = build_optimizers(self.model, config, self.pace)
         if checkpoint is not None:
             checkpoints.restore(self, checkpoint)
+        del checkpoint  # which has a copy of the parameters
         with (
             Progress(self, step_s) as progress,
             checkpoints.Keeper(self, progress) as keeper,

@@ -5,6 +5,7 @@ import io
 import pytest
 import yaml
 
+from classroom import gradescope
 from classroom.exports import read_export
 from classroom.gradescope import MAX_TEXT, entries
 from classroom.submissions import Student
@@ -203,6 +204,29 @@ def test_broken_metadata_is_refused_in_one_line(export, text, expected):
     with pytest.raises(UsageError) as caught:
         read_export(export(text, "submission_1"))
     assert str(caught.value).startswith(expected) and "\n" not in str(caught.value)
+
+
+# What a small file would need much memory for.
+GREEDY = {
+    "aliases of aliases": "  a0: &a0 [x]\n"
+    + "".join(f"  a{n}: &a{n} [*a{n - 1}, *a{n - 1}]\n" for n in range(1, 40)),
+    "many anchors": "".join(f"  k{n}: &a{n} v\n" for n in range(1200)),
+    "a long list": f"  k: [{'v, ' * 1200}]\n",
+}
+
+
+@pytest.mark.parametrize("lines", GREEDY.values(), ids=GREEDY)
+def test_an_entry_that_takes_much_memory_is_refused(monkeypatch, lines):
+    monkeypatch.setattr(gradescope, "MAX_SIZE", 1200 * gradescope.NODE_SIZE)
+    with pytest.raises(UsageError, match=r"^file:\d+: this entry would take more than"):
+        read(f"a:\n{lines}")
+
+
+def test_aliases_are_what_they_name_and_entries_are_weighed_apart(monkeypatch):
+    monkeypatch.setattr(gradescope, "MAX_SIZE", 100 * gradescope.NODE_SIZE)
+    text = "".join(f"e{n}:\n  k: [{'v, ' * 40}]\n" for n in range(9))
+    assert len(read(text)) == 9
+    assert read("a:\n  k: &x [1]\nb:\n  k: *x\n")[1] == ("b", {"k": ["1"]})
 
 
 # -- memory ----------------------------------------------------------------------------------------

@@ -1,6 +1,8 @@
 """Associative recall: its inputs, what one layer of attention can do, and what two layers grow."""
 
+import itertools
 import math
+from collections import Counter
 
 import pytest
 import torch
@@ -106,6 +108,26 @@ def test_the_synthesizers_logits_are_a_sum_over_letters_and_digits(lab, attentio
             g = model(torch.cat([four(row) for row in rows])).view(len(rows), 4, -1)
         crossed = g[:, 0] - g[:, 1] - g[:, 2] + g[:, 3]
         assert (float(crossed.abs().max()) < 1e-9) == is_sum, variant
+
+
+def test_inputs_fall_into_fours_of_which_no_sum_gets_all_right(lab):
+    inputs = lab.recall.all_inputs(together=True)
+    answers = {
+        tuple(row.flatten().tolist()): answer
+        for row, answer in zip(inputs.tokens, inputs.answers.tolist(), strict=True)
+    }
+    groups = Counter()
+    for row in inputs.tokens:
+        members = [tuple(each.flatten().tolist()) for each in four(row)]
+        first, second, third, last = (answers[member] for member in members)
+        assert (first, second) == (last, third) and first != second
+        groups[frozenset(members)] += 1
+    assert len(groups) == 576 and set(groups.values()) == {4}
+    # For g = a + b on these four, all four signs are never right; ties go to the lower digit.
+    for a, a2, b, b2 in itertools.product(range(-2, 3), repeat=4):
+        for tie in (False, True):
+            signs = [x > 0 or (tie and x == 0) for x in (a + b, a + b2, a2 + b, a2 + b2)]
+            assert signs != [True, False, False, True]
 
 
 # -- two layers -----------------------------------------------------------------------------------

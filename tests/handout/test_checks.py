@@ -251,7 +251,7 @@ def test_solutions_quote_no_model_that_was_trained_with_another_recipe(
     trained.mkdir(parents=True)
     (trained / "vanilla.finetune.params").touch()
     (trained / reference.STATE).write_text(json.dumps({"recipe": recipe}), encoding="utf-8")
-    monkeypatch.setattr(reference, "compose", lambda *_: None)
+    monkeypatch.setattr(reference, "lay_out", lambda *_: None)
     monkeypatch.setattr(reference, "own_recipe", lambda _: "laptop")
     monkeypatch.setattr(build.subprocess, "run", compute)
     if used:

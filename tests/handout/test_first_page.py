@@ -11,13 +11,28 @@ from tools.handout import __main__ as command
 from tools.handout import description, first_page
 
 
+def rows(repo, edition, dataset="world"):
+    return first_page.rows(description.describe(repo, edition, dataset))
+
+
+@pytest.mark.parametrize("edition", pinned.NAMES)
+def test_the_rows_of_questions_add_up_to_the_sections_and_to_the_edition(repo, edition):
+    sections, sums = {}, {}
+    for row in rows(repo, edition):
+        if row.is_section:
+            section = row.number
+            sections[section] = Decimal(row.points.removesuffix(" extra"))
+            sums[section] = Decimal(0)
+        else:
+            sums[section] += sum(map(Decimal, row.points.split(" + ")))
+    questions = pinned.load().edition(edition).questions
+    assert sum(sums.values()) == sum(q.coding + q.written for q in questions) > 50
+    assert sections == sums and "4" not in sections
+
+
 @pytest.mark.parametrize("edition", pinned.NAMES)
 def test_points_for_code_are_told_apart_by_what_they_are_for(repo, edition):
-    shown = {
-        row.number: row.code
-        for row in first_page.rows(description.describe(repo, edition, "world"))
-        if row.code
-    }
+    shown = {row.number: row.code for row in rows(repo, edition) if row.code}
     scored = [q for q in pinned.load().edition(edition).questions if q.coding]
     assert len(shown) == len(scored) >= 4
     for question in scored:
@@ -27,6 +42,18 @@ def test_points_for_code_are_told_apart_by_what_they_are_for(repo, edition):
         scores = {test.name: test.max_score for test in question.tests}
         for name, purpose in first_page.PURPOSES.items():
             assert told.get(purpose) == scores.get(name)
+
+
+@pytest.mark.parametrize("edition", pinned.NAMES)
+@pytest.mark.parametrize("document", ["sheet", "practice"])
+def test_in_two_hours_the_most_important_questions_are_done(repo, edition, document):
+    described = description.describe(repo, edition, "world")
+    practice = document == "practice"
+    asked = [q for q in described.edition.questions if description.is_unscored(q) == practice]
+    topics = described.assignment.tables.topics
+    chosen = [topics[q.topic] for q in first_page.most_important(described, asked)]
+    assert chosen and all(topic.importance == 3 for topic in chosen)
+    assert 1 < sum(topic.hours for topic in chosen) <= 2
 
 
 def summary(text):

@@ -87,6 +87,23 @@ def test_it_runs_from_the_root_and_from_src(tmp_path, run_python, where):
     assert sorted(p.name for p in root.glob("assignment5*")) == ["assignment5.zip"]
 
 
+def test_who_stops_reading_is_not_told_that_nothing_was_written(tmp_path):
+    """Run it as in `python src/collect_submission.py | true`."""
+    root = runnable(tmp_path / "a 5")
+    reading, writing = os.pipe()
+    os.close(reading)
+    with os.fdopen(writing, "wb") as output:
+        ran = subprocess.run(
+            [sys.executable, "-u", root / "src" / "collect_submission.py"],
+            stdin=subprocess.DEVNULL,
+            stdout=output,
+            stderr=subprocess.PIPE,
+            check=False,
+        )
+    assert ran.stderr == b"" and ran.returncode in (0, 130)
+    assert (root / "assignment5.zip").is_file()
+
+
 @pytest.mark.parametrize("name", ["python", "python3"])
 @pytest.mark.sampled(2)
 def test_the_shell_script_calls_it(tmp_path, name):

@@ -6,6 +6,7 @@ import json
 import shutil
 import subprocess
 import sys
+import tempfile
 import uuid
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
@@ -201,18 +202,23 @@ def compute_numbers(repo: Path, folder: Path) -> dict:
     """Return the numbers that the solutions quote; those on a model need a trained reference."""
     trained = repo / TRAINED
     command = [sys.executable, "-X", "utf8", str(repo / SCRIPT), str(folder)]
-    if (trained / "vanilla.finetune.params").is_file():
-        reference.compose(repo, trained / "src")  # it may have been trained by earlier code
-        recipe, own = reference.trained_with(trained), reference.own_recipe(trained)
-        if recipe == own:
-            command += ["--trained", str(trained)]
-        else:
-            print(
-                f"note: the solutions quote no numbers of a trained model, because {TRAINED} was "
-                f"trained with {recipe or 'an unknown recipe'}; `make reference` takes {own}",
-                file=sys.stderr,
-            )
-    done = subprocess.run(command, cwd=repo, capture_output=True, encoding="utf-8")
+    with tempfile.TemporaryDirectory() as present:
+        if (trained / "vanilla.finetune.params").is_file():
+            # It may have been trained by earlier code.
+            reference.lay_out(repo, Path(present))
+            for path in (path for path in trained.iterdir() if path.is_file()):
+                shutil.copyfile(path, Path(present, path.name))
+            recipe, own = reference.trained_with(trained), reference.own_recipe(Path(present))
+            if recipe == own:
+                command += ["--trained", present]
+            else:
+                print(
+                    "note: the solutions quote no numbers of a trained model, because "
+                    f"{TRAINED} was trained with {recipe or 'an unknown recipe'}; "
+                    f"`make reference` takes {own}",
+                    file=sys.stderr,
+                )
+        done = subprocess.run(command, cwd=repo, capture_output=True, encoding="utf-8")
     if done.returncode:
         last = (done.stderr.strip().splitlines() or ["it printed nothing"])[-1]
         raise HandoutError(f"{SCRIPT} failed with exit code {done.returncode}: {last}")
