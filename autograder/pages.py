@@ -67,7 +67,7 @@ def shown_experiments(
             "again": again,
             "lines": lines,
             "differing": sum(differs for line in lines for _, differs in line),
-            "rubric": (rubrics or {}).get(TOPICS.get(name, BY_CHOICE), []),
+            "rubric": (rubrics or {}).get(TOPICS.get(name.partition(" ")[0], BY_CHOICE), []),
         }
         shown.append({**one, **more})
     return shown

@@ -36,6 +36,8 @@ from .judging import course_runner
 
 TIDY_UP_S = 30.0
 CPUINFO = Path("/proc/cpuinfo")
+INSTRUCTIONS = ("avx2", "avx512f", "avx512_bf16", "amx_bf16")  # which torch's kernels use
+KERNELS = ("ONEDNN_MAX_CPU_ISA", "ATEN_CPU_CAPABILITY")  # variables that choose among them
 
 
 def main(questions: QuestionSet) -> int:
@@ -115,9 +117,15 @@ def _grade(
 
 
 def processor() -> str:
-    """Return the processor's name; on another one, the last bits of a sum may differ."""
-    with contextlib.suppress(OSError):  # only Linux has the file
-        for line in CPUINFO.read_text(encoding="utf-8", errors="replace").splitlines():
-            if line.startswith("model name"):
-                return line.partition(":")[2].strip()
-    return platform.processor() or platform.machine()
+    """Return the kind of processor, as far as it can change the last bits of a sum.
+
+    This is its name, its instruction sets, and which of them the environment lets libraries use.
+    """
+    found = {"model name": platform.processor() or platform.machine(), "flags": ""}
+    with contextlib.suppress(OSError):  # only Linux has it
+        for line in reversed(CPUINFO.read_text(encoding="utf-8", errors="replace").splitlines()):
+            name, _, value = line.partition(":")
+            found[name.strip()] = value.strip()
+    kinds = [kind for kind in INSTRUCTIONS if kind in found["flags"].split()]
+    chosen = [os.environ[name] for name in KERNELS if name in os.environ]
+    return " ".join([found["model name"], *kinds, *chosen])

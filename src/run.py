@@ -30,7 +30,9 @@ no model yet, use the staff's, which knows other people than yours:
     python src/run.py trace vanilla wiki.txt --reading_params_path vanilla.finetune.params \\
         --predict "..."
     python src/run.py trace vanilla --model staff --predict "..."
-    python src/run.py ablate, induction, reverse, overwrite, wordings: the same way
+    python src/run.py ablate, reverse, overwrite: the same way
+    python src/run.py induction vanilla --predict "..."
+    python src/run.py wordings vanilla wiki.txt --predict "..."
 
 What is left of the difference between two variants after equally many steps?
 
@@ -173,7 +175,8 @@ def take_staffs(parser: argparse.ArgumentParser, args: argparse.Namespace) -> No
     stage = COMMANDS[args.function].staff
     if not stage or args.variant != "vanilla":
         known = ", ".join(name for name, command in COMMANDS.items() if command.staff)
-        parser.error(f"--model staff is of the variant vanilla, for {known}")
+        got = f"{args.function} {args.variant}"
+        parser.error(f"--model staff is of the variant vanilla, for {known}; got {got}")
     if args.reading_params_path is not None:
         parser.error("--model staff and --reading_params_path exclude each other")
     args.pretrain_corpus_path = str(STAFF / "wiki.txt")

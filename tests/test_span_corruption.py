@@ -1,5 +1,7 @@
 """What the judges of span corruption read from items, and how they explain mistakes."""
 
+import tracemalloc
+
 import numpy as np
 import pytest
 import torch
@@ -42,6 +44,20 @@ def read(texts: list[str], document: str = DOCUMENT) -> items.Reading:
 
 RIGHT = item(DOCUMENT[:20], 4, 5)
 DOUBLED = RIGHT.replace("B", "BB")
+
+
+def test_ids_outside_the_vocabulary_are_named_and_cost_little_memory():
+    """Were all ids kept for each wrong item, 1,000 items would take half a gigabyte."""
+    drawn = answer([RIGHT] * 1000, [DOCUMENT])
+    drawn["x"] = drawn["x"] + 100
+    drawn["x"][7 * BLOCK_SIZE] = 5000
+    tracemalloc.start()
+    reading = items.read(drawn, [DOCUMENT], BLOCK_SIZE)
+    _, peak = tracemalloc.get_traced_memory()
+    tracemalloc.stop()
+    assert peak < 32 << 20
+    assert len(reading.wrong) == 1000
+    assert [str(w.got).endswith("to 5000") for w in reading.wrong[6:9]] == [False, True, False]
 
 
 @pytest.mark.parametrize("document", [DOCUMENT, FOREIGN, DOCUMENT + "\0 \ud800"])

@@ -87,7 +87,7 @@ def test_three_questions_are_about_the_students_own_work(upload, write, tmp_path
     line, answer, head = page.split("<h2>")[1:]
     assert "span = random.randint(0, len(truncated) // 2)" in line.partition("\n&gt; ")[2][:80]
     assert "vanilla.finetune.params answers" in answer and "training questions" in answer
-    assert head.count("Worst by one half of the people: block ") >= 2
+    assert head.count("Worst by the people in ") >= 2
 
 
 def test_what_is_missing_gives_a_line_in_place_of_its_question(upload, write):

@@ -281,3 +281,10 @@ def test_a_layout_costs_nothing_or_is_named(layout, way, tmp_path):
     # Elsewhere, what isn't a zip is opened like one.
     is_unpacked = zipfile.is_zipfile(io.BytesIO(upload.content))
     assert staged.place == (upload.place if is_unpacked or way == "gradescope" else "")
+
+
+def test_the_staffs_model_is_not_named_as_files_of_the_student(tmp_path):
+    code = {name: content for name, content in HAND_IN.items() if name in MODULES}
+    given = {f"src/staff/{name}": b"" for name in OUTPUTS}
+    staged = by_the_grader(Upload(zipped(code | given)), tmp_path)
+    assert {*staged.missing} == OUTPUTS and staged.renamed == {}

@@ -226,7 +226,7 @@ def main(arguments: list[str] | None = None, root: Path = REPO) -> int:
             if changed := differences(before, sources(root)):
                 made = f"{name} of {edition} was made before a change of {', '.join(changed)}"
                 lines.append(f"{made}: run: make release")
-    none = "no release in dist/ to compare with: only generated files were checked"
+    none = "no release was made yet: only generated files were checked"
     print("\n".join(lines) or ("the last release is up to date" if compared else none))
     return 1 if lines else 0
 

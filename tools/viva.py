@@ -32,7 +32,7 @@ AROUND = 4  # lines before and after the one that is asked about
 # Parts of the names of functions that draw: random.randint, rng.integers, torch.rand, ...
 DRAWS = ("rand", "choice", "uniform", "integers", "sample", "normal", "gauss", "variate", "binom")
 MOST_LINES = 4  # of the corpus, about a person
-WORST = "Worst by one half"  # how the lines of `ablate` on heads begin
+WORST = "Worst by the people"  # how the lines of `ablate` on heads begin
 
 
 @dataclass(frozen=True)

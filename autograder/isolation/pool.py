@@ -61,6 +61,7 @@ class ConfinedPool:
         self._environment = clean_environment(hash_seed)
         self._uids = itertools.count(secrets.randbelow(1 << 20))  # see users.claim
         self._zygotes: dict[bool, Zygote] = {}
+        self._replaced: list[Zygote] = []  # they were killed, but their guardians may work on
         self._lost = contextlib.ExitStack()  # closes the claims of killed guardians' uids
         self._is_abandoned = False
         self._lock = threading.Lock()
@@ -111,7 +112,7 @@ class ConfinedPool:
     def abandon(self) -> None:
         with self._lock:
             self._is_abandoned = True
-        for zygote in self._zygotes.values():
+        for zygote in (*self._zygotes.values(), *self._replaced):
             zygote.abandon()
 
     def close(self) -> None:
@@ -127,6 +128,7 @@ class ConfinedPool:
             zygote = self._zygotes.get(with_torch)
             if zygote is not None and not zygote.is_alive():
                 zygote.close()
+                self._replaced.append(zygote)
                 zygote = None
             if zygote is None:
                 zygote = self._zygotes[with_torch] = Zygote(with_torch, self._environment)

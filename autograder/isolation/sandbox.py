@@ -22,7 +22,7 @@ from . import kernel, users
 
 PR_SET_DUMPABLE, PR_SET_NO_NEW_PRIVS = 4, 38
 LIBRARIES = ("/usr", "/lib", "/lib32", "/lib64", "/bin", "/etc/ld.so.cache", "/etc/localtime")
-# Not /dev/zero: what is mapped from it is shared memory without a file, see system_calls.MMAP.
+# Not /dev/zero: what is mapped from it is shared memory without a file, see system_calls.rules.
 DEVICES = ("/dev/null", "/dev/urandom", "/dev/random")
 FACTS = ("/proc/cpuinfo", "/proc/meminfo", "/proc/stat", "/sys/devices/system", "/proc/self")
 SPARE_BYTES = 96 << 20  # of a container: libraries' pages in use, and what the grader may need

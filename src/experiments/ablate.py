@@ -247,16 +247,17 @@ def report(results: Ablated, whole: Answers, looks: dict[Part, list[float]]) -> 
         "Right answers without a part, and what an answer then costs more, in nats:",
         table(["without", *KINDS, "nats (slot)"], rows),
         "",
-        "Where heads look: a name's letters at the letter before, and the MASK at the rest:",
+        "Where heads look. First column: from a letter of the name to the letter before it; the "
+        "others: from the MASK.",
         table(["", *ROLES], heads),
         "",
     ]
-    for head in worst_heads(results, whole):
+    for half, head in zip(("even", "odd"), worst_heads(results, whole), strict=True):
         verdict = "stands out from" if head.lead.is_clear else "can't be told from"
         text.append(
-            f"Worst by one half of the people: {head.part}. On the other half, an answer costs "
-            f"{head.harm} nats more without it, {head.lead} more than without {head.runner_up}: "
-            f"it {verdict} the next."
+            f"Worst by the people in {half} lines: {head.part}. For the others, an answer costs "
+            f"{head.harm} nats more without it, and the difference from {head.runner_up}, the "
+            f"next, is {head.lead}: it {verdict} it."
         )
     groups = {
         kind: [mean(without[kind].right.double()) for without in results.values()] for kind in KINDS

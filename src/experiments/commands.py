@@ -237,7 +237,11 @@ def run_experiment(setting: Setting) -> None:
     print("\n".join(text))
     outputs = args.outputs_path or f"{name}.svg"
     write_atomically(outputs, picture)
-    keep(name, prediction, parameters, args.seed, text)
+    if name == "induction":
+        text = [f"Digits: {args.digits}, seed {args.seed}.", *text]
+    # The results of both kinds of digits are kept.
+    kept_as = "induction permutation" if args.digits == "permutation" else name
+    keep(kept_as, prediction, parameters, args.seed, text)
     print(f"Wrote {outputs}, and your prediction with these results to {FILE}.")
 
 

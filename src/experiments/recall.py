@@ -335,6 +335,6 @@ def report(grown: Sequence[Grown]) -> Results:
     text = [
         table(header, rows),
         "held out: right answers on inputs that were never trained on. digit cut: the same where "
-        "the last layer can't see the digit that it is to name; by chance, a quarter is right.",
+        "the last layer can't see the digit that it is to name; guessing gets a quarter right.",
     ]
     return text, bars("Recall with one layer and with two", header[3:], groups, "share")

@@ -56,6 +56,7 @@ COPY, COPY_BYTES = "release.json", 1_000
 RELEASE = re.compile(r"[\w-]{1,60}\.[1-9][0-9]{0,3}")
 EDITION = re.compile(r"[A-Za-z0-9_-]{1,40}")
 # What students predicted and saw in experiments: for those who read their answers.
+STAFFS_MODEL = ("src", "staff")  # its files in a student's copy are nobody's work
 EXPERIMENTS, EXPERIMENTS_BYTES = "experiments.json", 100_000
 MAX_TABLE = 20_000  # characters
 DIGEST = re.compile(r"[0-9a-f]{64}")
@@ -375,6 +376,8 @@ def _search_outputs(folders: list[Folder], staged: Staged) -> None:
         return
     with suppress(SubmissionError):  # too many files, which cost nothing where nobody looks
         for folder, file in _files(folders[0].top):
+            if folder.parts[-2:] == STAFFS_MODEL:
+                continue
             name = file if file in missing else _intended_name(file, missing)
             if name and folder.parts not in (near.parts for near in folders):
                 other = safe_line("/".join((*folder.parts, file)), 200)

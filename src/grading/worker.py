@@ -238,7 +238,8 @@ def _read(error: BaseException, read: Callable[[Any], Any], unreadable: str = ""
 def _lacking(error: BaseException) -> tuple[str, str]:
     """Return the module that was not found, or in which a name was not found, and that name."""
     if isinstance(error, ImportError):
-        match = NAME_FROM.match(str(error))  # before Python 3.12, only the text has the name
+        # Before Python 3.12, only the text has the name.
+        match = NAME_FROM.match(_read(error, str))
         return error.name or "", getattr(error, "name_from", None) or (match[1] if match else "")
     if isinstance(error, AttributeError) and isinstance(error.obj, ModuleType):
         return error.obj.__name__, error.name or ""

@@ -43,13 +43,15 @@ def test_a_command_prints_draws_and_keeps(run, lab, root, trained, tmp_path, mon
 def test_induction_wordings_and_compare_train_models_of_their_own(run, tmp_path):
     for name in (
         "induction vanilla",
+        "induction vanilla --digits permutation",
         "wordings vanilla wiki.txt --recipe brief",
         "compare vanilla wiki.txt --recipe brief --second_variant synthesizer",
     ):
         code, _, errors = run(f"{name} --device cpu {PREDICTION}")
         assert code == 0, errors
     kept = json.loads((tmp_path / "experiments.json").read_text(encoding="utf-8"))
-    assert {"induction", "wordings", "compare"} == set(kept)
+    assert {"induction", "induction permutation", "wordings", "compare"} == set(kept)
+    assert kept["induction"]["results"][0] == "Digits: repeated, seed 0."
 
 
 # -- experiments.json -----------------------------------------------------------------------------

@@ -81,6 +81,8 @@ class BlocksCase(FunctionCase):
             wrong = got != wanted
         else:
             wrong = np.abs(got - wanted) > CLOSE * np.maximum(1, np.abs(wanted))
+        if not wrong.size:
+            return
         first = tuple(map(int, np.unravel_index(np.argmax(wrong), np.shape(wrong))))
         answer.expect(
             not wrong.any(),

@@ -217,14 +217,16 @@ def read(drawn: dict[str, Any], documents: list[str], block_size: int) -> Readin
     for position, (x, y) in enumerate(halves(drawn, itos)):
         document, text = documents[position % len(documents)], x + y[-1:]
         try:
-            check_halves(x, y, drawn, itos)
+            check_halves(x, y, drawn, position, itos)
             reading.examples.append(read_one(text, document, documents))
         except Malformed as wrong:
             if text:
                 wrong.characters = sum(c not in (MASK_CHAR, PAD_CHAR) for c in text)
             else:
                 wrong.got = " or ".join(drawn["forms"])
-            reading.wrong.append(wrong)
+            reading.wrong.append(
+                wrong.with_traceback(None)
+            )  # whose frames would stay, with all ids
     return reading
 
 
@@ -245,13 +247,20 @@ def halves(drawn: dict[str, Any], itos: list[str]) -> Iterator[tuple[str, str]]:
     return zip(*both, strict=True)
 
 
-def check_halves(x: str, y: str, drawn: dict[str, Any], itos: list[str]) -> None:
-    """Raise Malformed unless x and y are in the vocabulary, and y is one character further."""
+def check_halves(x: str, y: str, drawn: dict[str, Any], position: int, itos: list[str]) -> None:
+    """Raise Malformed unless x and y are in the vocabulary, and y is one character further.
+
+    Args:
+        position: of the item among those drawn.
+    """
     if OUTSIDE in x + y:
-        ids = np.concatenate((drawn["x"], drawn["y"]))
+        found = []
+        for name in ("x", "y"):
+            *_, start, end = [0, *np.cumsum(drawn[f"{name}_sizes"][: position + 1])]
+            found.extend(drawn[name][start:end].tolist())
         raise Malformed(
             "an id is outside the vocabulary (0: PAD, 1: MASK, then the sorted characters)",
-            f"ids {ids.min()} to {ids.max()}",
+            f"ids {min(found)} to {max(found)}",
             f"0 to {len(itos) - 1}",
             id="item.outside-vocabulary",
         )

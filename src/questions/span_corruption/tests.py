@@ -49,8 +49,8 @@ class SpanCorruption(GradedTestCase):
             items.check_form(drawn, 64)
             itos = items.expected_vocabulary(items.FRIENDLY_DOCUMENTS)
             halves = list(items.halves(drawn, itos))
-            for x, y in halves:
-                items.check_halves(x, y, drawn, itos)
+            for position, (x, y) in enumerate(halves):
+                items.check_halves(x, y, drawn, position, itos)
         texts = [x + y[-1:] for x, y in halves]
         self.expect(
             all(text.strip(items.PAD_CHAR + items.MASK_CHAR) for text in texts),
