@@ -224,9 +224,8 @@ def read(drawn: dict[str, Any], documents: list[str], block_size: int) -> Readin
                 wrong.characters = sum(c not in (MASK_CHAR, PAD_CHAR) for c in text)
             else:
                 wrong.got = " or ".join(drawn["forms"])
-            reading.wrong.append(
-                wrong.with_traceback(None)
-            )  # whose frames would stay, with all ids
+            wrong.with_traceback(None)  # whose frames would stay in memory
+            reading.wrong.append(wrong)
     return reading
 
 
