@@ -109,10 +109,10 @@ class _Reader:
         for event in self._events:
             if isinstance(event, yaml.MappingEndEvent):
                 return
+            self._size = self._kept
             key = self._value(event)
             if not isinstance(key, str):
                 raise self._fault(event, "expected `submission_1234:`")
-            self._size = self._kept
             try:
                 entry = self._value(next(self._events), is_entry=True)
             except RecursionError:

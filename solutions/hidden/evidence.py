@@ -239,7 +239,7 @@ def corruptions(case: OutputsCase, documents: list[str], block_size: int) -> lis
     answer = items.drawn([(len(documents), 1)])
     (drawn,) = case.reference("span_corruption.draw", answer, runs=[run])["runs"]
     halves = items.halves(drawn, items.expected_vocabulary(documents))
-    return [(x + y[-1:]).rstrip(items.PAD_CHAR) for x, y in halves]
+    return [(x + y[-1:]).rstrip(items.PAD_CHAR) for x, y, _ in halves]
 
 
 def _log_p(case: OutputsCase, variant: str, config: dict, weights: dict, p: float) -> float | None:

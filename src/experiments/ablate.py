@@ -252,7 +252,7 @@ def report(results: Ablated, whole: Answers, looks: dict[Part, list[float]]) -> 
         table(["", *ROLES], heads),
         "",
     ]
-    for half, head in zip(("even", "odd"), worst_heads(results, whole), strict=True):
+    for half, head in zip(("odd", "even"), worst_heads(results, whole), strict=True):
         verdict = "stands out from" if head.lead.is_clear else "can't be told from"
         text.append(
             f"Worst by the people in {half} lines: {head.part}. For the others, an answer costs "

@@ -239,9 +239,9 @@ def run_experiment(setting: Setting) -> None:
     write_atomically(outputs, picture)
     if name == "induction":
         text = [f"Digits: {args.digits}, seed {args.seed}.", *text]
-    # The results of both kinds of digits are kept.
-    kept_as = "induction permutation" if args.digits == "permutation" else name
-    keep(kept_as, prediction, parameters, args.seed, text)
+        if args.digits == "permutation":
+            name = "induction permutation"  # beside the results with digits that repeat
+    keep(name, prediction, parameters, args.seed, text)
     print(f"Wrote {outputs}, and your prediction with these results to {FILE}.")
 
 

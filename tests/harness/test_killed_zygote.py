@@ -124,6 +124,23 @@ def test_with_its_guardian_while_a_students_code_runs_the_test_is_lost_and_no_ot
     assert grade(write_query(RIGHT), ID)[ID].outcome is Outcome.PASSED
 
 
+def test_a_run_that_is_abandoned_ends_jobs_of_a_zygote_that_was_replaced(
+    write_query, grade, pools, zygote_of
+):
+    grade(write_query(RIGHT), ID)
+    zygote = zygote_of()
+
+    def replace_and_abandon(*_: int) -> None:
+        kill(zygote)
+        grade(write_query(RIGHT), ID)
+        pools["zygote"].abandon()
+
+    ender = when_code_runs(zygote, replace_and_abandon)
+    assert grade(write_query(SLOW.format(600)), ID)[ID].outcome is Outcome.KILLED
+    ender.join()
+    assert zygote_of() != zygote
+
+
 def test_the_kernel_is_offered_workers_first_then_the_zygote(write_query, grade, zygote_of):
     submission = write_query(
         'score = open("/proc/self/oom_score_adj").read().strip()\nraise ValueError(score)\n'

@@ -7,7 +7,7 @@ wrong. Nothing here is random, and nothing is secret.
 
 import itertools
 import math
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -214,10 +214,10 @@ def read(drawn: dict[str, Any], documents: list[str], block_size: int) -> Readin
         drawn: a run in the answer of `span_corruption.draw`, which draws documents in turn.
     """
     reading, itos = Reading(block_size), expected_vocabulary(documents)
-    for position, (x, y) in enumerate(halves(drawn, itos)):
+    for position, (x, y, ids) in enumerate(halves(drawn, itos)):
         document, text = documents[position % len(documents)], x + y[-1:]
         try:
-            check_halves(x, y, drawn, position, itos)
+            check_halves(x, y, ids, itos)
             reading.examples.append(read_one(text, document, documents))
         except Malformed as wrong:
             if text:
@@ -229,37 +229,33 @@ def read(drawn: dict[str, Any], documents: list[str], block_size: int) -> Readin
     return reading
 
 
-def halves(drawn: dict[str, Any], itos: list[str]) -> Iterator[tuple[str, str]]:
-    """Return each item's x and y as strings; both are empty if it is not a pair.
+def halves(
+    drawn: dict[str, Any], itos: list[str]
+) -> Iterator[tuple[str, str, tuple[np.ndarray, np.ndarray]]]:
+    """Yield each item's x and y as strings, and their ids; all are empty if it is not a pair.
 
     All ids are decoded at once, since this is most of the work.
     """
     code_points = np.array([ord(c) for c in (*itos, OUTSIDE)], dtype="<u4")
-    both = []
+    texts, places = [], []
     for name in ("x", "y"):
         ids = drawn[name].astype(np.int64)
         ids[(ids < 0) | (ids >= len(itos))] = len(itos)
         # Without an object for each character: an answer has millions of them.
-        text = code_points[ids].tobytes().decode("utf-32-le", "surrogatepass")
+        texts.append(code_points[ids].tobytes().decode("utf-32-le", "surrogatepass"))
         ends = [0, *np.cumsum(drawn[f"{name}_sizes"]).tolist()]
-        both.append([text[start:end] for start, end in itertools.pairwise(ends)])
-    return zip(*both, strict=True)
+        places.append([slice(*ends) for ends in itertools.pairwise(ends)])
+    for x, y in zip(*places, strict=True):
+        yield texts[0][x], texts[1][y], (drawn["x"][x], drawn["y"][y])
 
 
-def check_halves(x: str, y: str, drawn: dict[str, Any], position: int, itos: list[str]) -> None:
-    """Raise Malformed unless x and y are in the vocabulary, and y is one character further.
-
-    Args:
-        position: of the item among those drawn.
-    """
+def check_halves(x: str, y: str, ids: Sequence[np.ndarray], itos: list[str]) -> None:
+    """Raise Malformed unless x and y are in the vocabulary, and y is one character further."""
     if OUTSIDE in x + y:
-        found = []
-        for name in ("x", "y"):
-            *_, start, end = [0, *np.cumsum(drawn[f"{name}_sizes"][: position + 1])]
-            found.extend(drawn[name][start:end].tolist())
+        both = np.concatenate(ids)
         raise Malformed(
             "an id is outside the vocabulary (0: PAD, 1: MASK, then the sorted characters)",
-            f"ids {min(found)} to {max(found)}",
+            f"ids {both.min()} to {both.max()}",
             f"0 to {len(itos) - 1}",
             id="item.outside-vocabulary",
         )

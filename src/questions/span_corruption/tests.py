@@ -49,9 +49,9 @@ class SpanCorruption(GradedTestCase):
             items.check_form(drawn, 64)
             itos = items.expected_vocabulary(items.FRIENDLY_DOCUMENTS)
             halves = list(items.halves(drawn, itos))
-            for position, (x, y) in enumerate(halves):
-                items.check_halves(x, y, drawn, position, itos)
-        texts = [x + y[-1:] for x, y in halves]
+            for x, y, ids in halves:
+                items.check_halves(x, y, ids, itos)
+        texts = [x + y[-1:] for x, y, _ in halves]
         self.expect(
             all(text.strip(items.PAD_CHAR + items.MASK_CHAR) for text in texts),
             "an item contains nothing from its document",
