@@ -156,8 +156,9 @@ def build(
                 path.write_bytes(submission)
                 proofs.append(pool.submit(_prove, repo, edition, kind, zipped, path, limits))
             ended, _ = wait(proofs, return_when=FIRST_EXCEPTION)
-            for proof in ended:
-                proof.result()  # raises what it raised
+            for proof in proofs:
+                if proof in ended:
+                    proof.result()  # raises what it raised: the reference's words first
         finally:
             # If one failed, or at Ctrl-C, the other one is of no use; it may be about to start.
             while wait(proofs, timeout=0.1).not_done:
