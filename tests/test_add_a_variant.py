@@ -16,7 +16,9 @@ from tools.handout import description
 from tools.handout.sheet import Sheet
 
 DOCUMENT = (ROOT / "docs" / "add-a-variant.md").read_text(encoding="utf-8")
-EDITS = [step for step in follow.steps(DOCUMENT) if not isinstance(step, str)]
+PREPARES, *STEPS = follow.steps(DOCUMENT)
+EDITS = [step for step in STEPS if not isinstance(step, str)]
+COMMANDS = [step for step in STEPS if isinstance(step, str)]
 # Not run here: `make handout` needs LaTeX (the question is rendered below), and `make lint` checks
 # everything (ruff alone is run below).
 LEFT_OUT = ("make lint", "make handout EDITION=current")
@@ -28,6 +30,7 @@ def edited(tmp_path_factory) -> Path:
     """Return a copy of the project with the document's edits, and the starter that follows."""
     tree = project(tmp_path_factory.mktemp("edited"))
     before = contents(tree)
+    follow.run(tree, PREPARES)
     for edit in EDITS:
         follow.edit(tree, *edit)
     changed = {name for name, content in contents(tree).items() if before.get(name) != content}
@@ -41,13 +44,13 @@ def edited(tmp_path_factory) -> Path:
 
 def test_the_sheet_has_the_question_and_the_commands(edited):
     sheet = Sheet(edited, description.describe(edited, "current"), "letter", {})
-    question = sheet._described.questions["alibi"]
+    question = sheet._described.questions["nope"]
     page = sheet.page("sheet.tex.j2")
     text = sheet.render_question(question)
-    assert r"{1}{i}{Write and try out linear biases}{6 points (Coding)}" in text
+    assert r"{1}{i}{Do without positions}{6 points (Coding)}" in text
     # The commands are a table, where MODEL stands for the variants of the questions beside it.
     assert re.search(r"q:1i\]\{1\(i\)\} & \\file\{pretrain MODEL\}", page)
-    assert r"\code{\# [alibi]}" in text and "30" in text
+    assert r"\code{\# [nope]}" in text and "30" in text
 
 
 def test_what_was_written_is_in_our_style(edited):
@@ -59,13 +62,13 @@ def test_what_was_written_is_in_our_style(edited):
 
 def test_other_editions_do_not_ask_for_it(edited):
     modules = starter.package_of(edited, "cs224n")
-    assert not [name for name, text in modules.items() if b"[alibi]" in text]
+    assert not [name for name, text in modules.items() if b"[nope]" in text]
 
 
 @pytest.fixture(scope="module")
 def trained(edited) -> Path:
     """Run the document's commands; three models besides the new one are trained."""
-    for command in follow.commands_of(DOCUMENT):
+    for command in COMMANDS:
         if command not in LEFT_OUT:
             asked = command + " --json graded.json" * command.startswith("python src/grader.py")
             answer = follow.run(edited, asked)
@@ -84,11 +87,14 @@ def test_the_trained_reference_has_all_points(trained):
 
 
 @pytest.mark.long
-@pytest.mark.parametrize("wrong", ["positions[:, None] - positions", "0 * positions"])
-def test_wrong_biases_are_caught(trained, tmp_path, wrong):
+def test_a_model_with_positions_is_caught(trained, tmp_path):
     shutil.copytree(trained / "build" / "reference" / "src" / "submission", tmp_path / "submission")
-    right = "(positions - positions[:, None])"
-    follow.edit(tmp_path, "submission/attention.py", right, f"({wrong})")
+    follow.edit(
+        tmp_path,
+        "submission/attention.py",
+        "encodes_positions = True\n    replaceable",
+        "replaceable",
+    )
     words = ("1i-2-hidden", "--edition", "current", "--submission", str(tmp_path))
     graded = python(trained, "src/grader.py", *words)
     assert graded.returncode == 1 and "logits are not those of the given GPT" in graded.stdout
