@@ -97,4 +97,4 @@ def test_a_model_with_positions_is_caught(trained, tmp_path):
     )
     words = ("1i-2-hidden", "--edition", "current", "--submission", str(tmp_path))
     graded = python(trained, "src/grader.py", *words)
-    assert graded.returncode == 1 and "logits are not those of the given GPT" in graded.stdout
+    assert graded.returncode == 1 and "parameters are not those of the given GPT" in graded.stdout
