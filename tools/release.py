@@ -22,6 +22,8 @@ import shutil
 import subprocess
 import sys
 import tempfile
+import time
+from concurrent.futures import Future, ThreadPoolExecutor
 from datetime import date
 from decimal import Decimal
 from pathlib import Path
@@ -40,7 +42,7 @@ from autograder.description import (
 )
 from pretraining.files import write_atomically
 
-from . import autograder, history, reference, starter, student
+from . import autograder, container, history, reference, starter, student
 from .arguments import (
     Failed,
     OneLineParser,
@@ -56,7 +58,7 @@ from .handout.description import describe
 from .handout.templates import plain
 from .history import Archive
 from .new_term import set_line
-from .telling import telling
+from .telling import say, telling
 
 
 def hand_in(repo: Path, edition: str, trained: Path, folder: Path) -> bytes:
@@ -104,8 +106,7 @@ def release(
     trained = reference.train(repo, recipe=recipe, editions=editions)
     # As a whole, so that no file of another release remains among these.
     with rebuilding(repo / "dist", repo / "build" / "release") as folder:
-        for edition in editions:
-            _build(repo, edition, trained, paper, folder)
+        _build(repo, editions, trained, paper, folder)
         kept = [_keep(repo, edition, folder, earlier.get(edition)) for edition in editions]
     print("\n".join(kept))
     for edition, archive in earlier.items():
@@ -215,20 +216,43 @@ def announcement(repo: Path, edition: str, earlier: Archive) -> str:
     return "\n".join([f"--- announcement for {edition} ---", *lines, "---"])
 
 
-def _build(repo: Path, edition: str, trained: Path, paper: str, folder: Path) -> None:
-    """Build and verify an edition in a folder."""
+def _build(repo: Path, editions: list[str], trained: Path, paper: str, folder: Path) -> None:
+    """Build and verify all editions in a folder: one is graded while the next one is typeset."""
+
+    def build_autograder(edition: str, upload: bytes) -> None:
+        for line in autograder.build(repo, edition, trained, folder, upload=upload):
+            say(f"  {line}")
+
+    with ThreadPoolExecutor(max_workers=1) as pool:
+        builds: list[Future[None]] = []
+        try:
+            for edition in editions:
+                upload = _for_students(repo, edition, trained, paper, folder)
+                builds.append(pool.submit(build_autograder, edition, upload))
+                for build in builds:
+                    if build.done():
+                        build.result()  # raises what it raised
+            for build in builds:
+                build.result()
+        finally:
+            # If something failed, or at Ctrl-C, what is still graded is of no use.
+            pool.shutdown(wait=False, cancel_futures=True)
+            while not all(build.done() for build in builds):
+                container.stop()
+                time.sleep(0.1)
+
+
+def _for_students(repo: Path, edition: str, trained: Path, paper: str, folder: Path) -> bytes:
+    """Build an edition's documents and zip; return what a perfect student makes of the zip."""
     questions = describe(repo, edition).edition.questions
     coding = sum((question.coding for question in questions), Decimal(0))
     written = sum((question.written for question in questions), Decimal(0))
-    print(
+    say(
         f"{edition}: {len(questions)} questions, {plain(coding)} coding points, "
-        f"{plain(written)} written points",
-        flush=True,
+        f"{plain(written)} written points"
     )
-    print(f"  {student.release(repo, edition, paper, folder)[1]}", flush=True)
-    upload = hand_in(repo, edition, trained, folder)
-    for line in autograder.build(repo, edition, trained, folder, upload=upload):
-        print(f"  {line}", flush=True)
+    say(f"  {student.release(repo, edition, paper, folder)[1]}")
+    return hand_in(repo, edition, trained, folder)
 
 
 @with_one_line_errors
