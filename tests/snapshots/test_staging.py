@@ -26,11 +26,11 @@ def staged_or_refused(source: Path, work: Path) -> staging.Staged | str:
 
 def test_layouts(tmp_path):
     texts = {}
-    for title, each in LAYOUTS.items():
+    for title, (name, content) in LAYOUTS.items():
         folder = tmp_path / f"layout {len(texts)}"
         folder.mkdir()
-        (folder / each.name).write_bytes(each.content)
-        staged = staged_or_refused(folder / each.name, folder / "work")
+        (folder / name).write_bytes(content)
+        staged = staged_or_refused(folder / name, folder / "work")
         texts[title] = staged.replace(f"{folder}/", "") if isinstance(staged, str) else said(staged)
     check("staging_layouts", {title: text for title, text in texts.items() if text})
 
