@@ -44,7 +44,6 @@ from grading.cli import main
 if __name__ == "__main__":
     sys.exit(main(QuestionSet()))
 """
-RIGHT = "def spread(tokens):\n    return max(tokens) - min(tokens)\n"
 WRONG = "def spread(tokens):\n    return 2 if len(tokens) < 4 else max(tokens)\n"
 
 
@@ -72,41 +71,15 @@ def tree(tmp_path: Path) -> Path:
     return source
 
 
-def hand_in(folder: Path, code: str) -> Path:
+def hand_in(folder: Path) -> Path:
     (folder / "submission").mkdir(parents=True)
     (folder / "submission" / "__init__.py").touch()
-    (folder / "submission" / "spread.py").write_text(code, encoding="utf-8")
+    (folder / "submission" / "spread.py").write_text(WRONG, encoding="utf-8")
     return folder
 
 
-def grade(tree: Path, *words: str | Path, **keywords) -> subprocess.CompletedProcess:
-    return python(tree, "src/grader.py", *words, **keywords)
-
-
-@pytest.fixture
-def students(tree: Path) -> Path:
-    """Return what students get of the second assignment."""
-    assignment = load_assignment(tree)
-    (tree / EDITION).write_bytes(to_json(assignment.for_students("only", ())))
-    (tree / "assignment.toml").unlink()
-    shutil.rmtree(tree / "solutions")
-    shutil.rmtree(tree / "autograder")
-    return tree
-
-
-def test_the_command_grades_it(tree, tmp_path):
-    ran = grade(tree, "--submission", hand_in(tmp_path / "upload", WRONG))
-    assert (ran.returncode, ran.stderr) == (1, ""), ran.stdout
-    assert "2 / 6     points in all" in ran.stdout
-
-
-def test_gradescopes_command_has_no_result_without_judges(tree):
-    (tree.parent / "results").mkdir()
-    shutil.rmtree(tree / "solutions" / "hidden")
-    ran = grade(tree, "--gradescope", tree.parent, "--preview")
-    assert (ran.returncode, ran.stdout) == (3, "")
-    assert "without solutions/hidden/" in ran.stderr and "Traceback" not in ran.stderr
-    assert list((tree.parent / "results").iterdir()) == []
+def grade(tree: Path, upload: Path, *words: str | Path, **keywords) -> subprocess.CompletedProcess:
+    return python(tree, "src/grader.py", "--submission", upload, *words, **keywords)
 
 
 def test_run_autograder_grades_it(tree, tmp_path):
@@ -115,7 +88,7 @@ def test_run_autograder_grades_it(tree, tmp_path):
     script = (ROOT / "tools" / "gradescope" / "run_autograder").read_text(encoding="utf-8")
     (root / "run_autograder").write_text(script.replace("@EDITION@", "only"), encoding="utf-8")
     (root / "results").mkdir()
-    hand_in(root / "submission", WRONG)
+    hand_in(root / "submission")
     home = tmp_path / "home"
     home.mkdir()
     (home / "venv").symlink_to(sys.prefix)
@@ -134,38 +107,34 @@ def test_run_autograder_grades_it(tree, tmp_path):
 # ---------------------------------------------------------------- which of both commands runs
 
 
-def test_a_students_copy_runs_hidden_tests_and_judges_none(students, tmp_path):
-    upload = hand_in(tmp_path / "upload", WRONG)
-    ran = grade(students, "--submission", upload, "--json", tmp_path / "result.json")
+def test_staff_and_students_have_their_own_command_whatever_is_installed(tree, tmp_path):
+    upload = hand_in(tmp_path / "upload")
+    package = tmp_path / "installed" / "autograder" / "__init__.py"
+    package.parent.mkdir(parents=True)
+    package.write_text("raise SystemExit('another package')\n", encoding="utf-8")
+    environment = os.environ | {"PYTHONPATH": str(tmp_path / "installed")}
+    ran = grade(tree, upload, env=environment)
+    assert (ran.returncode, ran.stderr) == (1, "") and "2 / 6     points in all" in ran.stdout
+
+    edition = to_json(load_assignment(tree).for_students("only", ()))
+    (tree / EDITION).write_bytes(edition)
+    (tree / "assignment.toml").unlink()
+    shutil.rmtree(tree / "solutions")
+    shutil.rmtree(tree / "autograder")
+    ran = grade(tree, upload, "--json", tmp_path / "result.json", env=environment)
     assert (ran.returncode, ran.stderr) == (0, "")
     result = json.loads((tmp_path / "result.json").read_text(encoding="utf-8"))
     assert [test["outcome"] for test in result["tests"]] == ["passed", "ran, not graded"]
 
 
-def test_nothing_is_graded_beside_solutions_without_the_autograder(tree, tmp_path):
-    shutil.rmtree(tree / "autograder")
-    ran = grade(tree, "--submission", hand_in(tmp_path / "upload", RIGHT))
-    assert (ran.returncode, ran.stdout) == (2, "")
-    assert ran.stderr.count("\n") == 1 and "no autograder/" in ran.stderr
-
-
-def test_nothing_is_graded_with_an_autograder_that_can_not_be_imported(tree, tmp_path):
+def test_nothing_is_graded_beside_solutions_without_a_whole_autograder(tree, tmp_path):
+    upload = hand_in(tmp_path / "upload")
     damaged = tree / "autograder" / "isolation" / "pool.py"
     damaged.write_text("import a_missing_library\n", encoding="utf-8")
-    ran = grade(tree, "--submission", hand_in(tmp_path / "upload", RIGHT))
-    assert (ran.returncode, ran.stdout) == (3, "")
+    ran = grade(tree, upload)
+    assert (ran.returncode, ran.stdout) == (3, "") and ran.stderr.count("\n") == 1
     assert ran.stderr.startswith("grader.py: the grader failed: autograder/ can't be imported")
-    assert ran.stderr.count("\n") == 1
-
-
-@pytest.mark.parametrize("whose", ["tree", "students"])
-def test_an_installed_package_of_that_name_is_not_imported(request, tmp_path, whose):
-    (tmp_path / "installed" / "autograder").mkdir(parents=True)
-    package = tmp_path / "installed" / "autograder" / "__init__.py"
-    package.write_text("raise SystemExit('another package')\n", encoding="utf-8")
-    copy = request.getfixturevalue(whose)
-    environment = os.environ | {"PYTHONPATH": str(tmp_path / "installed")}
-    upload = hand_in(tmp_path / "upload", RIGHT)
-    ran = grade(copy, "--submission", upload, env=environment)
-    assert (ran.returncode, ran.stderr) == (0, "")
-    assert ("6 / 6" in ran.stdout) is (whose == "tree")
+    shutil.rmtree(tree / "autograder")
+    ran = grade(tree, upload)
+    assert (ran.returncode, ran.stdout) == (2, "")
+    assert ran.stderr.count("\n") == 1 and "no autograder/" in ran.stderr
