@@ -14,7 +14,7 @@ import pytest
 from uv import find_uv_bin
 
 from tests.project import OUTER_MAKE
-from tests.wheels import torch_index, wheel
+from tests.wheels import torch_index
 
 pytestmark = pytest.mark.requires_tool("make")
 BASE = os.path.realpath(getattr(sys, "_base_executable", None) or sys.executable)
@@ -26,11 +26,8 @@ AS_ROOT = pytest.mark.skipif(
 @pytest.fixture
 def project(tmp_path, root):
     """Return the project's Makefile and set-up, with lists that name no package."""
-    for name in (
-        "Makefile",
-        "src/environment.py",
-        *(f"tools/{name}" for name in ("__init__.py", "make.py", "setup.sh")),
-    ):
+    tools = ("tools/__init__.py", "tools/make.py", "tools/setup.sh")
+    for name in ("Makefile", "src/environment.py", *tools):
         (tmp_path / name).parent.mkdir(exist_ok=True)
         shutil.copy(root / name, tmp_path / name)
     for name in ("requirements.txt", "requirements-staff.txt", "constraints.txt"):
@@ -115,28 +112,24 @@ def interpreters(project, make):
     return run
 
 
-def test_the_first_usable_interpreter_is_taken(interpreters):
+def test_the_first_usable_interpreter_is_taken(interpreters, project):
     ran, by, _ = interpreters({"python3.13": OLD, "python3.12": NO_PIP, "python3": GOOD})
     assert by == "python3", ran.stderr
     assert "setup: creating .venv with " in ran.stdout and "python3\n" in ran.stdout
     assert "from https://index.example/simple\n" in ran.stdout  # which pip is set to
 
-
-@pytest.mark.parametrize("change", [OLD, f"{GOOD}; {NO_PIP}", "sys.exit(1)"])
-def test_a_named_interpreter_that_is_unusable_is_refused(interpreters, change, tmp_path):
-    named = str(tmp_path / "bin" / "mine")
-    ran, by, _ = interpreters({"mine": change, "python3.13": GOOD}, PYTHON=named)
-    assert (ran.returncode, by) == (2, "")
-    assert f"among: {named}; name one: make setup PYTHON=FILE" in ran.stderr
-
-
-def test_an_activated_environment_is_not_created_by_its_own_uv(interpreters, project):
-    """It is deleted first."""
-    assert interpreters({"python3": GOOD})[0].returncode == 0
+    # Where .venv is activated, its own uv doesn't create it again: it is deleted first.
     (project / ".venv" / ".stamp").unlink()
     path = f"{project}/.venv/bin{os.pathsep}{project}/bin"
     ran, _, with_pip = interpreters({}, UV="uv", PATH=path)
     assert ran.returncode == 0 and with_pip, ran.stderr
+
+
+def test_a_named_interpreter_that_is_unusable_is_refused(interpreters, tmp_path):
+    named = str(tmp_path / "bin" / "mine")
+    ran, by, _ = interpreters({"mine": OLD, "python3.13": GOOD}, PYTHON=named)
+    assert (ran.returncode, by) == (2, "")
+    assert f"among: {named}; name one: make setup PYTHON=FILE" in ran.stderr
 
 
 @AS_ROOT
@@ -181,15 +174,7 @@ def test_second_setup_costs_nothing_and_a_half_made_one_is_made_anew(project, ma
     changed = make("setup")
     assert "installing" in changed.stdout and "creating" not in changed.stdout and kept.exists()
 
-    # Interrupted: no stamp, and no working interpreter.
-    (project / ".venv" / ".stamp").unlink()
-    python.unlink()
-    again = make("setup")
-    assert again.returncode == 0, again.stderr
-    assert "creating .venv" in again.stdout and python.exists() and not kept.exists()
-
-
-def test_failed_installation_says_so_and_the_next_one_starts_anew(project, make):
+    # What can't be installed is named, and what was interrupted is made anew.
     staff = project / "requirements-staff.txt"
     listed = staff.read_text(encoding="utf-8")
     staff.write_text("not-there==1\n", encoding="utf-8")
@@ -197,19 +182,10 @@ def test_failed_installation_says_so_and_the_next_one_starts_anew(project, make)
     assert failed.returncode == 2 and "not-there" in failed.stderr
     assert "setup: failed, see above; the next make setup starts over" in failed.stderr
     staff.write_text(listed, encoding="utf-8")
-    assert "creating .venv" in make("setup").stdout
-
-
-@pytest.mark.long
-def test_where_uv_is_missing_pip_installs_it_and_it_takes_pips_settings(project, make):
-    text = '#!/bin/sh\necho "uv $*, index $UV_DEFAULT_INDEX, links $UV_FIND_LINKS"\n'
-    wheels = wheel(project / "wheels", "uv", "1", {"uv-1.data/scripts/uv": text}).parent
-    pip = {"PIP_FIND_LINKS": str(wheels), "PIP_INDEX_URL": "https://index.example/simple"}
-    made = make("setup", UV="", **pip)
-    assert made.returncode == 0, made.stderr
-    python = ".venv/bin/python --compile-bytecode -r requirements-staff.txt"
-    sources = f"index {pip['PIP_INDEX_URL']}, links {wheels}"
-    assert f"uv pip install --python {python}, {sources}\n" in made.stdout
+    python.unlink()
+    again = make("setup")
+    assert again.returncode == 0, again.stderr
+    assert "creating .venv" in again.stdout and python.exists() and not kept.exists()
 
 
 def test_torch_comes_from_the_index_that_is_named_and_others_can_read_it(project, root, make):
@@ -254,28 +230,22 @@ def test_missing_packages_are_installed_with_a_line_before_and_one_after(
 ):
     """None: nothing is missing. Otherwise one of three packages is installed."""
     (tmp_path / "tools").mkdir()
-    shutil.copy(root / "tools" / "apt.sh", tmp_path / "tools")
+    program = shutil.copy(root / "tools" / "apt.sh", tmp_path / "tools")
     (tmp_path / "apt.txt").write_text("# head\nlmodern\n\nlatexmk # why\nchromium\n", "utf-8")
     there = "*" if code is None else "lmodern"
     status = "echo 'install ok installed'"
     script(tmp_path / "dpkg-query", f'case "$3" in {there}) {status} ;; *) exit 1 ;; esac')
     script(tmp_path / "apt-get", f'echo "$@" >>"{tmp_path}/done"; exit {code}')
-    path = f"{tmp_path}{os.pathsep}{os.environ['PATH']}"
-    quiet, loud = (
-        subprocess.run(
-            ["sh", tmp_path / "tools" / "apt.sh", *words],
-            env=os.environ | {"PATH": path},
-            capture_output=True,
-            encoding="utf-8",
-        )
-        for words in ((), ("--loud",))
-    )
-    assert (quiet.returncode, loud.returncode, quiet.stderr, loud.stderr) == (0, loud_code, "", "")
-    if code is None:
-        assert (quiet.stdout, loud.stdout) == ("", "apt: nothing is missing\n")
-        return
+    variables = os.environ | {"PATH": f"{tmp_path}{os.pathsep}{os.environ['PATH']}"}
     names = "latexmk, chromium"
-    assert quiet.stdout == loud.stdout == f"apt: installing {names} ...\napt: {after} {names}\n"
-    asked = (tmp_path / "done").read_text(encoding="utf-8").splitlines()
-    assert asked[0] == "update"
-    assert ("install --yes --no-install-recommends latexmk chromium" in asked) == (code == 0)
+    lines = "" if code is None else f"apt: installing {names} ...\napt: {after} {names}\n"
+    loud_lines = lines or "apt: nothing is missing\n"
+    for words, expected in (([], (0, lines, "")), (["--loud"], (loud_code, loud_lines, ""))):
+        command = ["sh", program, *words]
+        ran = subprocess.run(command, env=variables, capture_output=True, encoding="utf-8")
+        assert (ran.returncode, ran.stdout, ran.stderr) == expected
+    if code is not None:
+        asked = (tmp_path / "done").read_text(encoding="utf-8").splitlines()
+        assert asked[0] == "update"
+        installed = "install --yes --no-install-recommends latexmk chromium" in asked
+        assert installed == (code == 0)
