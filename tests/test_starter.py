@@ -8,7 +8,7 @@ import textwrap
 import pytest
 
 from autograder.description import load_assignment
-from tests import pinned
+from tests.project import copy_of_the_project
 from tools import autograder, starter
 from tools.regions import END, START, RegionError, find_regions, strip
 
@@ -48,44 +48,20 @@ class Toy:
             ### END CODE HERE ###
         return None
 '''
-STARTER = '''\
-"""A toy. Students write between ### START CODE HERE ### and ### END CODE HERE ###."""
-
-LIMIT = 4  # the line ### START CODE HERE ### comes below
-
-### START CODE HERE ###
-pass
-### END CODE HERE ###
-
-
-class Toy:
-    ### START CODE HERE ###
-    pass
-    ### END CODE HERE ###
-
-    def double(self, number):
-        """Twice the number.
-
-        ### START CODE HERE ###
-        """
-        # [corruption]
-        # Hint: add it to itself.
-        ### START CODE HERE ###
-        raise NotImplementedError("[corruption] Toy.double in submission/toy.py is yours to write")
-        ### END CODE HERE ###
-
-    def halve(self, number):
-        if number % 2 == 0:
-            ### START CODE HERE ###
-            raise NotImplementedError("Toy.halve in submission/toy.py is yours to write")
-            ### END CODE HERE ###
-        return None
-'''
+TO_WRITE = 'raise NotImplementedError("{} in submission/toy.py is yours to write")'
+STARTER = TRUTH
+for before, after in {
+    "SECRET = 41 + 1": "pass",
+    "secret = 43": "pass",
+    "result = number + number\n\n        return result": TO_WRITE.format("[corruption] Toy.double"),
+    "return number // 2": TO_WRITE.format("Toy.halve"),
+}.items():
+    STARTER = STARTER.replace(before, after)
 
 
 def faults_of(text):
     with pytest.raises(RegionError) as caught:
-        strip(textwrap.dedent(text), NAME)
+        strip(text, NAME)
     return caught.value.faults
 
 
@@ -93,47 +69,35 @@ def test_regions_are_stripped_and_all_else_is_kept():
     assert strip(TRUTH, NAME) == STARTER
 
 
-@pytest.mark.parametrize(
-    "comment",
-    [
-        # any comment that begins with two of #
-        "### START_CODE_HERE ###",
-        "### BEGIN SOLUTION ###",
-        "## start code here ##",
-        "### START CODE HERE ### (part e)",
-        "### ENDE CODE HERE ###",
-        # a short one with the words
-        "# ### START CODE HERE ###",
-        "# YOUR CODE HERE",
-        "# end of code here",
-        # one that begins like a marker
-        "# START CODE HER",
-        "# START HERE",
-        "# STARTCODE HERE: the answer follows in these lines and goes on and on",
-        "# END CODE",
-        "# STOP CODE HERE",
-    ],
-)
-def test_a_misspelt_marker_is_an_error_even_beside_a_valid_region(comment):
-    text = f"def f():\n    {START}\n    answer = 1\n    {END}\n    {comment}\n    return 2\n"
-    assert [fault for fault in faults_of(text) if fault.startswith(f"{NAME}:5: ")]
+MISSPELT = [
+    # Any comment that begins with two of #.
+    "### BEGIN SOLUTION ###",
+    "## start code here ##",
+    # A short one with the words.
+    "# YOUR CODE HERE",
+    "# end of code here",
+    # One that begins like a marker.
+    "# START CODE HER",
+    "# STARTCODE HERE: the answer follows in these lines and goes on and on",
+    "# END CODE",
+    "# STOP CODE HERE",
+]
+ORDINARY = [
+    "# Only what stands between START CODE HERE and END CODE HERE is yours.",
+    "# Start from the last layer: here the code of the paper differs.",
+    "# End of the document.",
+    "#!/usr/bin/env python3",
+    "# [corruption]",
+]
 
 
-@pytest.mark.parametrize(
-    "comment",
-    [
-        "# Only what stands between START CODE HERE and END CODE HERE is yours.",
-        "# Start from the last layer: here the code of the paper differs.",
-        "# End of the document.",
-        "# start = 4",
-        "#!/usr/bin/env python3",
-        "# [corruption]",
-        "# See the handout for where the code is.",
-    ],
-)
-def test_ordinary_comments_are_no_markers(comment):
-    text = f"def f():\n    {comment}\n    return 2\n"
-    assert strip(text, NAME) == text
+def test_a_misspelt_marker_is_an_error_even_beside_a_valid_region_and_prose_is_none():
+    for comment in MISSPELT:
+        text = f"def f():\n    {START}\n    answer = 1\n    {END}\n    {comment}\n    return 2\n"
+        assert [fault for fault in faults_of(text) if fault.startswith(f"{NAME}:5: ")], comment
+    for comment in ORDINARY:
+        text = f"def f():\n    {comment}\n    return 2\n"
+        assert strip(text, NAME) == text
 
 
 @pytest.mark.parametrize(
@@ -142,8 +106,6 @@ def test_ordinary_comments_are_no_markers(comment):
         (f"{START}\n    x = 1", 2, "START without an END"),
         (f"x = 1\n    {END}", 3, "END without a START"),
         (f"{START}\n    {START}\n    x = 1\n    {END}\n    {END}", 3, "START inside the region"),
-        (f"{START}\n    x = 1\n    {END}\n    {END}", 5, "END without a START"),
-        (f"{START}\n    {END}", 2, "contains no statement"),
         (f"{START}\n    # only a hint\n    {END}", 2, "contains no statement"),
         (f"x = 1  {START}\n    {END}", 2, "marker after code"),
         (f"x = [\n    {START}\n    1,\n    {END}\n    ]", 3, "contains no statement"),
@@ -172,27 +134,27 @@ def test_faulty_region_is_an_error_with_its_line(body, line, words):
 # ---------------------------------------------------------------- functions of optional topics
 
 
-@pytest.mark.parametrize(("edition", "has"), [("xcs224n", 0), ("cs224n", 0), ("current", 1)])
-@pytest.mark.sampled(3)
-def test_only_an_edition_that_asks_for_rope_has_its_functions(tree, edition, has):
-    package, reference = (f(tree, edition) for f in (starter.package_of, starter.reference_of))
-    for modules in (package, reference):
-        text = b"".join(modules.values()).decode("utf-8")
-        assert len(re.findall(r"# \[rope\]|def \w*(?:rope|rotary)\w*\(", text)) == 6 * has
-        assert "def initialize_synthesizer_model" in text and "# <" not in text
-    assert ("rope" in json.loads(starter.edition_file(tree, edition))["variants"]) == bool(has)
+def test_only_an_edition_that_asks_for_rope_has_its_functions(tmp_path):
+    tree = copy_of_the_project(tmp_path)
+    for edition, count in (("xcs224n", 0), ("current", 6)):
+        for modules in (starter.package_of(tree, edition), starter.reference_of(tree, edition)):
+            text = b"".join(modules.values()).decode("utf-8")
+            assert len(re.findall(r"# \[rope\]|def \w*(?:rope|rotary)\w*\(", text)) == count
+            assert "def initialize_synthesizer_model" in text and "# <" not in text
+        variants = json.loads(starter.edition_file(tree, edition))["variants"]
+        assert ("rope" in variants) == bool(count)
 
 
-@pytest.mark.parametrize("edition", pinned.NAMES)
-@pytest.mark.sampled(3)
-def test_counting_parameters_can_be_passed_in_every_edition(root, tmp_path, run_python, edition):
-    """Its configurations have rope, whose functions only one edition's students write."""
-    for name, content in autograder.hand_in(root, edition, tmp_path).items():
-        (tmp_path / "submission").mkdir(exist_ok=True)
+def test_counting_parameters_can_be_passed_without_the_functions_of_rope(
+    root, tmp_path, run_python
+):
+    """The configurations of this question have rope, which this edition's students don't write."""
+    (tmp_path / "submission").mkdir()
+    for name, content in autograder.hand_in(root, "xcs224n", tmp_path).items():
         (tmp_path / name).write_bytes(content)
-    questions = load_assignment(root).edition(edition).questions
+    questions = load_assignment(root).edition("xcs224n").questions
     number = next(q.number for q in questions if q.topic == "blocks_parameters")
-    options = ("--edition", edition, "--submission", tmp_path)
+    options = ("--edition", "xcs224n", "--submission", tmp_path)
     graded = run_python(root / "src" / "grader.py", number, *options)
     assert graded.returncode == 0, graded.stdout + graded.stderr
 
@@ -215,7 +177,7 @@ def contents(project):
     return {path.relative_to(project).as_posix(): path.read_bytes() for path in paths}
 
 
-def test_the_starter_is_written_and_then_up_to_date(project):
+def test_the_starter_is_written_and_a_stale_one_names_what_to_edit_and_to_run(project, capsys):
     given = {
         "src/submission/model.py": b"MODEL = 1\n",  # without an original, and without markers
         "src/submission/vanilla.params": b"trained",
@@ -231,9 +193,6 @@ def test_the_starter_is_written_and_then_up_to_date(project):
     assert written == given | {f"src/submission/{name}": c for name, c in generated.items()}
     assert starter.main(["--check"], project) == 0
 
-
-def test_a_stale_starter_names_what_to_edit_and_to_run(project, capsys):
-    starter.main([], project)
     edited, source = "src/submission/toy.py", "solutions/submission/toy.py"
     (project / edited).write_text("x = 1\n", encoding="utf-8")
     before = contents(project)
@@ -244,25 +203,25 @@ def test_a_stale_starter_names_what_to_edit_and_to_run(project, capsys):
     assert contents(project) == before
 
 
-@pytest.mark.parametrize("option", [[], ["--check"]])
-@pytest.mark.parametrize(
-    ("content", "words"),
-    [
-        (b"### BEGIN CODE HERE ###\n", "solutions/submission/zz.py:1: "),
-        (f"def f():\n    {START}\n    x = 1\n".encode(), "solutions/submission/zz.py:2: "),
-        (b"# \xe9\n", "solutions/submission/zz.py: not UTF-8 at byte 2"),
-    ],
-)
-def test_any_fault_exits_2_and_nothing_is_written(project, capsys, content, words, option):
+FAULTS = [
+    (b"### BEGIN CODE HERE ###\n", "solutions/submission/zz.py:1: "),
+    (f"def f():\n    {START}\n    x = 1\n".encode(), "solutions/submission/zz.py:2: "),
+    (b"# \xe9\n", "solutions/submission/zz.py: not UTF-8 at byte 2"),
+]
+
+
+def test_any_fault_exits_2_and_nothing_is_written(project, capsys):
     starter.main([], project)
     (project / "solutions/submission/all.py").write_text("ALL = 2\n", encoding="utf-8")
-    (project / "solutions/submission/zz.py").write_bytes(content)
-    before = contents(project)
     capsys.readouterr()
-    assert starter.main(option, project) == 2
-    captured = capsys.readouterr()
-    assert words in captured.err and not captured.out
-    assert contents(project) == before
+    for content, words in FAULTS:
+        (project / "solutions/submission/zz.py").write_bytes(content)
+        before = contents(project)
+        for option in ([], ["--check"]):
+            assert starter.main(option, project) == 2
+            captured = capsys.readouterr()
+            assert words in captured.err and not captured.out
+            assert contents(project) == before
 
 
 # ---------------------------------------------------------------- this project's own starter
