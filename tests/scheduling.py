@@ -32,7 +32,7 @@ SHARED = {
     # These grade with the same tiny course, packed once a process, or compare with the same class.
     "clusters": tuple(
         f"classroom/test_{name}.py"
-        for name in ("kills", "cluster", "kubernetes", "grade", "guide", "regrade", "whole_class")
+        for name in ("kills", "cluster", "kubernetes", "grade", "guide", "regrade")
     ),
 }
 FIRST = (

@@ -82,18 +82,18 @@ def handed_in() -> list[tuple[str, contents.Files]]:
     variants = {
         v.name.rpartition("/")[2]: v for v in all_variants() if v.topic == "span_corruption"
     }
-    starter, module = contents.starter().files, "submission/dataset.py"
+    starter, module = contents.starter(), "submission/dataset.py"
     made = []
     for kind in HANDED_IN:
         name = SHORTER if kind == "both" else kind
-        text = contents.golden(variants[name]).files[module]
+        text = contents.golden(variants[name])[module]
         if kind == "both":
             assert text.count(TUPLE.encode()) == 1
             text = text.replace(TUPLE.encode(), LIST.encode())
         made.append((kind, starter | {module: text}))
     others = contents.contents()
     files = [(kind, others[kind][0]()) for kind in OTHERS[1:]]
-    return [*made, ("starter", starter), *((kind, each.files) for kind, each in files)]
+    return [*made, ("starter", starter), *files]
 
 
 @dataclass

@@ -6,7 +6,7 @@ import socket
 import subprocess
 import sys
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from pathlib import Path
 
 import psutil
@@ -21,11 +21,11 @@ def left_in(temporary: Path) -> list[str]:
     What a worker that was killed leaves is removed by its keeper, perhaps after the client ended.
     """
     deadline = time.monotonic() + 300
-    while True:
-        left = [path.name for path in temporary.iterdir() if not path.name.startswith("dask-")]
-        if not left or time.monotonic() > deadline:
-            return left
+    while left := [path.name for path in temporary.iterdir() if path.name[:5] != "dask-"]:
+        if time.monotonic() > deadline:
+            break
         time.sleep(0.2)
+    return left
 
 
 def descendants(pid: int) -> dict[int, str]:
@@ -46,57 +46,47 @@ def certificates(tmp_path_factory) -> Path:
     return folder
 
 
-@pytest.fixture
-def start(certificates, temporary, tmp_path) -> Iterator[Callable[..., subprocess.Popen]]:
-    """Yield a function that starts one of dask's programs, with the settings of the cluster.
+class Dask:
+    """A scheduler at a free port of this machine, and workers for it, over TLS.
 
     There, a worker can't import our modules, only the release.
     """
-    processes = []
-    environment = {key: value for key, value in os.environ.items() if key != "PYTHONPATH"}
-    environment |= {"TMPDIR": str(temporary), "DASK_CONFIG": SETTINGS}
 
-    def run(program: str, *words) -> subprocess.Popen:
-        command = [sys.executable, "-m", f"distributed.cli.dask_{program}", *map(str, words)]
-        with open(tmp_path / f"{program}-{len(processes)}.log", "wb") as log:
-            made = subprocess.Popen(
-                command, cwd=certificates, stdout=log, stderr=log, env=environment
-            )
-        processes.append(made)
-        return made
+    def __init__(self, certificates: Path, temporary: Path, logs: Path) -> None:
+        self._certificates, self._logs = certificates, logs
+        self._environment = {key: os.environ[key] for key in os.environ if key != "PYTHONPATH"}
+        self._environment |= {"TMPDIR": str(temporary), "DASK_CONFIG": SETTINGS}
+        self.processes: list[subprocess.Popen] = []
+        with socket.socket() as listener:
+            listener.bind(("127.0.0.1", 0))
+            self.port = listener.getsockname()[1]
+        self.address = f"tls://127.0.0.1:{self.port}"
+        self.words = ("--scheduler", self.address, "--certificates", certificates)
 
-    yield run
-    for process in processes:
+    def start(self, program: str, *words: str) -> subprocess.Popen:
+        """Start one of dask's programs, with the settings of the cluster."""
+        command = [sys.executable, "-m", f"distributed.cli.dask_{program}", *words]
+        with open(self._logs / f"{program}-{len(self.processes)}.log", "wb") as log:
+            place = {"cwd": self._certificates, "env": self._environment}
+            self.processes.append(subprocess.Popen(command, stdout=log, stderr=log, **place))
+        return self.processes[-1]
+
+    def scheduler(self) -> subprocess.Popen:
+        return self.start("scheduler", "--host", self.address, "--no-dashboard")
+
+    def worker(self) -> subprocess.Popen:
+        words = ("--nthreads", "1", "--no-dashboard", "--host", "tls://127.0.0.1")
+        return self.start("worker", self.address, *words)
+
+
+@pytest.fixture
+def dask(certificates, temporary, tmp_path) -> Iterator[Dask]:
+    made = Dask(certificates, temporary, tmp_path)
+    yield made
+    for process in made.processes:
         process.terminate()
-    for process in processes:
+    for process in made.processes:
         try:
             process.wait(20)
         except subprocess.TimeoutExpired:
             process.kill()
-
-
-class Dask:
-    """A scheduler at a free port of this machine, and workers for it, over TLS."""
-
-    def __init__(self, start, certificates: Path) -> None:
-        self._start = start
-        self.address = f"tls://127.0.0.1:{free_port()}"
-        self.words = ("--scheduler", self.address, "--certificates", certificates)
-
-    def scheduler(self) -> subprocess.Popen:
-        return self._start("scheduler", "--host", self.address, "--no-dashboard")
-
-    def worker(self) -> subprocess.Popen:
-        words = ("--nthreads", "1", "--no-dashboard", "--host", "tls://127.0.0.1")
-        return self._start("worker", self.address, *words)
-
-
-@pytest.fixture
-def dask(start, certificates) -> Dask:
-    return Dask(start, certificates)
-
-
-def free_port() -> int:
-    with socket.socket() as listener:
-        listener.bind(("127.0.0.1", 0))
-        return listener.getsockname()[1]

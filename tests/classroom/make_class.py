@@ -7,52 +7,38 @@ The same arguments make the same class. Exit codes: 0 done, 2 wrong usage.
 
 import argparse
 import random
-import sys
-from collections.abc import Callable
-from dataclasses import dataclass, replace
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
 from datetime import datetime, timedelta, timezone
 from pathlib import Path
 
 import yaml
 
-from tests.classroom.contents import Content, contents, lay, pack
+from tests.classroom.contents import Files, contents, lay, pack
 
 # Per cent of each kind; a small class has at least one of each.
 SHARES = {"right": 40, "wrong": 25, "starter": 10, "layout": 10, "attack": 7, "upload": 8}
 EXPORT = "assignment_4711_export"
-PACIFIC = timezone(timedelta(hours=-8))
-FIRST_AT = datetime(2026, 11, 2, 9, 0, 0, 365935, PACIFIC)
+FIRST_AT = datetime(2026, 11, 2, 9, 0, 0, 365935, timezone(timedelta(hours=-8)))
 FIRST = """Amina Bram Chiara Dmitri Elif Farah Goran Hana Ikram Jonas Kofi Lucía Mina
 Noor Oskar Priya Quentin Rosa Sofía Tariq Ursula Valentina Wanjiru Xiomara Yusuf Zoë""".split()
 LAST = """Abebe Bianchi Castro Dubois Eriksen Fischer García Haddad Ivanova Jensen
 Kowalski Lindqvist Moreau Nakamura Okafor Petrov Quispe Rossi Schmidt Tanaka Ueda Vargas
 Weber Xu Yıldız Zeman""".split()
-# In the order in which they are used, so small classes have the first ones.
+# The first students' names, of whom two have the same.
 ODD = (
-    "عمر الخطيب",
-    "Byron, Ada",
-    "=HYPERLINK(1)",
-    "李 小龙",
-    "Null",
-    'O\'Brien: "Bob" #1',
-    "Søren Ångström",
-    "Zoe\u0301 Decomposed",
-    "mononym",
-    "ด.ช. สมชาย ใจดี",
-    "Юлия Ёлкина",
-    "- Dash",
-    "<b>Bold</b> & Sons",
-    "👩‍🔬 Emoji",
-    "N" * 300,
+    *("Maria Silva", "Maria Silva", "عمر الخطيب", "Byron, Ada", "=HYPERLINK(1)", "李 小龙", "Null"),
+    *('O\'Brien: "Bob" #1', "Søren Ångström", "Zoe\u0301 Decomposed", "mononym", "ด.ช. สมชาย ใจดี"),
+    *("Юлия Ёлкина", "- Dash", "<b>Bold</b> & Sons", "👩‍🔬 Emoji", "N" * 300),
 )
-TWINS = "Maria Silva"  # two students have this name
+OUTPUT = "Your draws of spans: \u2047 mean 0.25, expected 0.22 to 0.28\n" * 3
+FAILED = {"output": f"The autograder failed to execute correctly.\n{OUTPUT}"}
 
 
 @dataclass(frozen=True)
 class Person:
-    """A student; `number` is the platform's."""
+    """A student."""
 
-    number: int
     name: str
     email: str
     sid: str | None
@@ -63,15 +49,16 @@ class Made:
     """A generated submission.
 
     Attributes:
-        number: the submission's number on Gradescope.
-        earlier: the numbers of earlier attempts.
+        number: the submission's number on Gradescope; earlier attempts have the ones before.
+        kind: of what is handed in; see `contents`.
     """
 
     number: int
     people: tuple[Person, ...]
-    content: Content
+    kind: str
+    files: Files
     at: datetime
-    earlier: tuple[int, ...] = ()
+    attempts: int
 
 
 @dataclass(frozen=True)
@@ -83,147 +70,91 @@ class MadeClass:
 
 
 def make_class(
-    folder: Path,
-    count: int,
-    trained: Path | None = None,
-    packed: bool = False,
+    folder: Path, count: int, trained: Path | None = None, packed: bool = False
 ) -> MadeClass:
-    """Make a class with `count` submissions in an empty folder.
+    """Make a class with `count` submissions in a folder.
 
     Args:
         packed: whether to make a zip.
         trained: a folder with *.params and *.predictions for submissions that would be right with
             them.
     """
-    made = _planned(count)
-    found = sorted([*trained.glob("*.params"), *trained.glob("*.predictions")]) if trained else []
-    outputs = {path.name: path.read_bytes() for path in found}
+    paths = [*trained.glob("*.params"), *trained.glob("*.predictions")] if trained else []
+    outputs = {path.name: path.read_bytes() for path in sorted(paths)}
     source = folder / EXPORT
     source.mkdir(parents=True)
+    made, metadata = _planned(count), {}
+    for each in made:
+        runs = each.kind in ("right", "wrong", "layout")
+        lay(source / f"submission_{each.number}", each.files | (outputs if runs else {}))
+        metadata[f"submission_{each.number}"] = _entry(each)
     with open(source / "submission_metadata.yml", "w", encoding="utf-8") as file:
-        file.write("---\n")
-        for each in made:
-            runs = each.content.kind in ("right", "wrong", "layout")
-            files = each.content.files | (outputs if runs else {})
-            lay(source / f"submission_{each.number}", replace(each.content, files=files))
-            file.write(_metadata(each))
+        yaml.safe_dump(metadata, file, allow_unicode=True, sort_keys=False)
     return MadeClass(pack(source, folder) if packed else source, tuple(made))
 
 
 def _planned(count: int) -> list[Made]:
     """Return who hands in what and when, some in groups, some for the third time."""
-    chosen = _chosen(count)
-    rng = random.Random("1 people")
-    sizes = [rng.choice((2, 3)) if index % 8 == 7 else 1 for index in range(count)]
-    everybody = iter(_people(sum(sizes), rng))
-    numbers = iter(sorted(rng.sample(range(10_000_000, 99_999_999), 3 * count)))
+    draw, everybody = random.Random("1 people"), _people()
     made = []
-    for index, (make, size) in enumerate(zip(chosen, sizes, strict=True)):
+    for index, (kind, make) in enumerate(_chosen(count)):
+        size = draw.choice((2, 3)) if index % 8 == 7 else 1
         members = tuple(next(everybody) for _ in range(size))
-        first, second, third = next(numbers), next(numbers), next(numbers)
+        number = 61_000_003 + 1_000 * index + draw.randrange(900)
         at = FIRST_AT + timedelta(minutes=17 * index)
-        made.append(Made(third, members, make(), at, (first, second) if index % 5 == 4 else ()))
+        made.append(Made(number, members, kind, make(), at, 3 if index % 5 == 4 else 1))
     return made
 
 
-def _people(count: int, rng: random.Random) -> list[Person]:
-    """Return students: two with the same name, some unusual names, some without a student ID."""
-    names = [TWINS, TWINS, *ODD][:count]
-    while len(names) < count:
-        names.append(f"{rng.choice(FIRST)} {rng.choice(LAST)}")
-    rng.shuffle(names)
-    numbers = rng.sample(range(100_000, 999_999), count)
-    return [
-        Person(
-            number,
-            name,
-            f"student{number}@example.edu",
-            None if index % 13 == 12 else f"0{number}",  # the leading zero must survive
-        )
-        for index, (number, name) in enumerate(zip(numbers, names, strict=True))
-    ]
+def _people() -> Iterator[Person]:
+    """Yield students, some with unusual names, some without a student ID."""
+    draw, number = random.Random("1 names"), 0
+    while True:
+        common = f"{draw.choice(FIRST)} {draw.choice(LAST)}"
+        sid = None if number % 13 == 12 else f"0{number + 5000}"  # the leading zero must survive
+        name = ODD[number] if number < len(ODD) else common
+        yield Person(name, f"student{number}@example.edu", sid)
+        number += 1
 
 
-def _chosen(count: int) -> list[Callable[[], Content]]:
+def _chosen(count: int) -> list[tuple[str, Callable[[], Files]]]:
     """Return what is handed in; a new golden variant only affects the choice within its kind."""
-    chosen: list[Callable[[], Content]] = []
+    chosen = []
     for kind, makers in contents().items():
         wanted = max(1, round(SHARES[kind] * count / 100))
         some = random.Random(f"1 {kind}").sample(makers, len(makers))
-        chosen += [some[index % len(some)] for index in range(wanted)]
+        chosen += [(kind, some[index % len(some)]) for index in range(wanted)]
     random.Random("1 order").shuffle(chosen)
-    chosen += [contents()["right"][0]] * max(0, count - len(chosen))
+    chosen += [("right", contents()["right"][0])] * max(0, count - len(chosen))
     return chosen[:count]
 
 
-# -- Gradescope's metadata -------------------------------------------------------------------------
-
-
-class _Time(str):
-    """A time as Ruby writes it: nanoseconds, and a space before the zone."""
-
-
-class _Ruby(yaml.SafeDumper):
-    """Writes no anchors for equal texts; times and texts of several lines as Ruby does."""
-
-    def ignore_aliases(self, data) -> bool:
-        return True
-
-
-_Ruby.add_representer(
-    _Time, lambda dumper, text: dumper.represent_scalar("tag:yaml.org,2002:timestamp", str(text))
-)
-_Ruby.add_representer(
-    str,
-    lambda dumper, text: dumper.represent_scalar(
-        "tag:yaml.org,2002:str", text, style="|" if "\n" in text else None
-    ),
-)
-
-
-def _metadata(made: Made) -> str:
-    """Return the entry of a submission."""
-    scores = [20.5 + 10 * index for index in range(len(made.earlier) + 1)]
-    history = [
-        {":id": number} | _recorded(made.at - timedelta(hours=9 - index), score)
-        for index, (number, score) in enumerate(zip(made.earlier, scores, strict=False))
+def _entry(made: Made) -> dict:
+    """Return a submission's entry in Gradescope's metadata; the first of several tries failed."""
+    test = {"score": 4.0, "max_score": 4.0, "output": OUTPUT}
+    tests = [test | {"name": f"1e-{n}-basic"} for n in range(4)]
+    tries = [
+        {
+            ":id": made.number - before,
+            ":created_at": made.at - timedelta(hours=9 * before),
+            ":score": 40.5 - 10 * before,
+            ":status": "failed" if before == 2 else "processed",
+            ":results": FAILED if before == 2 else {"score": 40.5 - 10 * before, "tests": tests},
+        }
+        for before in reversed(range(made.attempts))
     ]
-    entry = {
-        ":submitters": [
-            {":name": person.name}
-            | ({":sid": person.sid} if person.sid else {})
-            | {":email": person.email}
-            for person in made.people
-        ]
-    }
-    entry |= _recorded(made.at, scores[-1]) | {":history": history}
-    return yaml.dump(
-        {f"submission_{made.number}": entry}, Dumper=_Ruby, allow_unicode=True, sort_keys=False
-    )
+    latest = tries.pop()
+    del latest[":id"]  # the entry's key has it
+    submitters = [
+        {":name": person.name, ":email": person.email}
+        | ({":sid": person.sid} if person.sid else {})
+        for person in made.people
+    ]
+    return {":submitters": submitters} | latest | {":history": tries}
 
 
-def _recorded(at: datetime, score: float) -> dict:
-    output = "Your draws of spans: \u2047 mean 0.25, expected 0.22 to 0.28\n" * 3
-    if score < 25:  # the autograder failed: no tests and no score
-        results: dict = {"output": "The autograder failed to execute correctly.\n" + output}
-    else:
-        tests = [
-            {"name": f"1e-{n}-basic", "score": 4.0, "max_score": 4.0, "output": output}
-            for n in range(4)
-        ]
-        results = {"score": score, "execution_time": 61, "tests": tests}
-    stamp = at.strftime("%Y-%m-%d %H:%M:%S.%f000 ") + at.strftime("%z")[:3] + ":00"
-    status = "processed" if "tests" in results else "failed"
-    return {
-        ":created_at": _Time(stamp),
-        ":score": score,
-        ":status": status,
-        ":results": results,
-    }
-
-
-def main(arguments: list[str] | None = None) -> int:
-    """Run the command; return the exit code."""
+def main() -> None:
+    """Run the command."""
     parser = argparse.ArgumentParser(
         prog="python -m tests.classroom.make_class",
         description="Make a class of generated submissions, as Gradescope exports it.",
@@ -233,15 +164,12 @@ def main(arguments: list[str] | None = None) -> int:
         "--submissions", type=int, default=40, metavar="N", help="how many; default: 40"
     )
     parser.add_argument("--zip", action="store_true", help="pack the export, as it is downloaded")
-    asked = parser.parse_args(arguments)
-    if asked.folder.exists() and any(asked.folder.iterdir()):
-        parser.error(f"{asked.folder} is not empty")
-    if asked.submissions < 1:
-        parser.error(f"--submissions {asked.submissions} should be 1 or more")
+    asked = parser.parse_args()
+    if (asked.folder / EXPORT).exists():
+        parser.error(f"{asked.folder / EXPORT} exists; expected a new folder")
     made = make_class(asked.folder, asked.submissions, packed=asked.zip)
     print(f"{made.source}: {len(made.submissions)} submissions")
-    return 0
 
 
 if __name__ == "__main__":
-    sys.exit(main())
+    main()

@@ -54,7 +54,7 @@ def followed(tmp_path_factory, course, release, temporary):
         if words[2] in ("grade", "regrade"):
             words += ["--edition", "tiny", "--slots", "1"]
         if words[2] == "grade":
-            _hand_in(home / "practice")
+            _hand_in(home / "practice" / "assignment_4711_export.zip")
         words = [str(home / word) if word in FILES else word for word in words]
         ran = subprocess.run(
             [sys.executable, *words],
@@ -68,12 +68,15 @@ def followed(tmp_path_factory, course, release, temporary):
     return answers, home
 
 
-def _hand_in(practice: Path) -> None:
-    """Put two submissions in place of the forty."""
-    (practice / "assignment_4711_export.zip").unlink()
-    export = practice / "assignment_4711_export.zip"
-    for number, (name, body) in enumerate((("ada", "right"), ("bob", "wrong")), 1):
-        hand_in(export / f"submission_{number}", BODIES[body])
+def _hand_in(export: Path) -> None:
+    """Put three submissions in place of the forty, of which one has nothing in it."""
+    export.unlink()
+    for number, (name, body) in enumerate((("ada", "right"), ("bob", "wrong"), ("cy", "")), 1):
+        folder = export / f"submission_{number}"
+        if body:
+            hand_in(folder, BODIES[body])
+        else:
+            folder.mkdir()
         with open(export / "submission_metadata.yml", "a", encoding="utf-8") as file:
             file.write(ENTRY.format(number=number, name=name))
 
@@ -93,10 +96,13 @@ def test_the_commands_lead_to_grades_and_a_report(followed):
     shown, *_ = re.findall(r"^```text\n(.*?)^```", DOCUMENT, re.MULTILINE | re.DOTALL)
     listed = next(output for command, (_, output) in answers.items() if " list " in command)
     assert [line for line in shown.splitlines() if line not in listed.splitlines()] == []
-    said = [output for command, (_, output) in answers.items() if command.startswith("sqlite3")]
-    assert len(said) == 3
-    assert "('ada', None, '4.00', '8.00', 'graded'), ('bob'," in said[0]
-    assert "1a-1-hidden" in said[1] and "submission_2" in said[2]
+    scores, failing, who = (said for c, (_, said) in answers.items() if c.startswith("sqlite3"))
+    assert scores == str([
+        ("ada", None, "4.00", "8.00", "graded"),
+        ("bob", None, "0.00", "8.00", "graded"),
+        ("cy", None, "0.00", "8.00", "nothing to grade"),
+    ])  # fmt: skip
+    assert "1a-1-hidden" in failing and "submission_2" in who
     with open(home / "class" / "grades" / "grades.csv", encoding="utf-8", newline="") as file:
         assert len([*csv.reader(file)]) >= 2
     assert "submission_1 removed" in "".join(output for _, output in answers.values())

@@ -5,7 +5,6 @@ import re
 import pytest
 import yaml
 
-from tests.classroom.clusters import free_port
 from tests.classroom.graded import table
 from tests.classroom.tiny import needs_root
 from tests.project import ROOT
@@ -17,27 +16,22 @@ CORES = 16  # the manifest's example
 @pytest.fixture(scope="module")
 def pods() -> dict[str, dict]:
     """Return the specs of pods by the names of their deployments."""
-    text = (FOLDER / "cluster.yaml").read_text(encoding="utf-8")
-    found = {(one["kind"], one["metadata"]["name"]): one for one in yaml.safe_load_all(text)}
-    service = found.pop(("Service", "grader-scheduler"))
-    assert service["spec"]["type"] == "ClusterIP"
-    labels = {
-        one["metadata"]["name"]: one["spec"]["template"]["metadata"]["labels"]
-        for one in found.values()
-    }
-    assert labels["grader-scheduler"] == service["spec"]["selector"]
-    for (kind, name), one in found.items():
-        assert kind == "Deployment"
-        assert one["spec"]["selector"]["matchLabels"] == labels[name]
-    return {name: one["spec"]["template"]["spec"] for (_, name), one in found.items()}
+    text, found = (FOLDER / "cluster.yaml").read_text(encoding="utf-8"), {}
+    service, *deployments = (one["spec"] | one["metadata"] for one in yaml.safe_load_all(text))
+    assert service["type"] == "ClusterIP" and service["selector"] == {"app": service["name"]}
+    for one in deployments:
+        labels = one["template"]["metadata"]["labels"]
+        assert one["selector"]["matchLabels"] == labels == {"app": one["name"]}
+        found[one["name"]] = one["template"]["spec"]
+    assert service["name"] in found
+    return found
 
 
 def test_only_root_can_read_the_certificates_and_no_pod_has_a_token_for_the_api(pods):
     for pod in pods.values():
         assert pod["automountServiceAccountToken"] is False
-        (volume,) = pod["volumes"]
+        (volume,), (container,) = pod["volumes"], pod["containers"]
         assert volume["secret"] == {"secretName": "grader-certificates", "defaultMode": 0o400}
-        (container,) = pod["containers"]
         (mount,) = container["volumeMounts"]
         assert mount["name"] == volume["name"] and mount["readOnly"]
         assert container["workingDir"] == mount["mountPath"]
@@ -59,9 +53,11 @@ def test_the_image_gets_files_that_exist():
 @pytest.mark.long
 @needs_root
 def test_the_commands_of_the_containers_grade_a_class(
-    pods, eight, undisturbed, graded, start, certificates, tmp_path
+    pods, six, undisturbed, graded, dask, certificates, tmp_path
 ):
-    port, mounted = str(free_port()), sorted(certificates.iterdir())
+    mounted = sorted(certificates.iterdir())
+    # The service's name and port are those of this cluster.
+    here = {"grader-scheduler": "127.0.0.1", "8786": str(dask.port)}
     for name, pod in pods.items():
         (container,) = pod["containers"]
         program, *words = container["command"] + container["args"]
@@ -69,14 +65,9 @@ def test_the_commands_of_the_containers_grade_a_class(
         if name == "grader-worker":
             assert str(CORES) == container["resources"]["requests"]["cpu"]
             words[words.index("--nworkers") + 1] = "2"
-        # The service's name and port are those of this cluster.
-        words = [
-            re.sub("grader-scheduler|8786", lambda m: {"8786": port}.get(m[0], "127.0.0.1"), w)
-            for w in words
-        ]
-        start(*words)
-    words = ("--scheduler", f"tls://127.0.0.1:{port}", "--certificates", certificates)
-    code, output = graded(eight, tmp_path / "class", *words)
+        words = [re.sub("|".join(here), lambda match: here[match[0]], word) for word in words]
+        dask.start(*words)
+    code, output = graded(six, tmp_path / "class", *dask.words)
     assert code == 0, output
     assert table(tmp_path / "class") == undisturbed
     assert sorted(certificates.iterdir()) == mounted  # which is read-only there

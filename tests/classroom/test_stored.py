@@ -2,6 +2,7 @@
 
 import json
 from dataclasses import replace
+from datetime import UTC, datetime
 from decimal import Decimal
 from fractions import Fraction
 
@@ -15,7 +16,7 @@ from classroom.store import Store
 from classroom.stored import FAILED, STORED
 from grading.verdicts import Outcome, Results, TestResult
 from tests import pinned
-from tests.classroom.make_class import _Ruby, _Time
+from tests.classroom.contents import RIGHT, lay
 
 EDITION = pinned.load().edition("xcs224n")
 SEED = 2**62 + 11  # not representable as a float
@@ -23,19 +24,17 @@ SEED = 2**62 + 11  # not representable as a float
 
 def results_of(*failing: str, seed: int = SEED) -> Results:
     """Return the results of a run in which these tests failed."""
-    tests = []
-    for spec in EDITION.tests:
-        fails = spec.name in failing
-        result = TestResult(
+    passed = {"outcome": Outcome.PASSED, "credit": Fraction(1)}
+    failed = {"outcome": Outcome.FAILED, "credit": Fraction(0), "message": "a sentence", "id": "a"}
+    tests = [
+        TestResult(
             spec=spec,
             description=f"does {spec.name}",
-            outcome=Outcome.FAILED if fails else Outcome.PASSED,
-            score=Decimal("0.00") if fails else spec.max_score,
-            message="a sentence" if fails else "",
-            credit=Fraction(0) if fails else Fraction(1),
-            id="a-sentence" if fails else "",
+            score=Decimal("0.00") if spec.name in failing else spec.max_score,
+            **failed if spec.name in failing else passed,
         )
-        tests.append(result)
+        for spec in EDITION.tests
+    ]
     facts = {"submission": "submission 1", "digest": "d", "graded": "2027-01-30 18:02 UTC"}
     facts |= {"judged_by": "f" * 64, "versions": {"python": "3.12.1", "torch": "2.5"}}
     return Results(EDITION, seed, tests, facts)
@@ -56,22 +55,16 @@ def begin(tmp_path, capsys):
     """Return begin(results...), which makes an export, runs `stored` and returns the records."""
 
     def run(*of_each: dict | None):
-        root = tmp_path / "assignment_1_export"
-        text = "---\n"
+        root, metadata = tmp_path / "assignment_1_export", {}
         for number, results in enumerate(of_each):
-            folder = root / f"submission_{number}" / "submission"
-            folder.mkdir(parents=True)
-            (folder / "a.py").write_text(f"x = {number}\n", encoding="utf-8")
-            fields = {
+            lay(root / f"submission_{number}", {"submission/a.py": b"x = %d" % number})
+            metadata[f"submission_{number}"] = {
                 ":submitters": [{":name": f"S {number}", ":email": f"s{number}@x.edu"}],
-                ":created_at": _Time("2026-11-02 09:00:00 -08:00"),
-                ":score": 1.0,
-                ":status": "processed",
+                ":created_at": datetime(2026, 11, 2, 17, tzinfo=UTC),
                 ":results": results,
                 ":history": [{":id": 99, ":results": {"tests": [{"score": 5}]}, ":score": 5.0}],
             }
-            entry = {f"submission_{number}": fields}
-            text += yaml.dump(entry, Dumper=_Ruby, allow_unicode=True, sort_keys=False)
+        text = yaml.safe_dump(metadata, allow_unicode=True, sort_keys=False)
         (root / "submission_metadata.yml").write_text(text, encoding="utf-8")
         code = main(["stored", str(root), "--into", str(tmp_path / "class")])
         with Store.existing(tmp_path / "class") as store:
@@ -101,8 +94,7 @@ def unwritten(result):
     return replace(result, message="submission/x.py:1: not written yet", credit=0, **failed)
 
 
-@pytest.mark.parametrize("shown", ["visible", "after_published"])
-@pytest.mark.parametrize("record", [True, False])
+@pytest.mark.parametrize("record, shown", [(True, "visible"), (False, "after_published")])
 def test_results_become_records_with_their_own_seed(begin, record, shown, tmp_path):
     """Practice that wasn't begun has no entry there, and other tests without points no score."""
     one, other = with_practice(results_of("pairs")), results_of("span_share", seed=12)
@@ -127,12 +119,11 @@ def test_results_become_records_with_their_own_seed(begin, record, shown, tmp_pa
     assert main(["report", str(tmp_path / "class")]) == 0
 
 
-@pytest.mark.parametrize("shown", ["visible", "after_published"])
-def test_a_stored_result_is_replayed_with_all_its_tests(tmp_path, shown):
+def test_a_stored_result_is_replayed_with_all_its_tests(tmp_path):
     results = results_of("pairs")
     results.tests = [t if t.spec.max_score else unwritten(t) for t in results.tests]
     path = tmp_path / "results.json"
-    path.write_text(json.dumps(stored(results, shown=shown)), encoding="utf-8")
+    path.write_text(json.dumps(stored(results, shown="after_published")), encoding="utf-8")
     assert replay.compare(replay.read(path), results) == []
     changed = [replace(t, outcome=Outcome.PASSED) for t in results.tests]
     assert len(replay.compare(replay.read(path), replace(results, tests=changed))) == sum(
@@ -141,25 +132,22 @@ def test_a_stored_result_is_replayed_with_all_its_tests(tmp_path, shown):
 
 
 def test_what_is_not_ours_is_named_and_no_zero(begin):
-    strange = stored(results_of(), record=False)
+    strange, empty, seedless, forged, infinite = (
+        stored(results_of(), record=False) for _ in range(5)
+    )
     strange["tests"][0]["extra_data"] = {}
-    empty = stored(results_of(), record=False)
     empty["extra_data"]["not_begun"] = {"blocks_attention": None}
-    seedless = stored(results_of(), record=False)
     del seedless["extra_data"]["seed"]
-    forged = stored(results_of(), record=False) | {"stdout": "record: {\n"}
-    failure = {"output": "The autograder failed to execute correctly."}
-    infinite = stored(results_of(), record=False)
+    forged["stdout"] = "record: {\n"
     infinite["tests"][0]["score"] = "inf"
-    code, said, found, _ = begin(strange, seedless, forged, failure, None, infinite, empty)
+    failure = {"output": "The autograder failed to execute correctly."}
+    code, said, found, _ = begin(forged, strange, seedless, failure, None, infinite, empty)
     assert code == 0 and "1 of 7 submissions" in said
-    with_results = [number for number, made in enumerate(found) if made["results"] is not None]
-    assert with_results == [2]
-    assert "not from this grader: KeyError: 'outcomes'" in found[0]["reason"]
-    assert "edition and seed are neither in their record nor in extra_data" in found[1]["reason"]
-    assert found[3]["reason"] == found[4]["reason"] == FAILED
-    assert "not from this grader: AttributeError" in found[6]["reason"]
-    assert "has inf of" in found[5]["reason"]
+    assert [bool(made["results"]) for made in found] == [True] + [False] * 6
+    reasons = [made["reason"] for made in found[1:]]
+    parts = ("KeyError: 'outcomes'", "edition and seed are neither in their record nor in extra")
+    parts += (FAILED, FAILED, "has inf of", "not from this grader: AttributeError")
+    assert all(part in why for part, why in zip(parts, reasons, strict=True)), reasons
 
 
 def test_a_record_that_disagrees_with_the_points_lends_them_nothing(begin):
@@ -173,19 +161,14 @@ def test_a_record_that_disagrees_with_the_points_lends_them_nothing(begin):
     assert json.dumps(found).count("failed.x") == 0
 
 
-def test_a_class_with_other_results_is_refused(begin, tmp_path, capsys):
+def test_a_class_with_other_results_and_another_source_are_refused(begin, tmp_path, capsys):
     begin(stored(results_of()))
-    words = ["stored", str(tmp_path / "assignment_1_export"), "--into", str(tmp_path / "class")]
-    assert main(words) == 0
+    words = ["--into", str(tmp_path / "class")]
+    assert main(["stored", str(tmp_path / "assignment_1_export"), *words]) == 0
     with Store.existing(tmp_path / "class", writes=True) as store:
         store.set("release", "b" * 16)  # as after `apply`
-    assert main(words) == 2
+    assert main(["stored", str(tmp_path / "assignment_1_export"), *words]) == 2
     assert "has results of release bbbbbbbbbbbbbbbb that count" in capsys.readouterr().err
-
-
-def test_another_source_is_refused(tmp_path, capsys):
-    (tmp_path / "plain" / "one" / "submission").mkdir(parents=True)
-    (tmp_path / "plain" / "one" / "submission" / "a.py").write_text("x", encoding="utf-8")
-    (tmp_path / "plain" / "two.zip").write_bytes(b"PK\x05\x06" + b"\0" * 18)
-    assert main(["stored", str(tmp_path / "plain"), "--into", str(tmp_path / "class")]) == 2
+    lay(tmp_path / "plain" / "one", RIGHT)
+    assert main(["stored", str(tmp_path / "plain"), *words]) == 2
     assert "expected a Gradescope export" in capsys.readouterr().err

@@ -32,7 +32,6 @@ BODIES = {
     "daemon": "import os, time\n    if not vars(copying_query) and os.fork() == 0:\n"
     "        os.setsid()\n        time.sleep(600 if os.fork() == 0 else 0)\n        os._exit(0)\n"
     "    copying_query.once = True\n    return 1000 * keys[j]\n",
-    "floods": "print('x' * 1_000_000)\n    return 1000 * keys[j]\n",
     "slow": "import time; time.sleep(0.05)\n    return 1000 * keys[j]\n",
 }
 

@@ -10,11 +10,12 @@ from pathlib import Path
 from types import SimpleNamespace
 
 from autograder.description import Course, Grading, load_course
-from classroom import __main__ as classroom
+from classroom.__main__ import main
 from classroom.cells import Number, write
 from classroom.grades.decisions import COLUMNS
 from classroom.store import Store
 from classroom.submissions import Record, Student, Submission
+from tests.classroom.scripted import entry, results_of
 
 # Not the due date in course.toml, which changes with each term.
 DUE = datetime(2027, 1, 31, 23, 59, tzinfo=timezone(timedelta(hours=-8)))
@@ -83,12 +84,9 @@ class Class:
         """Add a submission and its record, a staff fault without scores; return the folder."""
         submission_id = f"submission_{one}" if isinstance(one, int) else one
         made = Submission(submission_id, tuple(people), time, is_late)
-        tests = [
-            {"test_id": test, "kind": "basic", "name": "", "outcome": "passed"}
-            | {"score": score, "max_score": most}
-            for (test, most), score in zip(TESTS, scores, strict=False)
-        ]
-        results = json.dumps({"score": sum(scores), "max_score": 26.0, "tests": tests})
+        tests = zip(TESTS, scores, strict=False)
+        tests = [entry(test, "", most, score=score) for (test, most), score in tests]
+        results = json.dumps(results_of(tests, max_score=26.0))
         outcome = ("graded", "7", "", results) if scores else ("staff fault", "7", "", None)
         with Store.existing(self.folder, writes=True) as store, store.transaction():
             store.add_submissions(Path("export"), "Gradescope export", [made])
@@ -96,16 +94,16 @@ class Class:
         return self.folder
 
 
-def scores(rows: list[list], questions: Sequence[str] = QUESTIONS) -> str:
+def scores(rows: list[list]) -> str:
     """Return Gradescope's CSV of scores from (student, points or None, time, number)."""
-    lines: list[list] = [[*SCORES, *questions]]
+    lines: list[list] = [[*SCORES, *QUESTIONS]]
     for one, points, time, number in rows:
         first, _, last = one.name.rpartition(" ")
         status = "Graded" if points else "Ungraded" if number else "Missing"
         lines.append([
             first, last, one.sid or "", one.email or "", "", sum(points) if points else "", "6.0",
             status, number, stamp(time) if time else "", "00:00:00", "0", "1" if number else "0",
-            *(points or ("" for _ in questions)),
+            *(points or ("", "")),
         ])  # fmt: skip
     return write([[Number(str(cell)) for cell in line] for line in lines])
 
@@ -119,12 +117,11 @@ def put(folder: Path, **files: str | Sequence[tuple]) -> list[Path]:
     paths = []
     for name, content in files.items():
         path = folder.with_name(f"{name}.csv")
-        text = content
         if not isinstance(content, str):
             head = COLUMNS[path.name]
             rows = [[stamp(c) if isinstance(c, datetime) else c for c in row] for row in content]
-            text = write([head, *([*row, *WHY][: len(head)] for row in rows)])
-        path.write_text(text, encoding="utf-8", newline="")
+            content = write([head, *([*row, *WHY][: len(head)] for row in rows)])
+        path.write_text(content, encoding="utf-8", newline="")
         paths.append(path)
     return paths
 
@@ -136,7 +133,7 @@ def decide(folder: Path, **files: str | Sequence[tuple]) -> int:
 
 def command(*words: str | Path) -> int:
     """Run `python -m classroom WORD...` in this process."""
-    return classroom.main([str(word) for word in words])
+    return main([str(word) for word in words])
 
 
 def read_csv(path: Path) -> list[list[str]]:

@@ -9,6 +9,7 @@ import csv
 import io
 import re
 from decimal import Decimal
+from itertools import takewhile
 
 import pytest
 
@@ -82,11 +83,8 @@ def hand_in(made) -> None:
         code = row[3]
         if code == "-" or code.startswith("="):
             continue
-        members = [person]
-        for later, other in zip(ROWS[place + 1 :], PEOPLE[place + 1 :], strict=True):
-            if not later[3].startswith("="):
-                break
-            members.append(other)
+        group = takewhile(lambda later: ROWS[later][3].startswith("="), range(place + 1, len(ROWS)))
+        members = [person, *(PEOPLE[later] for later in group)]
         points = [] if code == "fault" else map(float, code.split())
         made.add(1000 + place, members, at(float(row[5]) * 1440), *points)
 

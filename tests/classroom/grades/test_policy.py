@@ -24,10 +24,10 @@ GRADINGS = st.builds(
     extra_credit_cap=st.none() | st.integers(0, 20).map(Decimal),
 )
 LATENESS = st.integers(-2 * DAY_S, 10 * DAY_S)
-WORK = st.tuples(POINTS, POINTS, LATENESS)
+WORK = st.lists(st.tuples(POINTS, POINTS, LATENESS), min_size=1, max_size=2)
 
 
-def settled(grading: Grading, work: list[tuple[Fraction, Fraction, int]], used: int) -> Settled:
+def settled(grading: Grading, work: list[tuple[Fraction, Fraction, int]], used: int = 0) -> Settled:
     """Apply the policy to parts of (points, extra credit, seconds late)."""
     parts = []
     for name, (regular, extra, late_s) in zip(("coding", "written"), work, strict=False):
@@ -37,28 +37,19 @@ def settled(grading: Grading, work: list[tuple[Fraction, Fraction, int]], used: 
     return settle(grading, parts, used)
 
 
-# The properties hold for all inputs, so none of these tests can fail by chance.
+# The property holds for all inputs, so this test can't fail by chance.
 @settings(deadline=None)
-@given(GRADINGS, st.lists(WORK, min_size=1, max_size=2), st.integers(0, 7), st.integers(0, 1),
-       st.integers(0, 10 * DAY_S))  # fmt: skip
-def test_a_later_submission_never_earns_more(grading, work, used, which, later_s):
+@given(GRADINGS, WORK, st.integers(0, 7), st.integers(0, 1), st.integers(0, 10 * DAY_S))
+def test_later_never_earns_more_an_extension_never_less_and_parts_add_up(
+    grading, work, used, which, later_s
+):
+    found = settled(grading, work, used)
     which %= len(work)
     regular, extra, late_s = work[which]
     later = [*work[:which], (regular, extra, late_s + later_s), *work[which + 1 :]]
-    assert settled(grading, later, used).total <= settled(grading, work, used).total
-
-
-@settings(deadline=None)
-@given(GRADINGS, st.lists(WORK, min_size=1, max_size=2), st.integers(0, 7), LATENESS.map(abs))
-def test_an_extension_never_earns_less(grading, work, used, longer_s):
-    extended = [(regular, extra, late_s - longer_s) for regular, extra, late_s in work]
-    assert settled(grading, extended, used).total >= settled(grading, work, used).total
-
-
-@settings(deadline=None)
-@given(GRADINGS, st.lists(WORK, min_size=1, max_size=2), st.integers(0, 7))
-def test_the_sum_of_the_parts_is_the_total(grading, work, used):
-    found = settled(grading, work, used)
+    assert settled(grading, later, used).total <= found.total
+    extended = [(regular, extra, late_s - later_s) for regular, extra, late_s in work]
+    assert settled(grading, extended, used).total >= found.total
     earned = sum((regular + extra for regular, extra, _ in work), Fraction(0))
     assert earned - sum(points for points, _ in found.late.values()) - found.over_cap == found.total
     assert 0 <= found.total <= earned
@@ -68,36 +59,18 @@ def test_the_sum_of_the_parts_is_the_total(grading, work, used):
     assert found.charged <= max((n for n in days if last is None or n <= last), default=0)
 
 
-@pytest.mark.parametrize(
-    "late_s, days",
-    [(-DAY_S, 0), (0, 0), (900, 0), (900.001, 1), (900 + DAY_S, 1), (901 + DAY_S, 2)],
-)
-def test_each_day_that_has_begun_after_the_grace_counts(late_s, days):
-    assert days_late(timedelta(seconds=late_s), Grading(grace_minutes=15)) == days
+def test_each_day_that_has_begun_after_the_grace_counts_whatever_it_costs():
+    grading = Grading(grace_minutes=15)
+    for late_s, days in ((-DAY_S, 0), (900, 0), (900.001, 1), (900 + DAY_S, 1), (901 + DAY_S, 2)):
+        assert days_late(timedelta(seconds=late_s), grading) == days
+    assert settled(Grading(), [(Fraction(10), Fraction(2), 100 * DAY_S)]).total == 12  # nothing
 
 
 def test_late_days_come_first_then_the_percentage_and_neither_after_the_deadline():
     grading = Grading(late_days=2, percent_per_day=Decimal(25), hard_deadline_days=5)
-    ends = [settled(grading, [(Fraction(10), Fraction(0), n * DAY_S)], 0) for n in range(7)]
+    ends = [settled(grading, [(Fraction(10), Fraction(0), n * DAY_S)]) for n in range(7)]
     expected = [(10, 0), (10, 1), (10, 2), (7.5, 2), (5, 2), (2.5, 2), (0, 0)]
     assert [(end.total, end.charged) for end in ends] == expected
-
-
-def test_late_days_that_were_used_before_are_gone_and_no_part_loses_more_than_all():
-    grading, work = Grading(late_days=2, percent_per_day=Decimal(25)), (Fraction(10), Fraction(0))
-    assert settled(grading, [(*work, 2 * DAY_S)], 1).total == 7.5
-    assert settled(grading, [(*work, 2 * DAY_S)], 9).total == 5
-    assert settled(grading, [(*work, 9 * DAY_S)], 0).total == 0
-
-
-def test_lateness_comes_before_the_cap_of_extra_credit():
-    """Half of 5 is 2.5, below the cap; the other way round, it would be half of 3."""
-    grading = Grading(percent_per_day=Decimal(50), extra_credit_cap=Decimal(3))
-    assert settled(grading, [(Fraction(0), Fraction(5), DAY_S)], 0).total == 2.5
-
-
-def test_without_a_policy_lateness_costs_nothing():
-    assert settled(Grading(), [(Fraction(10), Fraction(2), 100 * DAY_S)], 0).total == 12
 
 
 @pytest.mark.parametrize(
@@ -105,12 +78,8 @@ def test_without_a_policy_lateness_costs_nothing():
     [
         ("percent_per_day = 101", "percent_per_day = 101 should be from 0 to 100"),
         ("percent_per_day = nan", "percent_per_day = nan should be a number"),
-        ("grace_minutes = -1", "grace_minutes = -1 should be 0 or more"),
-        ("late_days = 1.5", "late_days = 1.5 should be an integer"),
         ("late_day = 1", "unknown key 'late_day'; did you mean 'late_days'?"),
         ("missing = 'nought'", "missing = 'nought' should be one of blank, zero"),
-        ("extra_credit_cap = -0.5", "extra_credit_cap = -0.5 should be 0 or more"),
-        ("hard_deadline_days = true", "hard_deadline_days = true should be an integer"),
     ],
 )
 def test_a_mistake_in_the_policy_is_one_line(tmp_path, line, message):
