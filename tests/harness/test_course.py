@@ -2,7 +2,7 @@
 
 import pytest
 
-from autograder.description import load_assignment, load_course
+from autograder.description import load_assignment
 from grading.edition import Erratum
 from grading.errors import UsageError
 from tests import pinned
@@ -28,15 +28,11 @@ sentence = "The hint was wrong."
 tests = ["1a-1-hidden"]
 """
 COURSE_SLIPS = [
-    # (before, after, words of the message)
+    # (before, after, words of the message): one for each kind of value and each rule
     ("contact =", "contacts =", "unknown key 'contacts'", "did you mean 'contact'?"),
-    ("[dates]", "[date]", "unknown key 'date'", "'dates'?"),
-    ('term = "T"\n', "", "'term' is missing"),
     ('"T"', "5", "term = 5 should be a text"),
     ('"T"', '"--"', "term = '--' should be a text with a letter"),
-    ("contact =", "release = 0\ncontact =", "release = 0 should be 1 or more"),
     ('"tutor"', '"tutr"', "[policies]: ai_tools = 'tutr' should be one of forbidden, tutor", "did"),
-    ('"tutor"', '"Ask me."', "ai_tools = 'Ask me.' should be one of forbidden, tutor, disclosure"),
     ("2027-01-18", '"soon"', "[dates]: published = 'soon' should be a date"),
     ("2027-01-18", "2027-02-18", "[dates]: published = 2027-02-18 is after due = 2027-01-31"),
     ("T23:59:00-08:00", "", "due = 2027-01-31 should be a date with a time"),
@@ -44,7 +40,6 @@ COURSE_SLIPS = [
 ]
 ERRATA_SLIPS = [
     ("date", "dat", "erratum 1: unknown key 'dat'; did you mean 'date'?"),
-    ("2027-02-03", '"soon"', "erratum 1: date = 'soon' should be a date"),
     ('"1a"', '"9z"', "erratum 1: question = '9z'", "has no such question"),
     ("1a-1-", "1a-7-", "'1a-7-hidden'", "did you mean '1a-1-hidden'?"),
     ("date", 'edition = "shrt"\ndate', "edition = 'shrt'", "'short'?"),
@@ -52,47 +47,38 @@ ERRATA_SLIPS = [
     ("= 2\n", "= 4\n", "release = 4, but course.toml has release = 2"),
     ("= 2\n", "= 1\n", "release = 1 should be 2 or more"),
 ]
+SLIPS = [("course.toml", COURSE, *slip) for slip in COURSE_SLIPS]
+SLIPS += [("errata.toml", ERRATUM, *slip) for slip in ERRATA_SLIPS]
 
 
-@pytest.mark.parametrize("slip", COURSE_SLIPS, ids=lambda slip: slip[1][:40])
-def test_each_mistake_in_the_course_is_one_line(tmp_path, slip):
-    old, new, *words = slip
-    assert old in COURSE
-    (tmp_path / "course.toml").write_text(COURSE.replace(old, new, 1), encoding="utf-8")
+@pytest.mark.parametrize("slip", SLIPS, ids=lambda slip: slip[3][:40])
+def test_each_mistake_is_one_line_that_names_it(tmp_path, slip):
+    file, text, old, new, *words = slip
+    assert old in text
+    load(tmp_path, ERRATUM)
+    (tmp_path / file).write_text(text.replace(old, new, 1), encoding="utf-8")
     with pytest.raises(UsageError) as caught:
-        load_course(tmp_path)
-    check(str(caught.value), "course.toml", words)
-
-
-@pytest.mark.parametrize("slip", ERRATA_SLIPS, ids=lambda slip: slip[1][:40])
-def test_each_mistake_in_the_errata_is_one_line(tmp_path, slip):
-    old, new, *words = slip
-    assert old in ERRATUM
-    with pytest.raises(UsageError) as caught:
-        load(tmp_path, ERRATUM.replace(old, new, 1))
-    check(str(caught.value), "errata.toml", words)
+        load_assignment(tmp_path)
+    check(str(caught.value), file, words)
 
 
 @pytest.mark.parametrize(
     ("term", "number", "name"),
     [
-        ("Spring 2027", 2, "2027-spring.2"),
         ("2027", 1, "2027.1"),
         ("Été / Summer 2027, B", 10, "2027-été-summer-b.10"),
         ("T", 1, "t.1"),
     ],
 )
 def test_a_release_is_named_by_term_and_number(tmp_path, term, number, name):
-    text = COURSE.replace('"T"', f'"{term}"\nrelease = {number}')
-    (tmp_path / "course.toml").write_text(text, encoding="utf-8")
-    assert load_course(tmp_path).release_name == name
+    assert load(tmp_path, "", number, term=term).edition(None).release == name
 
 
-def load(folder, errata, release=2, described=None):
+def load(folder, errata, release=2, described=None, term="Spring 2027"):
     """Return the small description, or another, with a course and its errata."""
     described = described or SMALL.read_text(encoding="utf-8")
     (folder / "assignment.toml").write_text(described, encoding="utf-8")
-    course = COURSE.replace('"T"', f'"Spring 2027"\nrelease = {release}')
+    course = COURSE.replace('"T"', f'"{term}"\nrelease = {release}')
     (folder / "course.toml").write_text(course, encoding="utf-8")
     (folder / "errata.toml").write_text(errata, encoding="utf-8")
     return load_assignment(folder)
@@ -114,7 +100,4 @@ def test_errata_may_be_about_everything_or_about_a_question_of_another_edition(t
     editions = load(tmp_path, everything + other).editions
     found = {name: [(e.question, e.sentence) for e in editions[name].errata] for name in editions}
     assert found == {"short": [("", "a b")], "long": [("", "a b"), ("2b", "b")]}
-
-
-def test_errata_of_the_next_release_are_not_in_this_one(tmp_path):
-    assert load(tmp_path, ERRATUM, release=1).edition(None).errata == ()
+    assert load(tmp_path, everything, release=1).edition(None).errata == ()  # the next release's

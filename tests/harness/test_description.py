@@ -9,9 +9,8 @@ from pathlib import Path
 
 import pytest
 
-from autograder.description import MOST_S, StaffAssignment, load_assignment, share_points
+from autograder.description import StaffAssignment, load_assignment, share_points
 from grading.errors import UsageError
-from grading.runner import DEADLINE_S
 
 SMALL = Path(__file__).resolve().parent.parent / "small" / "assignment.toml"
 # Python's names of types, which an instructor need not know.
@@ -48,17 +47,6 @@ def test_a_questions_points_are_shared_among_its_tests(small):
     ]
 
 
-def test_written_parts_sum_to_their_question(small):
-    (essay,) = [q for q in small.edition("short").questions if q.topic == "essay"]
-    assert essay.written_parts == (Decimal("0.5"), Decimal("1.5")) and essay.written == 2
-    assert essay.is_extra_credit and not essay.is_practice
-
-
-def test_practice_is_numbered_in_the_order_of_its_topics(small):
-    found = [(q.number, q.topic) for q in small.edition("short").questions if q.is_practice]
-    assert found == [("3a", "adding"), ("3b", "squaring"), ("3c", "taking_roots")]
-
-
 def test_an_edition_takes_over_what_it_does_not_say(small):
     edition = small.edition("long")
     assert [(q.number, q.topic, q.coding, q.written) for q in edition.questions] == [
@@ -78,19 +66,6 @@ def test_files_are_required_by_the_topics_of_an_edition(small, tmp_path):
     assert small.edition("long").required_files == files[1:]
     line = '  { number = "1b", topic = "training", coding = 4, written = 1 },\n'
     assert load(tmp_path, (line, "")).edition("short").required_files == ()
-
-
-def test_what_belongs_to_training_may_be_left_out(tmp_path):
-    text = SMALL.read_text(encoding="utf-8")
-    text = text[: text.index("[datasets")] + text[text.index("[parts]") :]
-    text = text.replace('default_dataset = "tiny"\n', "")
-    path = tmp_path / "assignment.toml"
-    path.write_text(text, encoding="utf-8")
-    assert load_assignment(tmp_path).for_training() == {
-        "recipes": {},
-        "datasets": {},
-        "variants": [],
-    }
 
 
 @pytest.mark.parametrize(
@@ -117,32 +92,11 @@ def test_a_variant_has_its_own_settings_and_the_recipes_others(small):
     assert own == plain | {"n_layer": 1}
     plain, own = both("pretrain")
     assert own == plain | {"max_epochs": 50}
-    plain, own = both("finetune_scratch")
-    assert own == plain
-
-
-def test_recipes_have_whole_tables_for_old_code_and_new(small):
+    plain, other = both("finetune_scratch")
+    assert other == plain
+    # Earlier years' code merges the two, and so finds a whole table.
     stage = small.recipes["quick"]["pretrain"]
-    own = stage["local"]
-    common = {key: value for key, value in stage.items() if key != "local"}
-    # Earlier years' code merges the two.
-    assert common | own == own == small.settings("quick", "pretrain", "local")
-    assert "local" not in small.recipes["quick"]["finetune_scratch"]
-
-
-def test_nothing_else_parses_the_two_files():
-    """handout/description.py reads the handout's own tables."""
-    root = SMALL.parent.parent.parent
-    folders = ("src", "autograder", "tools", "solutions")
-    modules = [file for folder in folders for file in (root / folder).rglob("*.py")]
-    parsing = [m for m in modules if "import tomllib" in m.read_text(encoding="utf-8")]
-    names = {module.relative_to(root).as_posix() for module in parsing}
-    # The others read a topic's hints, facts that may not leak and lists of packages, and look for
-    # the line on which a text is.
-    readers = {"autograder/description.py", "tools/handout/description.py"}
-    others = {"leaks/facts.py", "requirements.py", "student.py", "handout/origins.py"}
-    others = {f"tools/{name}" for name in others}
-    assert names == readers | others | {"src/grading/cases.py"}
+    assert {key: value for key, value in stage.items() if key != "local"} | stage["local"] == own
 
 
 # -- mistakes -------------------------------------------------------------------------------------
@@ -153,46 +107,30 @@ GRADESCOPE = '[editions.short.gradescope]\nhidden_tests = "visible"\n'
 NOT_REQUIRED = 'not_required = ["plain.pretrain.params"]'
 USUAL = "{ lowest = 0.5, median = 0.4, highest = 0.6, runs = 3 }"
 SLIPS = [
-    # (before, after, words of the message): one for each kind of value, table and reference
+    # (before, after, words of the message): one for each kind of value and each rule
     ("[times]", "[time]", "unknown key 'time'", "did you mean 'times'"),
-    ("default_dataset", "default_dateset", "[assignment]: unknown key", "_dataset'?"),
-    ("max_epochs = 5", "max_epoch = 5", "[recipes.quick.pretrain]: unknown key", "'max_epochs'?"),
     ('title = "A small assignment"\n', "", "[assignment]: 'title' is missing"),
     ('default_dataset = "tiny"\n', "", "[assignment]: 'default_dataset' is missing"),
     (GRADESCOPE, "", "[editions.short]: 'gradescope' is missing"),
     ('practice = "exercises"\n', "", "[editions.short]: practice has a number, but no part"),
     ("[times]", "[times", "is not valid TOML", "line"),
-    ("timeout_s = 60", f"timeout_s = {'9' * 5000}", "is not valid TOML"),
     ("timeout_s = 60", f"timeout_s = {'[' * 5000}", "is not valid TOML"),
     # texts and names
     ('"3.12"', '"3"', "gradescope_python = '3'", 'a version like "3.12"'),
     ('"A small assignment"', '" "', "[assignment]: title = ' '", "one line, not blank"),
     ('"A small assignment"', '"A\\nB"', "title", "one line, not blank"),
-    ('"The main part"', '""', "[parts]: main = ''", "not blank"),
     ("[editions.short]", '[editions."sh/ort"]', "the name 'sh/ort' should consist of letters"),
     ('"visible"', '"visibel"', "visible, after_due_date", "mean 'visible'?"),
-    ('kind = "basic"', 'kind = "bassic"', "[topics.counting.tests.one]", "'basic'?"),
     # references
     ('= "short"\n', '= "shirt"\n', "default_edition = 'shirt'", "'short'?"),
-    ('= "tiny"\n', '= "tinny"\n', "default_dataset", "'tiny'?"),
-    ('= "exercises"\n', '= "exercise"\n', "[assignment]: practice", "'exercises'?"),
-    ('part = "main"', 'part = "mian"', "[topics.counting]: part = 'mian'", "'main'?"),
-    ('extends = "short"', 'extends = "shor"', "[editions.long]: extends", "'short'?"),
     ('["adding"]', '["ading"]', "without = 'ading'", "'adding'?"),
-    ('recipe = "quick"', 'recipe = "quik"', "[datasets.tiny]: recipe", "'quick'?"),
     ("thresholds = { plain", "thresholds = { plian", "thresholds]", "'plian'", "'plain'?"),
-    ("\nrecipes.quick.m", "\nrecipes.quik.m", "[variants.local.recipes]", "'quick'?"),
-    ("{ training = 3 }", "{ trainings = 3 }", "[times.quick]", "'training'?"),
     # points and questions
     ("coding = 10", 'coding = "10"', QUESTION_1A, "coding = '10'", "number"),
     ("coding = 10", "coding = -1", QUESTION_1A, "coding = -1 should be 0"),
-    ("coding = 10", "coding = inf", QUESTION_1A, "coding = inf"),
     ("coding = 10", "coding = nan", QUESTION_1A, "coding = nan"),
     ("coding = 10", "coding = 1e30", QUESTION_1A, "coding = 1e+30"),
     ("coding = 10", "coding = 10.125", QUESTION_1A, "at most two decimals"),
-    ("[0.5, 1.5]", "[0.5, -1.5]", "question 2a", "written = -1.5"),
-    ("coding = 10", "codin = 10", QUESTION_1A, "'codin'", "'coding'?"),
-    ('"counting", coding = 10', '"countin"', QUESTION_1A, "'counting'?"),
     ("written = [0.5, 1.5]", "coding = 1", "question 2a has 1 coding points, but essay has no"),
     ('number = "2a", ', "", "[editions.short], question 3: 'number' is missing"),
     ('number = "2a"', 'number = "2"', "number = '2' should be a number and a letter"),
@@ -206,15 +144,10 @@ SLIPS = [
     # topics and tests
     ('title = "Counting"\n', "", "[topics.counting]: 'title' is missing"),
     ("[topics.counting.tests]", "[topics.counted.tests]", "'part' and 'title'", "'counting'?"),
-    ("[topics.counting]", "[topics.counting]\nhours = -1", "hours = -1 should be 0 or more"),
-    ("weight = 1 }", "weight = -1 }", "weight = -1 should be 0 or more"),
     ("weight = 1 }", 'weight = "1" }', "weight = '1' should be an integer"),
-    ("weight = 1 }", 'weight = 1, dropped = "" }', "dropped = '' should be a text in one line"),
     ("weight = 1 }", "weight = 2 }", "counting carry", "more than a third"),
     ("timeout_s = 60", "timeout_s = 271", "[topics.counting.tests.two]: timeout_s = 271", "270"),
-    ("timeout_s = 60", "timeout_s = 0", "tests.two]: timeout_s = 0 should be above 0"),
     (FILES, FILES.replace("ms", "m"), "[topics.training]: required_files", "ends in .params or"),
-    (FILES, FILES.replace("ai", "ia", 1), "[topics.training]", "no variant 'plian'; did you mean"),
     ("plain.pretrain.dev.predictions", "plain.pretrain.params", "required_files has", "twice"),
     (f"required_files = {FILES}", 'required_files = "a.params"', "should be a list"),
     # data sets and recipes
@@ -228,20 +161,15 @@ SLIPS = [
         "cosine = 0.7, strong = { p = 1e-9, loss = 0.9 }",
         "the loss of strong should",
     ),
+    ("max_epochs = 5", "max_epoch = 5", "[recipes.quick.pretrain]: unknown key", "'max_epochs'?"),
     ("max_epochs = 5", "max_epochs = 0", "max_epochs = 0 should be 1 or more"),
-    ("max_epochs = 5", "max_epochs = 0.5", "max_epochs = 0.5 should be an integer"),
     ("betas = [0.9, 0.95]", "betas = [0.9]", "betas = [0.9] should be a list of 2"),
     ("0.2, 0.1]", "0.2]", "[recipes.quick]: expected_loss", "ten numbers"),
     ("also_for", f"usual = {{ plain = {USUAL} }}\nalso_for", "usual.plain]", "in this order"),
     ("n_head = 2", "n_head = 3", "n_embd = 8", "multiple of the second"),
     ("{ n_layer = 1 }", "{ n_head = 3 }", "[variants.local.recipes.quick.model]: n_embd = 8"),
-    ("{ max_epochs = 50 }", "{ max_epoch = 50 }", "local.recipes.quick.pretrain]", "max_epochs'?"),
     ("{ training = 3 }", "{ training = [3, 4, 5] }", "[3, 4, 5] should be a list of 2"),
 ]
-
-
-def test_the_longest_test_ends_with_the_run_on_half_a_processor():
-    assert MOST_S == DEADLINE_S / 2
 
 
 @pytest.mark.parametrize("slip", SLIPS, ids=lambda slip: slip[1][:40])
