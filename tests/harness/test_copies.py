@@ -6,7 +6,6 @@ from dataclasses import replace
 import pytest
 
 from autograder.judging import course_runner
-from grading import report
 from grading.edition import Erratum
 from grading.runner import Observer, Options
 from grading.staging import stage
@@ -50,7 +49,6 @@ def copy(release: str, edition: str = "xcs224n") -> dict[str, str]:
     ("content", "words"),
     [
         (copy("2027-spring.3"), ""),
-        (copy("2027-spring.2"), "your copy is release 2; release 3, which grades it, corrects 1f"),
         (
             copy("2027-spring.1"),
             "your copy is release 1; release 3, which grades it, corrects 1e-3-basic and 1f (",
@@ -69,7 +67,7 @@ def copy(release: str, edition: str = "xcs224n") -> dict[str, str]:
     ],
 )
 def test_another_copy_is_named_in_one_line_and_costs_nothing(grade, content, words):
-    results = grade(content, "3a")
+    results = grade(content, "3a-0-basic")
     warnings = results.facts.get("warnings", [])
     assert [line.startswith(words) for line in warnings] == [True] * bool(words)
     assert {test.outcome.value for test in results.selected_tests} == {"passed"}
@@ -77,47 +75,28 @@ def test_another_copy_is_named_in_one_line_and_costs_nothing(grade, content, wor
     assert "release.json" not in results.facts["files"] and not results.facts["left"]
 
 
-BROKEN = [b"", b"\xff\xfe{", b"[" * 900, b"[]", b"{}", {"release": 3, "edition": "xcs224n"}]
-BROKEN += [copy(n) for n in ("2027-spring", "2027-spring.0", "2027 spring.1\nseed 7", "a.1" * 99)]
+BROKEN = [b"\xff\xfe{", b"[" * 900, b"[]", b"{}", {"release": 3, "edition": "xcs224n"}]
+BROKEN += [copy(n) for n in ("2027-spring", "2027 spring.1\nseed 7", "a.1" * 99)]
 BROKEN += [copy("2027-spring.1", edition) for edition in ("x" * 41, "<b>")]
 
 
-def test_a_broken_file_or_a_link_says_nothing_and_costs_nothing(submission, tmp_path):
-    """Staging decides this; `test_another_copy...` shows that a run takes it from there."""
-
-    def stated(number: int) -> tuple[str, str]:
-        staged = stage(submission, tmp_path / f"staged{number}")
-        assert "submission/dataset.py" in staged.taken
-        return staged.release, staged.edition
-
+def test_a_broken_file_says_nothing_and_costs_nothing(submission, tmp_path):
     path = submission / "release.json"
     for number, content in enumerate(BROKEN):
         data = content if isinstance(content, bytes) else json.dumps(content).encode()
         path.write_bytes(data)
-        assert stated(number) == ("", ""), content
-    (tmp_path / "other").write_text(json.dumps(copy("2027-spring.1")), encoding="utf-8")
-    path.unlink()
-    path.symlink_to(tmp_path / "other")
-    assert stated(len(BROKEN)) == ("", "")
-
-
-def test_the_code_may_lie_beside_it(grade, submission):
-    for path in (submission / "submission").iterdir():
-        path.rename(submission / path.name)
-    (submission / "submission").rmdir()
-    results = grade(copy("2027-spring.1"), "3a-0-basic")
-    assert results.facts["copy"] == copy("2027-spring.1")
-    assert not any("release.json" in line for line in results.facts["left"])
+        staged = stage(submission, tmp_path / f"staged{number}")
+        assert "submission/dataset.py" in staged.taken
+        assert (staged.release, staged.edition) == ("", ""), content
 
 
 def test_what_another_edition_lacks_is_put_down_to_the_edition(grade, submission):
     path = submission / "submission" / "attention.py"
     text = path.read_text(encoding="utf-8")
     # as in the copies of editions that don't train this variant, which still use the name
-    assert "\ndef precompute_rotary_emb(" in text
-    path.write_text(
-        text.replace("\ndef precompute_rotary_emb(", "\ndef another("), encoding="utf-8"
-    )
+    changed = text.replace("\ndef precompute_rotary_emb(", "\ndef another(")
+    assert changed != text
+    path.write_text(changed, encoding="utf-8")
     results = grade(copy("2027-spring.3", "cs224n"), "1h", edition="current")
     ends = {test.spec.test_id: test.message for test in results.selected_tests}
     cause = "this is work on cs224n of 2027-spring.3"
@@ -127,10 +106,3 @@ def test_what_another_edition_lacks_is_put_down_to_the_edition(grade, submission
     missing = [m for m in ends.values() if " is missing; " in m and "the data set" not in m]
     assert all(message.endswith(f" is missing; {cause}") for message in missing)
     assert missing or any("because it needs the data set" in m for m in ends.values())
-
-
-def test_the_release_is_in_the_headline_and_the_line_of_what_was_graded(grade):
-    results = grade(copy(HERE), "3a-0-basic")
-    headline = report.Report.of(results, staff=False, is_judged=False).headline
-    assert headline.endswith(f"; release {HERE}")
-    assert f"edition xcs224n, release {HERE}, judged by " in report.identity(results)

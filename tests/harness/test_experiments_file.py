@@ -55,46 +55,25 @@ def test_it_is_recorded_and_shown_to_staff_alone(runner, submission, pools, tmp_
         assert "knows it" not in students
 
 
-BROKEN = {
-    "empty": b"",
-    "no text": b"\xff\xfe\xff",
-    "nested": b"[" * 90_000,
-    "nested in an entry": b'{"trace": ' * 9_000 + b"1" + b"}" * 9_000,
-    "a list": b"[]",
-    "too large": json.dumps({"trace": TRACE | {"prediction": "a " * 60_000}}).encode(),
-    "an entry missing": json.dumps({"trace": {"prediction": "late"}}).encode(),
-    "a text for an entry": b'{"trace": "late"}',
-    **{
-        f"{key}: {value!r}": json.dumps({"trace": TRACE | {key: value}}).encode()
-        for key, value in (
-            ("prediction", 5),
-            ("prediction", ["late"]),
-            ("earlier_predictions", "late"),
-            ("earlier_predictions", [None]),
-            ("parameters", "0" * 63),
-            ("parameters", 0),
-            ("seed", float("nan")),
-            ("seed", 1.5),
-            ("seed", True),
-            ("seed", 10**40),
-            ("results", "a table"),
-            ("results", [[1]]),
-            ("results", {"a": 1}),
-        )
-    },
-}
+BROKEN = [b"\xff\xfe\xff", b"[" * 90_000, b"[]", b'{"trace": "late"}']
+BROKEN += [
+    json.dumps({"trace": TRACE | {key: value}}).encode()
+    for key, value in (
+        ("prediction", "a " * 60_000),
+        ("prediction", 5),
+        ("earlier_predictions", "late"),
+        ("parameters", "0" * 63),
+        ("seed", float("nan")),
+        ("seed", True),
+        ("seed", 10**40),
+        ("results", [[1]]),
+    )
+]
 
 
-@pytest.mark.parametrize("content", BROKEN.values(), ids=BROKEN)
+@pytest.mark.parametrize("content", BROKEN, ids=lambda content: content[:60])
 def test_a_broken_file_counts_as_none_with_one_line(staged, content):
     taken = staged(content)
     assert not taken.experiments and "experiments.json" not in taken.taken
     (line,) = map(str, taken.omissions)
     assert line.startswith("experiments.json (not as run.py writes it: ") and len(line) < 300
-
-
-def test_a_link_counts_as_none(staged, submission, tmp_path):
-    (tmp_path / "other").write_text(json.dumps({"trace": TRACE}), encoding="utf-8")
-    (submission / "experiments.json").symlink_to(tmp_path / "other")
-    taken = staged(b"", place="unread.json")
-    assert not taken.experiments and "is a link" in str(taken.omissions[0])

@@ -83,11 +83,14 @@ FOLDERS: dict[str, Callable[[Path], object]] = {
 }
 ZIPS = {
     "a name that leads outside": HAND_IN | {"../evil.py": b""},
+    "a file twice": HAND_IN | {".//submission/./dataset.py": b""},
     "a file in a file": HAND_IN | {"submission/dataset.py/x.py": b""},
     "a name that is none": {"./.": b"x"},
 }
 TARS = {
     "a link in a tar": entry("submission/evil.py", tarfile.SYMTYPE, "/etc/passwd"),
+    "a hard link in a tar": entry("submission/evil.py", tarfile.LNKTYPE, "submission/dataset.py"),
+    "a name that leads outside in a tar": entry("submission/../../evil.py"),
     "a file twice in a tar": entry("./submission/dataset.py"),
 }
 
