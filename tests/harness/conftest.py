@@ -3,7 +3,6 @@
 import shutil
 import textwrap
 from collections.abc import Callable, Iterator
-from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -13,17 +12,16 @@ from autograder.isolation import confined_pool
 from autograder.isolation.sandbox import Layers
 from autograder.judging import course_runner
 from grading import worker
-from grading.edition import Edition, TestSpec
 from grading.pool import LocalPool
 from grading.runner import Observer, Options, Runner
 from grading.verdicts import TestResult
+from grading.worker import Limits
 from questions.course import Course
 from tests import pinned
 from tools.reference import compose
 
 EXPLORATION = "attention_exploration.py"
 SHORTER = 4  # times shorter than elsewhere are the limits of a hasty runner: half a second
-IMPORT_S = 5.0  # of a hasty runner
 POOLS = ["zygote", "local"]  # staff's, and the one of students' computers
 HEAD = "import numpy as np\n\ndef copying_query(keys, j):\n"
 
@@ -33,34 +31,22 @@ def runner() -> Runner:
     return course_runner(pinned.load(), Course())
 
 
-@pytest.fixture(scope="session")
-def runner_in_haste() -> Runner:
-    assignment = pinned.load()
-    editions = {name: _hasty(edition) for name, edition in assignment.editions.items()}
-    return course_runner(replace(assignment, editions=editions), Course())
-
-
 @pytest.fixture
-def hasty_runner(runner_in_haste, monkeypatch) -> Runner:
+def hasty_runner(runner, monkeypatch) -> Runner:
     """A runner with short limits of CPU time, for code that never ends.
 
-    Right code takes some milliseconds. Limits of wall time end no test, however busy the machine.
+    Right code takes some milliseconds, except with torch, when it is used for the first time.
+    Limits of wall time end no test, however busy the machine.
     """
+    for_test = Limits.for_test
+
+    def hasty(cpu_s: float, *left_s: float) -> Limits:
+        return for_test(cpu_s if cpu_s > 2 else cpu_s / SHORTER, *left_s)
+
+    monkeypatch.setattr(Limits, "for_test", hasty)
     monkeypatch.setattr("grading.worker.WALL_FACTOR", worker.WALL_FACTOR * SHORTER * 10)
-    monkeypatch.setattr("grading.worker.IMPORT_S", IMPORT_S)
-    return runner_in_haste
-
-
-def _hasty(edition: Edition) -> Edition:
-    def hastier(test: TestSpec) -> TestSpec:
-        # Tests with torch may take longer when it is used for the first time.
-        return test if test.torch else replace(test, timeout_s=test.timeout_s / SHORTER)
-
-    questions = [
-        replace(question, tests=tuple(map(hastier, question.tests)))
-        for question in edition.questions
-    ]
-    return replace(edition, questions=tuple(questions))
+    monkeypatch.setattr("grading.worker.IMPORT_S", 5.0)
+    return runner
 
 
 @pytest.fixture(scope="session")
@@ -84,16 +70,7 @@ def submission(tmp_path) -> Path:
 @pytest.fixture
 def grade(runner, pools) -> Callable[..., dict[str, TestResult]]:
     """Grade a submission; returns results by test id."""
-    return _grading(runner, pools)
 
-
-@pytest.fixture
-def grade_hastily(hasty_runner, pools) -> Callable[..., dict[str, TestResult]]:
-    """Grade like `grade`, with short limits of CPU time."""
-    return _grading(hasty_runner, pools)
-
-
-def _grading(runner: Runner, pools: dict) -> Callable[..., dict[str, TestResult]]:
     def run(
         submission: Path,
         *wanted: str,
@@ -113,6 +90,12 @@ def _grading(runner: Runner, pools: dict) -> Callable[..., dict[str, TestResult]
         return {t.spec.test_id: t for t in results.tests}
 
     return run
+
+
+@pytest.fixture
+def grade_hastily(hasty_runner, grade) -> Callable[..., dict[str, TestResult]]:
+    """Grade like `grade`, with short limits of CPU time."""
+    return grade
 
 
 @pytest.fixture

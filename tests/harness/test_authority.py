@@ -20,11 +20,6 @@ NOTHING = {"read": [], "written": [], "signalled": [], "sockets": [], "scratch":
 ROOT = sandbox.Layers(root=True, landlock_abi=0, seccomp=False)
 
 
-def test_no_link_can_be_handed_in(tmp_path):
-    assert authority.hand_in_links(tmp_path) == []
-    assert list(tmp_path.iterdir()) == []
-
-
 def test_each_success_of_the_canary_is_a_fault():
     assert authority.faults(ROOT, NOTHING) == []
     for key, value in NOTHING.items():

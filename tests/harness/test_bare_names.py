@@ -5,7 +5,6 @@ from pathlib import Path
 
 import pytest
 
-from grading import worker
 from grading.verdicts import Outcome
 from tests.harness.conftest import POOLS
 from tests.interpreter import python
@@ -38,16 +37,12 @@ BODIES = [
     # Whichever name comes first, the module is run once.
     "import utils; import submission.utils; assert utils is submission.utils",
     "import submission.utils; import utils; assert utils is submission.utils",
-    "from utils import read_text; from submission import utils; "
-    "assert read_text is utils.read_text and utils.__name__ == 'submission.utils'",
     # Circles: the first imports the second, which imports the first.
     "import first; from submission import second; assert second.NAMES == [1, 1]",
     "from submission import first; import second; assert second.NAMES == [1, 1]",
     "import importlib, utils; assert importlib.reload(utils) is utils",
     # Libraries come first: the names of these modules are taken.
     "import token; assert token.NAME == 1",
-    "import numpy.random, numpy; assert numpy.__version__",
-    "import pretraining.files",
 ]
 
 
@@ -56,7 +51,7 @@ BODIES = [
 @pytest.mark.sampled(4)
 def test_a_bare_name_is_the_packages_module(body, way, write_query, grade):
     upload = write_query(f"{body}\nreturn 100.0 * keys[j]\n")
-    texts = dict.fromkeys(("token", "numpy", "pretraining"), "raise KeyError('not a library')\n")
+    texts = {"token": "raise KeyError('not a library')\n"}
     texts["first"] = "COUNT = [1]\nimport second\nCOUNT.append(2)\n"
     texts["second"] = (
         "import first\nfrom submission import first as other\nNAMES = first.COUNT + other.COUNT"
@@ -69,68 +64,29 @@ def test_a_bare_name_is_the_packages_module(body, way, write_query, grade):
 
 def test_errors_in_a_module_with_a_bare_name_have_their_line(write_query, grade):
     upload = write_query("return keys", before="import mine\n")
-    mine = upload / "submission" / "mine.py"
-    for text, message in (
-        ("x = 1\nraise KeyError('lost')\n", "submission/mine.py:2: KeyError"),
-        ("import a_\n", "submission/mine.py:1: import failed: No module named 'a_'"),
-    ):
-        mine.write_text(text, encoding="utf-8")
-        assert message in grade(upload, ID)[ID].message
+    (upload / "submission" / "mine.py").write_text("import a_\n", encoding="utf-8")
+    message = grade(upload, ID)[ID].message
+    assert "submission/mine.py:1: import failed: No module named 'a_'" in message
 
 
 @pytest.mark.parametrize("way", POOLS)
-@pytest.mark.parametrize("encoding", ["utf-16", "utf-16-be", "utf-32"])
-@pytest.mark.sampled(3)
-def test_a_module_in_utf16_is_named(encoding, way, write_query, grade):
+def test_a_module_in_utf16_is_named(way, write_query, grade):
     upload = write_query("return keys", before="import mine\n")
     mine = upload / "submission" / "mine.py"
-    mine.write_text("x = 1\n", encoding=encoding)
+    mine.write_text("x = 1\n", encoding="utf-16")
     result = grade(upload, ID, way=way)[ID]
     assert UTF16.format("mine") in result.message
     assert result.outcome is Outcome.SYNTAX_ERROR
 
 
-@pytest.mark.parametrize("kind", [ValueError, SyntaxError])  # before and from Python 3.12 on
-def test_pythons_own_error_names_no_file_and_ours_does(kind, tmp_path):
-    (tmp_path / "submission").mkdir()
-    error = kind("source code string cannot contain null bytes")
-    assert worker.describe(error, tmp_path)["where"] == ""
-    (tmp_path / "submission" / "mine.py").write_text("x = 1\n", encoding="utf-16")
-    told = worker.describe(error, tmp_path)
-    assert (told["where"], told["type"]) == ("submission/mine.py:1", "SyntaxError")
-
-
 # A student's copy ---------------------------------------------------------------------------------
-
-
-@pytest.fixture
-def checkout(tree, tmp_path) -> Path:
-    return students_copy(tree, tmp_path / "copy")
-
-
-def test_in_process_each_test_has_its_own_modules(checkout):
-    """Also where src/dataset.py, a command, stands next to the package."""
-    body = """
-import dataset, submission.dataset, utils
-assert dataset is submission.dataset and utils.__name__ == "submission.utils"
-
-def copying_query(keys, j):
-    from utils import evaluate_places
-    assert evaluate_places is submission.utils.evaluate_places
-    return 100.0 * keys[j]
-"""
-    path = checkout / "src" / "submission" / "attention_exploration.py"
-    path.write_text(body, encoding="utf-8")
-    # Each test imports the module anew; only the one of copying_query can pass.
-    ran = python(checkout, "src/grader.py", "--in-process", "3a")
-    assert "basic 1 of 2" in ran.stdout, ran.stdout + ran.stderr
-    assert "AssertionError" not in ran.stdout
 
 
 @pytest.mark.parametrize("command", COMMANDS)
 @pytest.mark.sampled(4)
-def test_commands_find_bare_names_too_and_name_a_module_in_utf16(command, checkout):
+def test_commands_find_bare_names_too_and_name_a_module_in_utf16(command, tree, tmp_path):
     """Three commands have the names of modules of the submission, and run.py may have, too."""
+    checkout = students_copy(tree, tmp_path / "copy")
     package = checkout / "src" / "submission"
     assert with_bare_names(package) > 5
     with open(package / "helper.py", "a", encoding="utf-8") as file:

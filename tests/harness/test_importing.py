@@ -2,23 +2,19 @@
 
 import subprocess
 import sys
-from dataclasses import replace
 from pathlib import Path
 
 import pytest
 
 import grading
-from grading.cases import bind
-from grading.errors import UsageError
 from grading.pool import Ending, Finished, InProcessPool
 from grading.runner import Observer, Options
 from grading.verdicts import Outcome, Stuck, find_stuck
-from grading.wire import Notes, read_notes
+from grading.wire import Notes
 from grading.worker import Limits
-from questions.attention_exploration.tests import AttentionCopying
 from questions.provided import CourseData
 from questions.shared.trained_files import model_configs
-from tests.harness.conftest import IMPORT_S, POOLS
+from tests.harness.conftest import POOLS
 from tools import world
 
 FILE = "submission/attention_exploration.py"
@@ -46,14 +42,6 @@ def test_an_endless_import_is_run_once_and_named(way, submission, grade_hastily,
         assert (FILE in result.message) is not result.spec.is_hidden
         assert FILE in result.detail
     assert results["1g-2-basic"].outcome is Outcome.PASSED  # it imports other modules
-
-
-@pytest.mark.long
-def test_an_import_that_waits_is_run_once(submission, grade, monkeypatch):
-    monkeypatch.setattr("grading.worker.WALL_FACTOR", 0.3)
-    results = grade(append(submission, "\nimport time\ntime.sleep(600)\n"), *ASKED)
-    assert results[ASKED[0]].cause == "timed-out.import"
-    assert all(results[i].outcome is Outcome.TIMED_OUT for i in ASKED[1:])
 
 
 def test_what_a_hidden_test_found_is_never_named_to_students(
@@ -85,121 +73,26 @@ def test_the_limit_of_a_test_begins_after_its_imports(code, way, submission, gra
     assert (result.cause or "passed") == AFTER_A_LONG_IMPORT[code], result
 
 
-FORGERIES = {
-    "that it still imports": "True, 0.0, -time.monotonic()",
-    "that imports took all of its time": "False, 1e9, 1e9",
-    "that imports took no time": "True, -1e9, -1e9",
-    "nonsense": "True, math.nan, math.nan",
-}
-
-
-@pytest.mark.long  # tests/redteam/attacks/lies_about_its_imports.py is not
-@pytest.mark.parametrize("says", FORGERIES)
-def test_a_worker_that_lies_about_its_imports_gets_their_limit_and_no_more(
-    says, submission, grade_hastily
-):
-    body = f"""
-def copying_query(keys, j):
-    import gc, math, time
-    from autograder.isolation import guardian
-    clock = next(o for o in gc.get_objects() if isinstance(o, guardian.Clock))
-    guardian.NOTE.pack_into(clock._shared, 1, {FORGERIES[says]})
-    guardian.NOTE.pack_into(clock._shared, 1 + guardian.NOTE.size, {FORGERIES[says]})
-    while True: pass
-"""
-    result = grade_hastily(append(submission, body), *ASKED[:1])[ASKED[0]]
-    assert result.outcome is Outcome.TIMED_OUT, result
-    # The test has half a second; the guardian looks every 30 ms, later if the machine is busy.
-    assert result.cpu_s < 0.5 + IMPORT_S + 0.5
-
-
-def test_an_exception_while_importing_and_one_that_is_caught_change_nothing(submission, grade):
+def test_an_exception_that_is_caught_while_importing_changes_nothing(submission, grade):
     (submission / "submission" / "mine.py").write_text("raise KeyError\n", encoding="utf-8")
     append(submission, "\ntry:\n    from . import mine\nexcept KeyError:\n    pass\n")
     assert grade(submission, ASKED[0])[ASKED[0]].outcome is Outcome.PASSED
-    append(submission, "\nraise KeyError('lost')\n")
-    result = grade(submission, ASKED[0])[ASKED[0]]
-    assert result.outcome is Outcome.ERROR and "lost" in result.message
 
 
-def test_a_loop_in_a_function_is_run_by_every_test(submission, grade_hastily):
-    """The time ran out outside an import, so each of the other tests has to try."""
+def test_a_loop_outside_an_import_is_run_by_every_test(submission, grade_hastily):
     results = grade_hastily(append(submission, f"\n\n{QUERY}while True: pass\n"), *ASKED[1:3])
     assert results["3a-1-hidden"].cause == "timed-out.cpu"
     assert results["3b-0-basic"].outcome is Outcome.PASSED
 
 
-# What counts as stuck ---------------------------------------------------------------------------
-
-LIMITS = Limits.for_test(20.0)
-INSIDE = Notes(0, "submission.helper", 0.2, "")
-FILES = {"submission/helper.py": "", "submission/__init__.py": ""}
-
-
-def find(notes=INSIDE, reason="import", wall_s=40.0, limits=LIMITS, files=FILES):
-    ending = Ending(0, 0, reason, cpu_s=20.0, wall_s=wall_s, memory_bytes=0)
-    return find_stuck(Finished(ending, True, None, "", notes), limits, files, named=True)
-
-
 SHORTENED = Limits.for_test(20.0, left_s=15.0)  # by the run's deadline
-NOT_STUCK = [
-    {"notes": Notes(0, "", 0.0, "")},  # in no import
-    {"notes": replace(INSIDE, began_s=30.0)},  # the time was spent elsewhere
-    {"notes": replace(INSIDE, importing="submission.nothing")},
-    {"notes": replace(INSIDE, importing="os")},
-    *({"reason": reason} for reason in ("cpu", "wall", "memory", "abandoned", "")),
-    {"reason": "import-wall", "limits": SHORTENED},
-]
 
 
-def test_only_a_whole_limit_spent_in_an_import_is_stuck():
-    assert find() == find(reason="import-wall") == Stuck("submission/helper.py", True)
-    assert find(Notes(0, "submission", 0.0, "")).file == "submission/__init__.py"
-    for other in NOT_STUCK:
-        assert find(**other) is None, other
-
-
-# Notes ------------------------------------------------------------------------------------------
-
-
-@pytest.mark.parametrize(
-    ("data", "notes"),
-    [
-        (b"", Notes(0, "", 0.0, "")),
-        (b"grd1....", Notes(0, "", 0.0, "")),
-        (b"I submission 0.10\ngrd1", Notes(18, "submission", 0.1, "")),
-        (b"I a 0\nI a.b 1\nE\n", Notes(16, "a", 0.0, "")),
-        (b"I a 0\nE\nE\nI b 2\n", Notes(8, "", 0.0, "")),
-        (b"S a\n", Notes(4, "", 0.0, "a")),
-        (b"I a nan\n", Notes(0, "", 0.0, "")),
-        (b"I a -1\n", Notes(0, "", 0.0, "")),
-        (b"I a \xc2\xb2\n", Notes(0, "", 0.0, "")),
-        (b"I \xff 0\n", Notes(6, "\N{REPLACEMENT CHARACTER}", 0.0, "")),
-        (b"I a 0", Notes(0, "", 0.0, "")),
-        (b"E" * 100_000, Notes(0, "", 0.0, "")),
-    ],
-)
-def test_notes_are_read_as_far_as_they_are_some(data, notes):
-    assert read_notes(data) == notes
-
-
-def test_forged_notes_cost_nobody_but_the_forger_and_crash_nothing(write_query, grade):
-    body = """
-        import os
-        os.write(4, b"S submission.helper\\nI submission 0.1\\nI submission.helper 9" + b"9" * 5000)
-        os.write(4, b"\\n" + b"E\\n" * 40_000)
-        return 100.0 * keys[j]
-    """
-    results = grade(write_query(body), "3a-0-basic", "1g-2-basic")
-    assert results["3a-0-basic"].outcome is Outcome.EXITED
-    assert results["1g-2-basic"].outcome is Outcome.PASSED
-
-
-def test_thousands_of_imports_leave_the_frame_where_it_is(write_query, grade):
-    loop = "for _ in range(5000): importlib.reload(submission.mine)\nreturn 100.0 * keys[j]\n"
-    submission = write_query(f"import importlib, submission.mine\n{loop}")
-    (submission / "submission" / "mine.py").touch()
-    assert grade(submission, ASKED[0])[ASKED[0]].outcome is Outcome.PASSED
+def test_a_limit_that_the_deadline_shortened_says_nothing_of_an_import():
+    for limits, stuck in ((SHORTENED, None), (Limits.for_test(20.0), Stuck(FILE, True))):
+        notes = Notes(0, FILE.removesuffix(".py").replace("/", "."), 0.2, "")
+        ending = Ending(0, 0, "import-wall", cpu_s=20.0, wall_s=40.0, memory_bytes=0)
+        assert find_stuck(Finished(ending, True, None, "", notes), limits, [FILE], True) == stuck
 
 
 # Which tests come first -------------------------------------------------------------------------
@@ -208,25 +101,24 @@ def test_thousands_of_imports_leave_the_frame_where_it_is(write_query, grade):
 def test_tests_of_files_run_first_and_results_come_in_the_editions_order(
     runner, submission, monkeypatch
 ):
-    ended, told = [], []
+    ended, shown = [], []
     monkeypatch.setattr("grading.runner.judge", lambda run, test, result: result)
 
-    class Hears(Observer):
+    class Recorder(Observer):
         def ended(self, result):
             ended.append(result.spec.test_id)
 
         def present(self, result):
-            told.append(result.spec.test_id)
-            assert told[-1] in ended  # the results file is written before a result is reported
+            shown.append(result.spec.test_id)
+            assert shown[-1] in ended  # the results file is written before a result is reported
 
     options = Options(submission=submission, in_process=True)
-    results = runner.run(options, 7, Hears(), InProcessPool())
+    runner.run(options, 7, Recorder(), InProcessPool())
     bound = runner.tests(runner.assignment.edition(None))
-    ids = [test.spec.test_id for test in bound]
+    assert shown == [test.spec.test_id for test in bound]
     files = [test.spec.test_id for test in bound if test.of_files]
     assert len(files) == 10
-    assert ended == files + [test_id for test_id in ids if test_id not in files]
-    assert told == ids == [t.spec.test_id for t in results.tests]
+    assert ended == files + [test_id for test_id in shown if test_id not in files]
 
 
 MODELS = """
@@ -242,7 +134,7 @@ for variant, config in eval(sys.argv[4]).items():
 """
 
 
-def test_no_code_of_the_students_runs_in_tests_of_files_and_some_in_all_others(
+def test_no_code_of_the_students_runs_in_tests_of_files(
     runner, submission, grade, tmp_path, monkeypatch
 ):
     """All modules raise an exception, and all files that may be required are present."""
@@ -268,17 +160,8 @@ def test_no_code_of_the_students_runs_in_tests_of_files_and_some_in_all_others(
     for path in (submission / "submission").glob("*.py"):
         path.write_text("raise KeyError('ran')\n", encoding="utf-8")
     edition = assignment.editions["current"]
-    results = grade(submission, edition="current", data=installed)
-    for test in bind(edition.tests, runner._cases):
-        result = results[test.spec.test_id]
-        assert ("KeyError" in result.message) is not test.of_files, result
-        assert result.outcome is not Outcome.MISSING_FILE
-
-
-def test_a_name_that_is_no_test_of_files_is_refused(runner):
-    class Wrong(AttentionCopying):
-        of_files = ("nothing",)
-
-    specs = runner.assignment.edition(None).tests
-    with pytest.raises(UsageError, match="of_files names nothing"):
-        bind(tuple(s for s in specs if s.topic == Wrong.topic), [Wrong])
+    of_files = [t.spec.test_id for t in runner.tests(edition) if t.of_files]
+    assert len(of_files) > 10
+    results = grade(submission, *of_files, edition="current", data=installed)
+    for result in (results[test_id] for test_id in of_files):
+        assert "KeyError" not in result.message and result.outcome is not Outcome.MISSING_FILE

@@ -61,15 +61,6 @@ def when_code_runs(zygote: int, act: Callable[[int, int], None]) -> threading.Th
     return thread
 
 
-def test_between_two_tests(write_query, grade, zygote_of):
-    submission = write_query(RIGHT)
-    assert grade(submission, ID)[ID].outcome is Outcome.PASSED
-    before = zygote_of()
-    kill(before)
-    assert grade(submission, ID)[ID].outcome is Outcome.PASSED
-    assert zygote_of() != before
-
-
 def test_a_guardian_serves_one_test_after_another_and_is_replaced_when_killed(
     write_query, grade, zygote_of
 ):

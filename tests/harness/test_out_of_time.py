@@ -1,8 +1,6 @@
 """A timeout names the student's line; on a student's computer, two timeouts end a question."""
 
 import re
-import time
-from dataclasses import replace
 
 import pytest
 
@@ -17,7 +15,6 @@ ID, HIDDEN = "3a-0-basic", "3a-1-hidden"
 FILE = "submission/attention_exploration.py"
 LOOPS = {
     "a loop": "while True: pass",
-    "a loop in C": "sum(iter(int, 1))",
     "one that catches everything": """
         while True:
             try:
@@ -31,9 +28,9 @@ SPIN = "def spin(keys):\n    while True:\n        keys = keys\n\n"
 
 
 @pytest.fixture
-def runner(hasty_runner):
+def grade(grade_hastily):
     """All code here never ends: it is given half a second."""
-    return hasty_runner
+    return grade_hastily
 
 
 @pytest.mark.parametrize("way", POOLS)
@@ -70,93 +67,38 @@ def test_the_kernels_own_limit_is_a_time_out_and_names_the_line(write_query, gra
     assert (result.outcome, result.where) == (Outcome.TIMED_OUT, f"{FILE}:5")
 
 
-@pytest.mark.parametrize(
-    "body",
-    [
-        "import signal; signal.signal(signal.SIGUSR1, signal.SIG_IGN)\nwhile True: pass",
-        "import faulthandler, signal; faulthandler.unregister(signal.SIGUSR1)\nwhile True: pass",
-        "import os; os.closerange(3, 99)\nwhile True: pass",
-    ],
-)
-@pytest.mark.sampled(3)
-def test_code_that_hides_its_line_is_timed_out_all_the_same(body, write_query, grade):
-    assert grade(write_query(body), ID)[ID].cause == "timed-out.cpu"
-
-
 STACK = """\
 Current thread 0x00007f (most recent call first):
-  File "/usr/lib/python3.12/re/__init__.py", line 166 in match
-  File "/tmp/grading-x/staged/{file}", line {line} in f
-  File "/tmp/grading-x/staged/submission/other.py", line 1 in g
+  File "C:\\Python\\re\\__init__.py", line 166 in match
+  File "C:\\grading-x\\staged\\submission\\mine.py", line 99 in f
+  File "C:\\grading-x\\staged\\submission\\mine.py", line 2 in g
 """
 
 
-@pytest.fixture
-def of_stack(tmp_path, runner):
-    """Return a function that returns the verdicts, basic and hidden, of a time-out's stack."""
+def test_only_a_line_that_exists_is_repeated_with_slashes(tmp_path, runner):
     (tmp_path / "submission").mkdir()
-    for name in ("mine.py", "other.py"):
-        (tmp_path / "submission" / name).write_text("x = 1\ny = 2\n", encoding="utf-8")
+    (tmp_path / "submission" / "mine.py").write_text("x = 1\ny = 2\n", encoding="utf-8")
     (spec,) = (t for t in runner.assignment.edition(None).tests if t.test_id == ID)
-
-    def verdicts(stack):
-        ended = Finished(Ending(0, 0, "cpu", 1.0, 1.0, 1), True, None, "", stack=stack)
-        specs = (spec, replace(spec, kind="hidden"))
-        return [of_ending(ended, Limits.for_test(1.0), s, Staged(tmp_path)) for s in specs]
-
-    return verdicts
-
-
-@pytest.mark.parametrize(
-    ("file", "line", "place"),
-    [
-        ("submission/mine.py", 2, "submission/mine.py:2"),
-        ("submission\\mine.py", 2, "submission/mine.py:2"),
-        ("submission/mine.py", 99, "submission/other.py:1"),
-        ("submission/secret.py", 1, "submission/other.py:1"),
-        ("submission/mine.py", 10**9, "submission/other.py:1"),
-    ],
-)
-def test_only_lines_that_exist_are_repeated(of_stack, file, line, place):
-    basic, hidden = of_stack(STACK.format(file=file, line=line))
-    assert basic.message == f"{hidden.message}; it was at {place}" and basic.where == place
-    assert "submission" not in hidden.message
-
-
-def test_a_stack_that_code_made_up_is_read_in_no_time(of_stack):
-    """64 KB once took 2.5 s, which each test of a run could cost."""
-    lines = ('  File "', '\n  File "submission/', '  File "submission/a.py", line 1111111111 ')
-    for line in (*lines, '\n  File "submission/a.py', "submission/", ".py"):
-        stack = ('  File "' * 5000 + "submission/" + line * 65536)[:65536]
-        started = time.process_time()
-        of_stack(stack)
-        assert time.process_time() - started < 0.6  # two times some milliseconds
+    ended = Finished(Ending(0, 0, "cpu", 1.0, 1.0, 1), True, None, "", stack=STACK)
+    verdict = of_ending(ended, Limits.for_test(1.0), spec, Staged(tmp_path))
+    assert verdict.where == "submission/mine.py:2"
 
 
 # Two are enough -----------------------------------------------------------------------------------
 
 
-@pytest.fixture
-def outcomes(runner, pools, write_query):
-    """Return a function that grades code which never ends, and returns the selected results."""
-
-    def run(*wanted, **options):
-        asked = Options(submission=write_query("while True: pass"), selection=wanted, **options)
-        return runner.run(asked, 7, Observer(), pools["zygote"]).selected_tests
-
-    return run
-
-
-def test_a_question_is_left_after_two_time_outs_and_other_questions_go_on(outcomes):
-    other, *results = outcomes("3a", "1e-1-basic", patience=2)
-    ended = [test.outcome for test in results]
-    assert ended == [Outcome.TIMED_OUT] * 2 + [Outcome.NOT_RUN] * (len(ended) - 2)
-    assert len(ended) > 2 and results[-1].cause == "not-run.left-out"
-    assert other.outcome is Outcome.PASSED
-
-
-@pytest.mark.parametrize("options", [{}, {"patience": 2, "counts": True}])
-@pytest.mark.sampled(2)
-def test_without_patience_or_where_it_counts_nothing_is_left_out(outcomes, monkeypatch, options):
+@pytest.mark.parametrize("counts", [False, True])
+def test_a_question_is_left_after_two_time_outs_unless_the_run_counts(
+    counts, hasty_runner, pools, write_query, monkeypatch
+):
     monkeypatch.setattr("grading.runner.require_data", lambda data: None)
-    assert Outcome.NOT_RUN not in {test.outcome for test in outcomes("3a", **options)}
+    endless = write_query("while True: pass")
+    options = Options(endless, selection=("3a", "1e-1-basic"), patience=2, counts=counts)
+    results = hasty_runner.run(options, 7, Observer(), pools["zygote"])
+    other, *results = results.selected_tests
+    ends = [test.outcome for test in results]
+    assert ends[:2] == [Outcome.TIMED_OUT] * 2 and len(ends) > 2
+    left = [test for test in results if test.outcome is Outcome.NOT_RUN]
+    assert left == ([] if counts else results[2:])
+    assert {test.cause for test in left} <= {"not-run.left-out"}
+    assert other.outcome is Outcome.PASSED  # other questions go on

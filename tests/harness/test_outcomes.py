@@ -1,41 +1,32 @@
-"""However a test ends, its outcome says so, in time, and other tests' results stay correct."""
+"""However a test ends, its outcome says so, in time, and other tests' results stay correct.
+
+What each ending says is in tests/snapshots/test_endings.py; loops are in test_out_of_time.py.
+"""
 
 import os
 import time
-from dataclasses import replace
 
 import pytest
 
-from autograder.isolation import guardian, kernel, leftovers, sandbox
+from autograder.isolation import kernel, leftovers, sandbox
 from grading import verdicts
 from grading.verdicts import Outcome
-from grading.worker import Limits
 from tests.harness.conftest import POOLS
 
 ID = "3a-0-basic"
 HIDDEN = "3a-1-hidden"
 RIGHT = "return 100.0 * keys[j]\n"
 UNCONFINED = sandbox.Layers(root=False, landlock_abi=0, seccomp=False)
+FILTERED = sandbox.Layers(root=False, landlock_abi=0, seccomp=True)
 
-# name: (body of copying_query, outcome, the beginning of the cause's id). Exceptions and exits are
-# in tests/snapshots/test_endings.py, loops in test_out_of_time.py.
+# name: (body of copying_query, outcome, the beginning of the cause's id).
 ENDINGS = {
-    "right": (RIGHT, Outcome.PASSED, ""),
-    "no array": ("return 'north'\n", Outcome.FAILED, "failed."),
-    "nan": ("return keys[j] * float('nan')\n", Outcome.FAILED, "failed."),
     "raises": ("raise KeyError('lost')\n", Outcome.ERROR, "error.KeyError"),
     "os._exit": ("import os; os._exit(0)\n", Outcome.EXITED, "exited"),
     "segfault": ("import ctypes; ctypes.string_at(0)\n", Outcome.KILLED, "killed.signal-11"),
-    "abort": ("import os; os.abort()\n", Outcome.KILLED, "killed.signal-6"),
     "recursion": ("return copying_query(keys, j)\n", Outcome.ERROR, "error.RecursionError"),
     "memory": ("return np.ones((1 << 40,))\n", Outcome.OUT_OF_MEMORY, "out-of-memory.MemoryError"),
-    "hostile exception": (
-        "class E(Exception):\n    def __str__(self): raise SystemExit\nraise E\n",
-        Outcome.ERROR,
-        "error.Exception",
-    ),
 }
-KILLS = "import os, signal; os.kill(os.getppid(), signal.SIGKILL); return 100.0 * keys[j]\n"
 
 
 @pytest.mark.parametrize("way", POOLS)
@@ -49,14 +40,6 @@ def test_each_ending_has_its_outcome(name, way, write_query, grade_hastily):
     # The file lacks average_query, so the other test fails for that reason, whatever the first did.
     assert results["3b-0-basic"].outcome is Outcome.ERROR
     assert "average_query" in results["3b-0-basic"].message
-
-
-def test_what_it_is_not_allowed_to_kill_stays_and_a_killed_guardian_costs_the_test(
-    write_query, grade
-):
-    assert grade(write_query(KILLS), ID)[ID].cause == "error.PermissionError"
-    result = grade(write_query(KILLS), ID, layers=UNCONFINED)[ID]
-    assert (result.outcome, result.cause) == (Outcome.KILLED, "killed.unknown")
 
 
 def test_files_are_named_without_our_folders(write_query, grade):
@@ -74,39 +57,33 @@ def test_files_are_named_without_our_folders(write_query, grade):
     assert {f"{place} log.txt", f"{place}:7: UserWarning: old"} < set(lines)
 
 
-def test_of_a_progress_bar_the_last_state_is_shown(write_query, grade):
-    body = "print('10%\\r50%\\r100%\\r\\ndone', end='\\r\\n'); return 100.0 * keys[j]\n"
-    assert grade(write_query(body), ID)[ID].output == "100%\ndone\n" * 2
-
-
-@pytest.mark.parametrize("way", POOLS)
-def test_resident_memory_is_watched(way, write_query, grade, monkeypatch):
+def test_resident_memory_is_watched(write_query, grade, monkeypatch):
+    """On a student's computer; tests/redteam/attacks/hoards_memory.py tries staff's workers."""
     monkeypatch.setattr("grading.worker.MEMORY_BYTES", 300 << 20)
     body = "kept = [bytearray(b'x') * (50 << 20) for _ in range(12)]\nimport time; time.sleep(9)\n"
-    result = grade(write_query(body), ID, way=way)[ID]
+    result = grade(write_query(body), ID, way="local")[ID]
     assert result.outcome is Outcome.OUT_OF_MEMORY
 
 
-FILTERED = sandbox.Layers(root=False, landlock_abi=0, seccomp=True)
-STARTS = {
-    "fork": "import os; os.fork()",
-    "subprocess": "import subprocess; subprocess.run(['true'])",
-    "posix_spawn": "import os; os.posix_spawn('/bin/true', ['true'], {})",
-    "multiprocessing": "import multiprocessing as m; m.Process(target=print).start()",
-    "semaphores of processes": "import multiprocessing as m; m.Pool(2)",
+# Such code works where nothing is confined, so that its error alone explains nothing.
+REFUSED = {
+    "import multiprocessing as m; m.Pool(2)": verdicts.NO_PROCESSES,
+    "import os; os.makedirs(os.path.join(os.path.dirname(__file__), 'cache'))": verdicts.NO_FILES,
 }
 
 
 @pytest.mark.skipif(not kernel.has_seccomp(), reason="this kernel has no seccomp")
-@pytest.mark.parametrize("way", STARTS)
-def test_without_a_uid_of_its_own_a_test_starts_no_process_and_says_so(way, write_query, grade):
-    results = grade(write_query(STARTS[way] + "\n" + RIGHT), ID, HIDDEN, layers=FILTERED)
-    assert results[ID].outcome is results[HIDDEN].outcome is Outcome.ERROR
-    assert all(verdicts.NO_PROCESSES in results[test_id].message for test_id in (ID, HIDDEN))
+@pytest.mark.parametrize("code", REFUSED)
+def test_what_is_refused_at_import_is_explained(code, write_query, grade):
+    layers = sandbox.detect() if REFUSED[code] == verdicts.NO_FILES else FILTERED
+    results = grade(write_query(RIGHT, before=f"{code}\n"), ID, HIDDEN, layers=layers)
+    assert results[ID].where == "submission/attention_exploration.py:1"
+    for test_id in (ID, HIDDEN):
+        assert results[test_id].outcome is Outcome.ERROR
+        assert REFUSED[code] in results[test_id].message
 
 
-@pytest.mark.parametrize("layers", [FILTERED, UNCONFINED])
-def test_what_starts_threads_or_asks_the_system_is_no_process(layers, write_query, grade):
+def test_what_starts_threads_or_asks_the_system_is_no_process(write_query, grade):
     body = """
         import ctypes.util, platform, threading, uuid
         from concurrent.futures import ThreadPoolExecutor
@@ -118,7 +95,7 @@ def test_what_starts_threads_or_asks_the_system_is_no_process(layers, write_quer
         platform.processor(), platform.platform(), uuid.getnode(), ctypes.util.find_library("m")
         return 100.0 * keys[j]
     """
-    result = grade(write_query(body), ID, layers=layers)[ID]
+    result = grade(write_query(body), ID, layers=FILTERED)[ID]
     assert result.outcome is Outcome.PASSED, result
 
 
@@ -136,93 +113,22 @@ BOMBS = {
             threading.Thread(target=time.sleep, args=(600,), daemon=True).start()
         time.sleep(600)
     """,
+    "files": """
+        import itertools, os
+        for n in itertools.count():
+            os.makedirs(f'{n}/a/b/c')
+    """,
 }
 
 
 @pytest.mark.parametrize("kind", BOMBS)
-def test_processes_and_threads_are_counted(kind, write_query, grade):
+def test_processes_threads_and_files_are_counted(kind, write_query, grade):
+    """Files, before removing them takes long."""
     result = grade(write_query(BOMBS[kind]), ID, layers=UNCONFINED)[ID]
     if os.getuid() == 0:  # the system's own limits don't apply to root
         assert result.cause == f"killed.{kind}"
     else:
         assert result.outcome in (Outcome.KILLED, Outcome.ERROR)
-
-
-REFUSED = {
-    "open(__file__ + '.log', 'w')": verdicts.NO_FILES,
-    "import os; os.makedirs(os.path.join(os.path.dirname(__file__), 'cache'))": verdicts.NO_FILES,
-    "import multiprocessing; multiprocessing.Lock()": verdicts.NO_PROCESSES,
-}
-
-
-@pytest.mark.parametrize("code", REFUSED)
-def test_what_is_refused_at_import_is_explained(code, write_query, grade):
-    """Such code works where nothing is confined, so that its error alone explains nothing."""
-    results = grade(write_query(RIGHT, before=f"{code}\n"), ID, HIDDEN)
-    assert results[ID].where == "submission/attention_exploration.py:1"
-    for test_id in (ID, HIDDEN):
-        assert results[test_id].outcome is Outcome.ERROR
-        assert REFUSED[code] in results[test_id].message
-
-
-def test_orphans_are_reaped_while_a_test_runs_and_still_count(write_query, grade):
-    zombies = """
-        import os, time
-        for _ in range({count}):
-            if os.fork() == 0:
-                if os.fork() == 0: os._exit(0)
-                os._exit(0)
-            os.wait()
-        time.sleep(0.3)
-        states = []
-        for entry in filter(str.isdigit, os.listdir("/proc")):
-            try: words = open(f"/proc/{{entry}}/stat").read().rpartition(") ")[2].split()
-            except OSError: continue
-            if words[1] == str(os.getppid()) and words[0] == "Z": states.append(entry)
-        assert not states
-        return 100.0 * keys[j]
-    """
-    few = grade(write_query(zombies.format(count=8)), ID, layers=UNCONFINED)[ID]
-    assert few.outcome is Outcome.PASSED, few
-    many = grade(write_query(zombies.format(count=80)), ID, layers=UNCONFINED)[ID]
-    assert many.cause == "killed.processes", many
-
-
-def test_too_many_processes_are_called_so_though_their_memory_is_too_much():
-    # The guardian checks every 30 ms; both limits would be exceeded at one check only by chance.
-    limits = replace(Limits.for_test(2.0), memory_bytes=1 << 30)
-    both = guardian._Usage(0.1, memory_bytes=2 << 30, processes=limits.processes + 1, threads=0)
-    assert guardian._over(both, 0.1, guardian.Imports(), limits, abandoned=False) == "processes"
-
-
-def test_folders_too_deep_for_a_path_are_removed(tmp_path):
-    opened = [os.open(tmp_path, os.O_RDONLY)]
-    for _ in range(60):
-        os.mkdir("x" * 200, dir_fd=opened[-1])
-        opened.append(os.open("x" * 200, os.O_RDONLY, dir_fd=opened[-1]))
-    for descriptor in [*opened, os.open("file", os.O_CREAT, dir_fd=opened[-1])]:
-        os.close(descriptor)
-    leftovers.remove_tree(tmp_path / ("x" * 200))
-    assert list(tmp_path.iterdir()) == []
-
-
-FLOODS = {
-    "files": "open(str(n), 'w').close()",
-    "folders in folders": "os.makedirs(f'{n}/a/b/c')",
-    "bytes": "open(str(n), 'wb').write(bytes(4 << 20))",
-}
-
-
-@pytest.mark.parametrize("name", FLOODS)
-@pytest.mark.sampled(3)
-def test_a_flood_of_files_is_stopped_before_removing_it_takes_long(name, write_query, grade):
-    body = f"""
-        import itertools, os
-        for n in itertools.count():
-            {FLOODS[name]}
-    """
-    result = grade(write_query(body), ID)[ID]
-    assert result.cause == "killed.files"
 
 
 def test_removing_stops_in_time(tmp_path):
@@ -232,22 +138,6 @@ def test_removing_stops_in_time(tmp_path):
     assert len(list((tmp_path / "flood").iterdir())) == 50
     leftovers.remove_tree(tmp_path / "flood", until=time.monotonic() + 60)
     assert not (tmp_path / "flood").exists()
-
-
-def test_a_worker_has_no_descriptors_but_its_own(write_query, grade):
-    """With its guardian's, it could tell the grader how it ended."""
-    body = """
-    import os
-    opened = []
-    for number in range(256):
-        try:
-            os.fstat(number)
-        except OSError:
-            continue
-        opened.append(number)
-    raise ValueError(opened)
-    """
-    assert "[0, 1, 2, 3, 4]" in grade(write_query(body), ID)[ID].message
 
 
 def test_nothing_outlives_a_test(write_query, grade, tmp_path):
@@ -277,54 +167,11 @@ def test_bytes_that_are_no_utf8_are_a_syntax_error(submission, grade):
     assert "attention_exploration.py" in result.message
 
 
-def test_a_file_under_another_name_is_named_where_it_is_missing(submission, write_query, grade):
-    helper = submission / "submission" / "helper.py"
-    helper.rename(helper.with_name("helper (1).py"))
-    upload = write_query(RIGHT, before="import submission.helper\n")
-    for result in (grade(upload, ID, HIDDEN)[test_id] for test_id in (ID, HIDDEN)):
-        assert result.outcome is Outcome.MISSING_FILE
-        assert result.missing_file == "submission/helper.py"
-        assert "`helper (1).py`" in result.hint and result.message.endswith(f"; {result.hint}")
-
-
-def test_a_hidden_test_names_only_the_assignments_own_files(write_query, grade):
-    for name in ("secret", "submission.secret"):
-        before = f"raise ModuleNotFoundError(\"No module named '{name}'\", name='{name}')\n"
-        assert "secret" not in grade(write_query(RIGHT, before=before), HIDDEN)[HIDDEN].message
-
-
-def test_a_function_that_is_there_but_not_found_is_not_said_to_be_missing(submission, grade):
-    path = submission / "submission" / "helper.py"
-    text = path.read_text(encoding="utf-8")
-    path.write_text(f"{text}\ndel initialize_synthesizer_model\n", encoding="utf-8")
-    result = grade(submission, "1g-0-basic")["1g-0-basic"]
-    assert "no attribute" in result.message and "xcs224n" not in result.message
-
-
-def test_a_function_that_an_import_does_not_find_is_named(submission, write_query, grade):
-    helper = submission / "submission" / "helper.py"
-    text = helper.read_text(encoding="utf-8").replace("initialize_synthesizer_model", "mine")
-    helper.write_text(text, encoding="utf-8")
-    upload = write_query(RIGHT, before="from .helper import initialize_synthesizer_model\n")
-    says = "submission/helper.py has no initialize_synthesizer_model, which the edition xcs224n"
-    assert grade(upload, ID)[ID].message.startswith(says)
-
-
-@pytest.mark.parametrize("deadline_s", [0.3, 1.0, 2.0])
-@pytest.mark.sampled(3)
-def test_a_deadline_in_the_middle_of_a_test_is_nobodys_fault(submission, grade, deadline_s):
+def test_a_deadline_in_the_middle_of_a_test_is_nobodys_fault(submission, grade):
     # Whichever worker is cut short, even the reference's, it isn't a grader error.
-    results = grade(submission, "1g-5-hidden", "1g-8-hidden", "1e-9-hidden", deadline_s=deadline_s)
+    results = grade(submission, "1g-5-hidden", "1g-8-hidden", "1e-9-hidden", deadline_s=1.0)
     ended = {t.outcome for t in results.values() if t.is_selected}
     assert ended <= {Outcome.PASSED, Outcome.NOT_RUN}
-
-
-def test_a_seed_repeats_what_is_drawn(write_query, grade):
-    body = "import random; raise ValueError(f'{keys[0]} {random.random()} {np.random.rand()}')\n"
-    submission = write_query(body)
-    results = [grade(submission, HIDDEN, seed=seed)[HIDDEN] for seed in (3, 3, 4)]
-    details = [result.detail.splitlines()[-1] for result in results]
-    assert details[0] == details[1] != details[2]
 
 
 # ---------------------------------------------------------------- memory in a container
@@ -338,12 +185,10 @@ MIB = 1 << 20
 @pytest.mark.parametrize(
     ("limit", "anonymous", "shared", "expected"),
     [
-        (732 * MIB, 300 * MIB, 0, 336 * MIB),  # what is free, less what the grader may need
-        (732 * MIB, 200 * MIB, 100 * MIB, 336 * MIB),
+        (732 * MIB, 200 * MIB, 100 * MIB, 336 * MIB),  # what is free, less what the grader may need
         (732 * MIB, 700 * MIB, 0, 256 * MIB),
         (64 << 30, 1 << 30, 0, 2 << 30),
-        (9_223_372_036_854_771_712, 1 << 30, 0, 2 << 30),  # version 1 without a limit
-        ("max", 1 << 30, 0, 2 << 30),  # version 2
+        ("max", 1 << 30, 0, 2 << 30),  # version 2 without a limit
     ],
 )
 def test_a_small_container_leaves_a_test_what_is_free(
@@ -356,7 +201,4 @@ def test_a_small_container_leaves_a_test_what_is_free(
     text = f"active_file 700000000\n{words[0]} {anonymous}\n{words[1]} {shared}\nslab 9\n"
     (tmp_path / stat).write_text(text, encoding="ascii")
     assert sandbox.memory_of_a_test(tmp_path) == expected
-
-
-def test_without_cgroups_a_test_has_two_gibibytes(tmp_path):
-    assert sandbox.memory_of_a_test(tmp_path) == 2 << 30
+    assert sandbox.memory_of_a_test(tmp_path / "no cgroups") == 2 << 30

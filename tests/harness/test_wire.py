@@ -1,8 +1,10 @@
-"""Frames carry plain data unchanged, and nothing else gets through."""
+"""Frames carry plain data unchanged, and nothing else gets through.
+
+tests/redteam/test_fuzz.py sends any frames, and attacks there send floods.
+"""
 
 import itertools
 import json
-import sys
 
 import numpy as np
 import pytest
@@ -10,7 +12,6 @@ import pytest
 from grading import wire
 from grading.errors import WireError
 from grading.wire import AnyOf, Array, Maybe, check, table
-from tests.peak import growth_kib
 
 
 def forge(header: object, body: bytes = b"") -> bytes:
@@ -39,17 +40,16 @@ def test_arrays_come_back_unchanged_as_views_that_cannot_be_written_to():
 OTHERS = [object(), b"bytes", {1: "key"}, {"$array": 0}, np.array(["a"]), np.array([1j]), {1, 2}]
 
 
-@pytest.mark.parametrize("value", OTHERS, ids=lambda value: type(value).__name__)
-def test_other_types_do_not_cross(value):
-    with pytest.raises(WireError):
-        wire.encode(value)
+def test_other_types_do_not_cross():
+    for value in OTHERS:
+        with pytest.raises(WireError):
+            wire.encode(value)
 
 
 @pytest.mark.parametrize(
     "frame",
     [
         b"",
-        b"grd1",
         b"xxxx" + forge({"tree": 1, "arrays": []})[4:],
         forge(b"\xff\xfe"),
         forge(b"[1]"),
@@ -60,33 +60,15 @@ def test_other_types_do_not_cross(value):
         forge({"tree": {"$array": True}, "arrays": [["<i8", [0]], ["<i8", [0]]]}),
         forge({"tree": 1, "arrays": [["|O8", [1]]]}, b"12345678"),
         forge({"tree": 1, "arrays": [["<i8", [-1]]]}),
-        forge({"tree": 1, "arrays": [["<i8", [2**40]]]}),
         forge({"tree": 1, "arrays": [["<i8", [2]]]}, b"12345678"),
         forge({"tree": 1, "arrays": []}, b"1"),
         forge({"tree": 1, "arrays": [["<i8", [1.0]]]}, b"12345678"),
-        forge({"tree": 1, "arrays": [[["<i8"], [1]]]}, b"12345678"),
         forge({"tree": 1, "arrays": []}) + b"more",
     ],
 )
 def test_forged_frames_are_refused(frame):
     with pytest.raises(WireError):
         wire.decode(frame)
-
-
-def test_a_stream_that_announces_a_flood_or_ends_early_is_refused():
-    flood = wire.PREFIX.pack(wire.MAGIC, 10, 1 << 60)
-    sizes = []
-
-    def read(count):
-        sizes.append(count)
-        return flood[:count]
-
-    with pytest.raises(WireError):
-        wire.read_frame(read)
-    assert sum(sizes) == wire.PREFIX.size  # nothing of it was read
-    chunks = [wire.encode("hello")[:20], b""]
-    with pytest.raises(WireError):
-        wire.read_frame(lambda count: chunks.pop(0)[:count])
 
 
 PAIRS = np.zeros((3, 2), np.int64)
@@ -124,51 +106,7 @@ def test_any_other_answer_is_refused(change):
         check(RIGHT | change, SPEC)
 
 
-@pytest.mark.parametrize("value", [None, [], {k: v for k, v in RIGHT.items() if k != "note"}])
-def test_an_answer_without_a_part_is_refused(value):
-    with pytest.raises(WireError):
-        check(value, SPEC)
-
-
-MEASURED = """
-import os, threading
-sys.path.append(os.path.dirname(sys.argv[1]))
-from autograder.isolation import pool
-from grading import wire
-
-filler = b"{},"
-room = wire.MAX_ANSWER_HEADER_BYTES - 100
-head = b'{"tree":[' + filler * (room // len(filler)) + b'{"$array":0}],'
-head += b'"arrays":[["|u1",[67108864]]]}'
-assert wire.MAX_ANSWER_BODY_BYTES == 67108864
-prefix = wire.PREFIX.pack(wire.MAGIC, len(head), wire.MAX_ANSWER_BODY_BYTES)
-
-def flood(fd):
-    os.write(fd, b"R" + prefix)
-    for left in (memoryview(head), *[memoryview(bytes(1 << 20))] * (64 + 8)):  # and 8 too many
-        while left:
-            left = left[os.write(fd, left):]
-    os.close(fd)
-
-before = peak_kib()
-pipes = os.pipe(), os.pipe()
-os.close(pipes[1][1])
-readers = [pool.Reader(pipes[0][0], pool.MAX_FRAME_BYTES), pool.Reader(pipes[1][0], 9)]
-threading.Thread(target=flood, args=(pipes[0][1],)).start()
-for reader in readers:
-    reader.join()
-finished = pool.finished(pool.Ending(0, 0, "", 0.0, 0.0, 0), *readers)
-value = wire.decode(finished.frame)
-assert len(value[-1]) == wire.MAX_ANSWER_BODY_BYTES, len(value)
-print(peak_kib() - before)
-"""
-
-
-@pytest.mark.skipif(sys.platform != "linux", reason="counts as Linux does")
-def test_the_largest_answer_is_in_memory_once():
-    """Its body is held once, in a buffer that grows by an eighth at a time, with the parsed header.
-
-    Measured: 90 MiB with a header of empty objects, the worst. Two copies of the body would take at
-    least 128; the limit is 112.
-    """
-    assert growth_kib(MEASURED) < (wire.MAX_ANSWER_BODY_BYTES * 9 // 8 + (40 << 20)) >> 10
+def test_an_answer_without_a_part_is_refused():
+    for value in (None, [], {key: part for key, part in RIGHT.items() if key != "note"}):
+        with pytest.raises(WireError):
+            check(value, SPEC)

@@ -6,7 +6,6 @@ from tests.harness.conftest import (  # noqa: F401
     hasty_runner,
     pools,
     runner,
-    runner_in_haste,
     submission,
     write_query,
 )
