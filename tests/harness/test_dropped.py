@@ -6,27 +6,25 @@ from decimal import Decimal
 
 import pytest
 
-from autograder import authoritative, console, pages
+from autograder import authoritative
 from autograder.description import StaffAssignment, load_assignment
 from autograder.gradescope import document
 from autograder.judging import course_runner
-from grading import cli, report
 from grading.runner import Observer, Options, Runner
 from grading.verdicts import ExitCode, Outcome, Results, exit_code
 from questions.course import Course
 from tests import pinned
 from tests.classroom.tiny import TINY, needs_root
 from tests.project import copy_of_the_project
-from tools import autograder, container, emulate, world
-from tools.handout import first_page
+from tools import autograder, container, world
 
-REASON = "its keys were not <orthogonal>"
+REASON = "its keys were not orthogonal"
 BASIC = "perpendicular = { kind = "
 HIDDEN = "any_query = { kind = "
 WORTH = {"1a-0-basic": 1, "1a-1-hidden": 3, "1a-2-basic": 1, "1a-3-hidden": 3}
-STARTER = "def copying_query(keys, j):\n    raise NotImplementedError\n"
+STARTER = "raise NotImplementedError\n"
 # Right for perpendicular keys alone: earns what 1a-0-basic is worth.
-WEAK = "def copying_query(keys, j):\n    return 1000 * keys[j]\n"
+WEAK = "return 1000 * keys[j]\n"
 
 
 def described(folder, *lines: str) -> StaffAssignment:
@@ -44,17 +42,6 @@ def runner(tmp_path) -> Runner:
     return course_runner(described(tmp_path, BASIC, HIDDEN), Course())
 
 
-@pytest.fixture
-def hand_in(tmp_path):
-    def write(text: str):
-        path = tmp_path / "upload" / "submission" / "attention_exploration.py"
-        path.parent.mkdir(parents=True, exist_ok=True)
-        path.write_text(text, encoding="utf-8")
-        return path.parent.parent
-
-    return write
-
-
 def graded(runner: Runner, upload, pool, *words: str) -> Results:
     options = Options(submission=upload, edition="tiny", selection=words)
     return runner.run(options, 7, Observer(), pool)
@@ -64,12 +51,13 @@ def ends(results: Results) -> dict[str, tuple[str, Decimal]]:
     return {t.spec.test_id: (t.outcome.value, t.score) for t in results.tests}
 
 
-@pytest.mark.parametrize("text", [WEAK, "import os; os._exit(3)\n"])
 def test_everybody_gets_its_points_and_no_other_verdict_changes(
-    tmp_path, runner, hand_in, pools, text
+    tmp_path, runner, write_query, pools
 ):
-    before = graded(course_runner(described(tmp_path), Course()), hand_in(text), pools["zygote"])
-    after = graded(runner, hand_in(text), pools["zygote"])
+    before = graded(
+        course_runner(described(tmp_path), Course()), write_query(WEAK), pools["zygote"]
+    )
+    after = graded(runner, write_query(WEAK), pools["zygote"])
     dropped = {"1a-0-basic", "1a-3-hidden"}
     for old, new in zip(before.tests, after.tests, strict=True):
         assert new.spec.max_score == old.spec.max_score == WORTH[new.spec.test_id]
@@ -83,15 +71,15 @@ def test_everybody_gets_its_points_and_no_other_verdict_changes(
     assert (after.score, after.max_score) == (kept + 4, before.max_score)
 
 
-def test_a_dropped_test_fails_no_run(runner, hand_in, pools):
-    results = graded(runner, hand_in(STARTER), pools["zygote"], "1a-0-basic", "1a-3-hidden")
+def test_it_fails_no_run_and_whoever_was_not_asked_for_it_gets_no_points(
+    runner, write_query, pools
+):
+    upload = write_query(STARTER)
+    results = graded(runner, upload, pools["zygote"], "1a-0-basic", "1a-3-hidden")
     assert exit_code(results.outcomes) is ExitCode.OK
     assert results.score == results.max_score == 4
-
-
-def test_whoever_was_not_asked_for_it_gets_no_points_for_it(runner, hand_in, pools):
-    results = graded(runner, hand_in(STARTER), pools["zygote"], "1a-1-hidden")
-    assert {end for _, end in ends(results).items()} == {("failed", 0), ("not run", 0)}
+    other = graded(runner, upload, pools["zygote"], "1a-1-hidden")
+    assert {*ends(other).values()} == {("failed", 0), ("not run", 0)}
 
 
 def test_an_upload_with_nothing_to_grade_gets_its_points_too(runner):
@@ -101,29 +89,8 @@ def test_an_upload_with_nothing_to_grade_gets_its_points_too(runner):
     assert results.as_dict(staff=True)["score"] == 4
 
 
-def test_a_student_reads_that_its_points_are_given(runner, hand_in, pools):
-    runner.judging = None
-    results = graded(runner, hand_in(STARTER), pools["local"])
-    shown = report.Report.of(results, staff=False, is_judged=False)
-    given = {t.spec.test_id: shown.points_of(t) for t in shown.tests}
-    assert (given["1a-0-basic"], given["1a-3-hidden"]) == ("1 of 1", "3 of 3")
-    assert shown.headline == "basic 0 of 1; 1 hidden test is graded when you submit (1 fails " \
-        "already); 2 tests are dropped"  # fmt: skip
-    lines = [line.head + line.text for line in report.student_lines(results, [])]
-    assert sum(REASON in line for line in lines) == 2
-    page = report.page(results, shown)
-    assert page.count("its keys were not &lt;orthogonal&gt;") == 2
-
-
-def test_staff_and_gradescope_show_it_as_dropped(runner, hand_in, pools, capsys):
-    results = graded(runner, hand_in(STARTER), pools["zygote"])
-    for test in results.tests:
-        console.show_next(results, test)
-    console.show_summary(results)
-    printed = capsys.readouterr().out
-    assert printed.count(f"everybody gets its points: {REASON}") == 2
-    assert "4 / 8" in printed
-    assert REASON.replace("<", "&lt;").replace(">", "&gt;") in pages.page(results)
+def test_gradescope_gives_its_points(runner, write_query, pools):
+    results = graded(runner, write_query(STARTER), pools["zygote"])
     extra = {"judged_by": "0" * 64, "versions": {}, "layers": [], "missing": []}
     content = document.document(results, "visible", [], extra | {"authoritative": True}, 1.0)
     document.serialize(content)
@@ -132,15 +99,7 @@ def test_staff_and_gradescope_show_it_as_dropped(runner, hand_in, pools, capsys)
     assert status == ["passed", "failed", "failed", "passed"]
     assert entries["1a-3-hidden"]["score"] == entries["1a-3-hidden"]["max_score"] == 3
     assert entries["1a-3-hidden"]["extra_data"] == {"outcomes": {"1a-3-hidden": "dropped"}}
-    assert REASON in "\n".join(emulate.student_lines(content))
     assert content["score"] == 4
-
-
-def test_the_list_and_the_sheet_name_it(runner, capsys):
-    edition = runner.assignment.edition("tiny")
-    cli._list(runner, edition)
-    assert capsys.readouterr().out.count(f"(dropped: {REASON})") == 2
-    assert first_page.tests_in_words(edition.tests).endswith("; 2 dropped")
 
 
 @pytest.mark.long

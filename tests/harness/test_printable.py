@@ -2,16 +2,13 @@
 
 import dataclasses
 import json
-import os
 
 import numpy as np
 import pytest
 
 from autograder import console, pages, replay
 from autograder.gradescope import feedback
-from grading import report
 from grading.errors import MAX_LINE, UsageError, safe_line, safe_lines
-from grading.staging import stage
 from grading.verdicts import Outcome, Results, TestEnd, TestResult
 from questions.shared import trained_files
 
@@ -43,31 +40,13 @@ def test_lines_keep_their_ends_and_tabs_and_are_cut_after_escapes_are_shown():
             assert safe_lines(text, 100) == text
 
 
-def test_files_with_such_names_stay_behind_and_forge_no_line(tmp_path, capsys):
-    folder = os.fsencode(tmp_path / "upload") + b"/" + os.fsencode(HOSTILE[0].replace("/", "_"))
-    os.makedirs(folder + b"/submission")
-    with open(folder + b"/submission/__init__.py", "wb"):
-        pass
-    names = [f"{text}{end}" for text in HOSTILE for end in (".params", ".predictions", ".py")]
-    for name in names:
-        for place in (folder, folder + b"/submission"):
-            with open(place + b"/" + os.fsencode(name.replace("/", "_")), "wb") as writer:
-                writer.write(b"x")
-    staged = stage(tmp_path / "upload", tmp_path / "staged")
-    console.show_staged(staged)
-    print(report.files_line(staged))
-    assert set(staged.taken) == {"submission/__init__.py"}
-    assert len(staged.omissions) == 2 * len(names) - len(HOSTILE)  # no code is expected outside
-    assert only_text(capsys.readouterr().out)
-
-
-@pytest.mark.parametrize("key", HOSTILE)
-def test_a_parameters_name_is_shown_in_one_line(key):
-    read = {"problem": "", "names": [key], "arrays": [np.array([np.nan], np.float32)]}
-    with pytest.raises(TestEnd) as caught:
-        trained_files.parameters(read, "vanilla.finetune.params")
-    assert str(caught.value).isprintable()
-    assert trained_files.misfit({key: np.zeros(1)}, {}).isprintable()
+def test_a_parameters_name_is_shown_in_one_line():
+    for key in HOSTILE:
+        read = {"problem": "", "names": [key], "arrays": [np.array([np.nan], np.float32)]}
+        with pytest.raises(TestEnd) as caught:
+            trained_files.parameters(read, "vanilla.finetune.params")
+        assert str(caught.value).isprintable()
+        assert trained_files.misfit({key: np.zeros(1)}, {}).isprintable()
 
 
 @pytest.fixture
@@ -83,14 +62,13 @@ def results(runner) -> Results:
     return Results(edition, 5, tests, facts)
 
 
-@pytest.mark.parametrize("field", ["message", "output", "detail"])
-def test_no_result_holds_a_text_that_is_not_fit_to_be_shown(results, field):
-    changed = dataclasses.replace(results.tests[0], **{field: "".join(HOSTILE) + "x" * 100_000})
-    for result in (results.tests[0], changed):
-        assert all(c.isprintable() or c in "\n\t" for c in getattr(result, field))
-    assert len(getattr(changed, field)) < 80_000
-    with pytest.raises(dataclasses.FrozenInstanceError):
-        setattr(changed, field, ESCAPES)
+def test_no_result_holds_a_text_that_is_not_fit_to_be_shown(results):
+    for field in ("message", "output", "detail"):
+        long = "".join(HOSTILE) + "x" * 100_000
+        changed = dataclasses.replace(results.tests[0], **{field: long})
+        for result in (results.tests[0], changed):
+            assert all(c.isprintable() or c in "\n\t" for c in getattr(result, field))
+        assert len(getattr(changed, field)) < 80_000
 
 
 def test_prints_and_messages_forge_nothing(results, capsys):
@@ -119,37 +97,37 @@ def test_the_last_line_is_the_record(results, tmp_path):
         assert read_record(tmp_path / "out", GENUINE + replay.line(results) + end).seed == 5
 
 
-@pytest.mark.parametrize(
-    "text",
-    [
-        GENUINE,  # cut off before the end
-        "record: FORGED\n" + GENUINE,
-        "GENUINE\nrecord: FORGED\nTHE RECORD\n",
-        "THE RECORD\nrecord: FORGED\n",
-        "THE RECORD\nsomething after it\n",
-    ],
-)
-def test_another_line_like_a_record_is_refused(results, tmp_path, text):
+FORGED_OUTPUTS = [
+    GENUINE,  # cut off before the end
+    "record: FORGED\n" + GENUINE,
+    "THE RECORD\nrecord: FORGED\n",
+    "THE RECORD\nsomething after it\n",
+]
+
+
+def test_another_line_like_a_record_is_refused(results, tmp_path):
     genuine = replay.line(results)
     forged = genuine.removeprefix(replay.RECORD)
-    with pytest.raises(UsageError, match="can't be read"):
-        read_record(tmp_path / "out", text.replace("THE RECORD", genuine).replace("FORGED", forged))
+    for text in FORGED_OUTPUTS:
+        text = text.replace("THE RECORD", genuine).replace("FORGED", forged)
+        with pytest.raises(UsageError, match="can't be read"):
+            read_record(tmp_path / "out", text)
 
 
-@pytest.mark.parametrize(
-    "change",
-    [
-        {"seed": -1},
-        {"seed": float("inf")},
-        {"seed": "1" * 5000},
-        {"tests": [{"test_id": "1e", "outcome": "splendid", "score": 1}]},
-        {"tests": [{"test_id": "1e", "outcome": "passed", "score": 10**400}]},
-        {"tests": 5},
-        {"facts": []},
-        {"facts": {"judged_by": "0", "versions": {"torch": 5}}},
-    ],
-)
-def test_a_record_of_another_form_is_bad_input(results, tmp_path, change):
-    record = json.loads(replay.line(results).removeprefix(replay.RECORD)) | change
-    with pytest.raises(UsageError):
-        read_record(tmp_path / "out", replay.RECORD + json.dumps(record))
+CHANGES = [
+    {"seed": -1},
+    {"seed": float("inf")},
+    {"seed": "1" * 5000},
+    {"tests": [{"test_id": "1e", "outcome": "splendid", "score": 1}]},
+    {"tests": [{"test_id": "1e", "outcome": "passed", "score": 10**400}]},
+    {"tests": 5},
+    {"facts": []},
+    {"facts": {"judged_by": "0", "versions": {"torch": 5}}},
+]
+
+
+def test_a_record_of_another_form_is_bad_input(results, tmp_path):
+    record = json.loads(replay.line(results).removeprefix(replay.RECORD))
+    for change in CHANGES:
+        with pytest.raises(UsageError):
+            read_record(tmp_path / "out", replay.RECORD + json.dumps(record | change))

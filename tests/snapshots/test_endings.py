@@ -101,6 +101,8 @@ def test_what_a_submission_lacks(submission, write_query, grade):
     renamed = helper.replace("initialize_synthesizer_model", "mine")
     (folder / "helper.py").write_text(renamed, encoding="utf-8")
     ask("a function", "1g-0-basic", "1g-12-hidden")
+    write_query(RIGHT, before="from .helper import initialize_synthesizer_model\n")
+    ask("a function that an import does not find", BASIC, HIDDEN)
     (folder / "helper.py").unlink()
     ask("a module", "1c-0-basic", "1g-12-hidden")
     (folder / "helper (1).py").write_text(helper, encoding="utf-8")
