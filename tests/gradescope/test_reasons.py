@@ -37,15 +37,10 @@ def test_the_first_grader_error_is_shown_from_its_first_to_its_last_line(capsys)
     assert len(shown.splitlines()) < 200  # of later ones, what the end holds
 
 
-def test_the_failure_of_a_run_is_shown_whole(capsys):
+def test_a_run_that_failed_is_shown_whole_and_of_a_long_one_the_end(capsys):
     ran = seen(capsys, [""])
     why = "grader.py: the grader failed: the canary did not return\n" + "a line of its\n" * 90
     failed = dataclasses.replace(ran, details=[], stdout="a line\n" * 50 + why)
     assert failed.reasons() == failed.stdout.rstrip("\n")
-
-
-def test_a_short_output_is_shown_once_and_of_a_long_one_the_end(capsys):
-    ran = seen(capsys, ["", "OSError: first cause", ""])
-    assert ran.reasons() == ran.stdout.rstrip("\n")
     long = dataclasses.replace(seen(capsys, [""]), stdout="a line\n" * 500)
     assert long.reasons().splitlines() == ["a line"] * emulate.LAST_LINES
