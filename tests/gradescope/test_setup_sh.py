@@ -14,7 +14,7 @@ import pytest
 
 from autograder.description import load_assignment
 from tests.project import ROOT
-from tests.wheels import wheel
+from tests.wheels import torch_index
 from tools import autograder
 
 pytestmark = [pytest.mark.requires_tool("bash"), pytest.mark.timeout(120)]
@@ -62,8 +62,9 @@ def write_script(source: Path, version: str) -> None:
 
 
 def wheels(folder: Path) -> str:
-    """Return a folder with the wheel of a made-up torch, and nothing else."""
-    return str(wheel(folder, "torch", "2.13.0", {"torch.py": "__version__ = '2.13.0'\n"}).parent)
+    """Return a folder with the wheel of a made-up torch, and nothing else for pip."""
+    torch_index(folder, "2.13.0")
+    return str(folder / "torch")
 
 
 def set_up(source: Path, **environment: str) -> subprocess.CompletedProcess:
