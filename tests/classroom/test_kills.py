@@ -47,7 +47,7 @@ def test_whatever_is_killed_or_interrupted_nothing_that_was_done_is_lost(
 ):
     """Kill a grader, something below it, a worker and the client; then interrupt the client."""
     into, kept = tmp_path / "class", {}
-    kinds = ((1, "grader"), (1, "below a grader"), (2, "worker"))
+    kinds = ((1, "below a grader"), (2, "grader"), (2, "worker"))
     for stop, victims_at, last in ((signal.SIGKILL, kinds, 3), (signal.SIGINT, (), 4)):
         process = start_grading(six, into, "--slots", "2")
         for count, kind in victims_at:
@@ -73,9 +73,6 @@ def test_whatever_is_killed_or_interrupted_nothing_that_was_done_is_lost(
     secret = (course / "solutions/data/grading_secret").read_bytes()
     seeds = dict(rows_of(into, "SELECT submission, seed FROM records"))
     assert seeds == {key: str(seed(secret, key)) for key in undisturbed}  # each its own inputs
-    before = rows_of(into, "SELECT * FROM records")
-    complete(six, into)
-    assert rows_of(into, "SELECT * FROM records") == before  # all were skipped
 
 
 RESULTS = "SELECT submission, results FROM records WHERE outcome != 'staff fault'"
