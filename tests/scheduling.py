@@ -29,10 +29,9 @@ SHARED = {
     "redteam": ("redteam/",),
     # The written answers' numbers are computed once a process, also with a model.
     "written": ("written/",),
-    # These grade with the same tiny course, packed once a process, or compare with the same class.
+    # These grade with the same tiny course, packed once a process.
     "clusters": tuple(
-        f"classroom/test_{name}.py"
-        for name in ("kills", "cluster", "kubernetes", "grade", "guide", "regrade")
+        f"classroom/test_{name}.py" for name in ("kills", "cluster", "grade", "guide")
     ),
 }
 FIRST = (

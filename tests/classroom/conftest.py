@@ -2,9 +2,10 @@
 
 import pytest
 
-from tests.classroom.clusters import certificates, dask  # noqa: F401
 from tests.classroom.graded import (  # noqa: F401
+    certificates,
     complete,
+    dask,
     graded,
     release,
     six,

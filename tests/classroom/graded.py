@@ -1,22 +1,24 @@
-"""The tiny course packed as releases, the command that grades with it, and the tables it makes."""
+"""The tiny course packed as a release, commands and clusters that grade with it, their tables."""
 
 import hashlib
 import hmac
 import json
 import os
 import signal
+import socket
 import sqlite3
 import subprocess
 import sys
 import time
-from collections.abc import Callable
-from contextlib import closing
+from collections.abc import Callable, Iterator
+from contextlib import closing, suppress
 from pathlib import Path
 
+import psutil
 import pytest
 
+from classroom.cluster import SETTINGS, write_certificates
 from classroom.exports import read_export
-from tests.classroom.clusters import left_in
 from tests.classroom.tiny import class_of
 
 NAMES = ("right", "wrong", "exits", "daemon", "raises", "slow")
@@ -73,6 +75,60 @@ def graded(start_grading):
         return process.returncode, output
 
     return run
+
+
+@pytest.fixture(scope="session")
+def certificates(tmp_path_factory) -> Path:
+    folder = tmp_path_factory.mktemp("tls") / "certificates"
+    write_certificates(folder)
+    assert all(path.stat().st_mode & 0o077 == 0 for path in (folder, *folder.iterdir()))
+    return folder
+
+
+class Dask:
+    """A scheduler at a free port of this machine, and workers for it, over TLS.
+
+    There, a worker can't import our modules, only the release.
+    """
+
+    def __init__(self, certificates: Path, temporary: Path, logs: Path) -> None:
+        self._certificates, self._logs = certificates, logs
+        self._environment = {key: os.environ[key] for key in os.environ if key != "PYTHONPATH"}
+        self._environment |= {"TMPDIR": str(temporary), "DASK_CONFIG": SETTINGS}
+        self.processes: list[subprocess.Popen] = []
+        with socket.socket() as listener:
+            listener.bind(("127.0.0.1", 0))
+            self.port = listener.getsockname()[1]
+        self.address = f"tls://127.0.0.1:{self.port}"
+        self.words = ("--scheduler", self.address, "--certificates", certificates)
+
+    def start(self, program: str, *words: str) -> subprocess.Popen:
+        """Start one of dask's programs, with the settings of the cluster."""
+        command = [sys.executable, "-m", f"distributed.cli.dask_{program}", *words]
+        with open(self._logs / f"{program}-{len(self.processes)}.log", "wb") as log:
+            place = {"cwd": self._certificates, "env": self._environment}
+            self.processes.append(subprocess.Popen(command, stdout=log, stderr=log, **place))
+        return self.processes[-1]
+
+    def scheduler(self) -> subprocess.Popen:
+        return self.start("scheduler", "--host", self.address, "--no-dashboard")
+
+    def worker(self) -> subprocess.Popen:
+        words = ("--nthreads", "1", "--no-dashboard", "--host", "tls://127.0.0.1")
+        return self.start("worker", self.address, *words)
+
+
+@pytest.fixture
+def dask(certificates, temporary, tmp_path) -> Iterator[Dask]:
+    made = Dask(certificates, temporary, tmp_path)
+    yield made
+    for process in made.processes:
+        process.terminate()
+    for process in made.processes:
+        try:
+            process.wait(20)
+        except subprocess.TimeoutExpired:
+            process.kill()
 
 
 @pytest.fixture(scope="session")
@@ -159,3 +215,26 @@ def wait_for(condition: Callable[[], object], process: subprocess.Popen):
 
 def wait_for_records(folder: Path, count: int, process: subprocess.Popen) -> None:
     wait_for(lambda: records_in(folder) >= count, process)
+
+
+def left_in(temporary: Path) -> list[str]:
+    """Return what is left for good, except for dask's own folder, which contains nothing of ours.
+
+    What a worker that was killed leaves is removed by its keeper, perhaps after the client ended.
+    """
+    deadline = time.monotonic() + 300
+    while left := [path.name for path in temporary.iterdir() if path.name[:5] != "dask-"]:
+        if time.monotonic() > deadline:
+            break
+        time.sleep(0.2)
+    return left
+
+
+def descendants(pid: int) -> dict[int, str]:
+    """Return the command lines of a process's descendants, by process id."""
+    lines: dict[int, str] = {}
+    with suppress(psutil.NoSuchProcess):
+        for child in psutil.Process(pid).children(recursive=True):
+            with suppress(psutil.NoSuchProcess):
+                lines[child.pid] = " ".join(child.cmdline())
+    return lines

@@ -1,7 +1,8 @@
-"""Classes graded on real clusters, and who may connect to these."""
+"""Classes graded on real clusters, who may connect to these, and docs/kubernetes."""
 
 import contextlib
 import http.client
+import re
 import signal
 import socket
 import ssl
@@ -10,15 +11,18 @@ import urllib.request
 
 import psutil
 import pytest
+import yaml
 
 from classroom.cluster import security
-from tests.classroom.clusters import descendants
-from tests.classroom.graded import NAMES, wait_for_records
+from tests.classroom.graded import NAMES, descendants, table, wait_for_records
 from tests.classroom.tiny import class_of, needs_root
+from tests.project import ROOT
 
-pytestmark = needs_root
+FOLDER = ROOT / "docs" / "kubernetes"
+CORES = 16  # the manifest's example
 
 
+@needs_root
 def test_a_cluster_grades_a_class_and_lets_nobody_in_without_the_certificate(
     dask, complete, certificates, tmp_path
 ):
@@ -48,6 +52,7 @@ def test_a_cluster_grades_a_class_and_lets_nobody_in_without_the_certificate(
 
 
 @pytest.mark.long
+@needs_root
 def test_no_cluster_serves_pages_and_our_own_listens_on_loopback_alone(
     dask, certificates, start_grading, six, tmp_path
 ):
@@ -92,3 +97,63 @@ def listening(*programs: subprocess.Popen) -> set[tuple[str, int]]:
             opened = [each.laddr for each in opened if each.status == psutil.CONN_LISTEN]
             addresses |= {(address.ip, address.port) for address in opened}
     return addresses
+
+
+@pytest.fixture(scope="module")
+def pods() -> dict[str, dict]:
+    """Return the specs of pods by the names of their deployments."""
+    text, found = (FOLDER / "cluster.yaml").read_text(encoding="utf-8"), {}
+    service, *deployments = (one["spec"] | one["metadata"] for one in yaml.safe_load_all(text))
+    assert service["type"] == "ClusterIP" and service["selector"] == {"app": service["name"]}
+    for one in deployments:
+        labels = one["template"]["metadata"]["labels"]
+        assert one["selector"]["matchLabels"] == labels == {"app": one["name"]}
+        found[one["name"]] = one["template"]["spec"]
+    assert service["name"] in found
+    return found
+
+
+def test_only_root_can_read_the_certificates_and_no_pod_has_a_token_for_the_api(pods):
+    for pod in pods.values():
+        assert pod["automountServiceAccountToken"] is False
+        (volume,), (container,) = pod["volumes"], pod["containers"]
+        assert volume["secret"] == {"secretName": "grader-certificates", "defaultMode": 0o400}
+        (mount,) = container["volumeMounts"]
+        assert mount["name"] == volume["name"] and mount["readOnly"]
+        assert container["workingDir"] == mount["mountPath"]
+        assert container["env"] == [{"name": "DASK_CONFIG", "value": "dask.yaml"}]
+        assert container["securityContext"] == {"runAsUser": 0}  # the runtime's own capabilities
+
+
+def test_the_image_gets_files_that_exist():
+    text = (FOLDER / "Dockerfile").read_text(encoding="utf-8")
+    copied = re.search(r"^COPY (.*) /packages/$", text, re.M)[1].split()
+    files = {path.name for pattern in copied for path in ROOT.glob(pattern)}
+    used = set(re.findall(r"/packages/(\S+)", text))
+    assert used == {"requirements-class.txt", "constraints.txt"} and used < files
+    for name in files - {"constraints.txt"}:  # what they include is there, too
+        included = re.findall(r"^-r (\S+)", (ROOT / name).read_text(encoding="utf-8"), re.M)
+        assert set(included) <= files
+
+
+@pytest.mark.long
+@needs_root
+def test_the_commands_of_the_containers_grade_a_class(
+    pods, six, undisturbed, graded, dask, certificates, tmp_path
+):
+    mounted = sorted(certificates.iterdir())
+    # The service's name and port are those of this cluster.
+    here = {"grader-scheduler": "127.0.0.1", "8786": str(dask.port)}
+    for name, pod in pods.items():
+        (container,) = pod["containers"]
+        program, *words = container["command"] + container["args"]
+        assert program == "dask"
+        if name == "grader-worker":
+            assert str(CORES) == container["resources"]["requests"]["cpu"]
+            words[words.index("--nworkers") + 1] = "2"
+        words = [re.sub("|".join(here), lambda match: here[match[0]], word) for word in words]
+        dask.start(*words)
+    code, output = graded(six, tmp_path / "class", *dask.words)
+    assert code == 0, output
+    assert table(tmp_path / "class") == undisturbed
+    assert sorted(certificates.iterdir()) == mounted  # which is read-only there

@@ -14,9 +14,10 @@ from pathlib import Path
 import psutil
 import pytest
 
-from tests.classroom.clusters import descendants, left_in
 from tests.classroom.graded import (
     NAMES,
+    descendants,
+    left_in,
     records_in,
     rows_of,
     seed,

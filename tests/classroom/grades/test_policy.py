@@ -73,18 +73,15 @@ def test_late_days_come_first_then_the_percentage_and_neither_after_the_deadline
     assert [(end.total, end.charged) for end in ends] == expected
 
 
-@pytest.mark.parametrize(
-    "line, message",
-    [
+def test_a_mistake_in_the_policy_is_one_line(tmp_path):
+    path = tmp_path / "policy.toml"
+    for line, message in (
         ("percent_per_day = 101", "percent_per_day = 101 should be from 0 to 100"),
         ("percent_per_day = nan", "percent_per_day = nan should be a number"),
         ("late_day = 1", "unknown key 'late_day'; did you mean 'late_days'?"),
         ("missing = 'nought'", "missing = 'nought' should be one of blank, zero"),
-    ],
-)
-def test_a_mistake_in_the_policy_is_one_line(tmp_path, line, message):
-    path = tmp_path / "policy.toml"
-    path.write_text(line + "\n", encoding="utf-8")
-    with pytest.raises(UsageError) as caught:
-        read(path, Grading)
-    assert str(caught.value) == f"policy.toml: {message}"
+    ):
+        path.write_text(line + "\n", encoding="utf-8")
+        with pytest.raises(UsageError) as caught:
+            read(path, Grading)
+        assert str(caught.value) == f"policy.toml: {message}"
