@@ -148,11 +148,8 @@ def test_shares_of_samples_agree_with_an_integral_over_lengths(numbers, head):
         assert error < 0.03
 
 
-def test_one_head_jumps_and_two_do_not(numbers):
+def test_one_head_varies_and_two_do_not(numbers):
     lengths = numbers["lengths"]
-    assert lengths["all"]["single"]["near_a"] == pytest.approx(0.5, abs=0.05)
-    assert lengths["all"]["single"]["near_b"] == pytest.approx(0.5, abs=0.05)
-    assert lengths["kept"]["two"]["near_middle"] > 0.97
     # Of values in [0, 1], 20,000 in number: Hoeffding allows an error of .019.
     assert lengths["all"]["single"]["mean_a"] == pytest.approx(0.5, abs=0.019)
     more = 0.5 / (1 - lengths["theory"]["negative"])  # P(L > 1) given L > 0
@@ -194,7 +191,7 @@ def test_what_is_derived_about_lengths_is_right(numbers):
     assert theory["rms"] == pytest.approx(math.sqrt(mean), rel=0.05)
 
 
-def test_plots_show_weights_against_lengths(numbers, written):
+def test_plots_show_weights_against_lengths_and_count_every_sample_once(numbers, written):
     plotted = columns(written / "lengths.dat")
     L, s, n = plotted["length"], numbers["lengths"]["s"], numbers["lengths"]["n"]
     assert (L.min(), L.max()) == (-0.5, 2.5) and (np.diff(L) > 0).all() and len(L) > 100
@@ -204,16 +201,11 @@ def test_plots_show_weights_against_lengths(numbers, written):
     first = weights(np.stack([s * L] + [0 * L] * (n - 1)))
     np.testing.assert_allclose(plotted["twoa"], first[0] / 2, atol=1e-5)
     np.testing.assert_allclose(plotted["twob"], first[1] / 2 + 0.5, atol=1e-5)
-
-
-def test_histogram_counts_every_sample_once(written):
-    plotted = columns(written / "histogram.dat")
-    assert (plotted["weight"][0], plotted["weight"][-1]) == (0, 1)
-    for name in ("single", "two"):
-        assert plotted[name][:-1].sum() == pytest.approx(1, abs=1e-4)
-        assert plotted[name][-1] == plotted[name][-2]
-    middle = np.argmax(plotted["two"])
-    assert plotted["weight"][middle] < 0.5 < plotted["weight"][middle + 1]
+    histogram = columns(written / "histogram.dat")
+    assert (histogram["weight"][0], histogram["weight"][-1]) == (0, 1)
+    for name in ("single", "two"):  # the last edge has the last bin's value again
+        assert histogram[name][:-1].sum() == pytest.approx(1, abs=1e-4)
+        assert histogram[name][-1] == histogram[name][-2]
 
 
 def test_key_query_value_misses_by_what_is_derived(numbers):
@@ -222,7 +214,10 @@ def test_key_query_value_misses_by_what_is_derived(numbers):
     about = {"rel": 1e-3}  # differences of numbers near 5, known to 1e-15, are 1e-11
     assert found["beta"] == 5
     assert found["unprojected"]["miss"]["value"] == pytest.approx(math.sqrt(10) * wrong, **about)
-    assert found["matrices"]["miss_1"]["value"] == pytest.approx(math.sqrt(5) * wrong, **about)
+    miss_1 = found["matrices"]["miss_1"]
+    assert miss_1["value"] == pytest.approx(math.sqrt(5) * wrong, **about)
+    assert miss_1["mantissa"] * 10.0 ** miss_1["exponent"] == pytest.approx(miss_1["value"])
+    assert 1 <= miss_1["mantissa"] < 10  # as LaTeX shows it
     assert found["matrices"]["miss_2"]["value"] == pytest.approx(math.sqrt(2) * wrong, **about)
     for key in ("others_1", "others_2"):
         assert found["matrices"][key]["value"] == pytest.approx(2 * wrong, rel=1e-5)
@@ -232,12 +227,6 @@ def test_key_query_value_misses_by_what_is_derived(numbers):
         assert added["miss"]["value"] < 1e-10
     # The bound that is derived, and that the search comes close to it.
     assert math.exp(-0.75 * 25) < found["others_at_most"]["value"] < 2 * math.exp(-0.75 * 25)
-
-
-def test_small_numbers_are_written_as_latex_needs_them(numbers):
-    small = numbers["key_query_value"]["matrices"]["miss_1"]
-    assert small["mantissa"] * 10.0 ** small["exponent"] == pytest.approx(small["value"])
-    assert 1 <= small["mantissa"] < 10
 
 
 def test_noise_moves_the_steady_query_as_far_as_is_derived(compared):
