@@ -1,12 +1,15 @@
 """Copies of the handout's sources, to be edited."""
 
+import contextlib
 import shutil
+from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
 
 from tests import pinned
-from tests.project import ROOT
+from tests.project import ROOT, copy_of_the_project
+from tools import autograder, world
 from tools.handout import build, description, sheet
 
 EDITIONS = pinned.NAMES
@@ -20,6 +23,27 @@ SOURCES = (
     "src/questions",
     "src/submission",
 )
+
+
+@contextlib.contextmanager
+def edited(path: Path, before: str, after: str) -> Iterator[None]:
+    """Replace a text in a file, which must be there, until the end of the block."""
+    text = path.read_text(encoding="utf-8")
+    assert before in text, f"{path} lacks {before!r}"
+    path.write_text(text.replace(before, after, 1), encoding="utf-8")
+    try:
+        yield
+    finally:
+        path.write_text(text, encoding="utf-8")
+
+
+@pytest.fixture(scope="module")
+def course(tmp_path_factory) -> Path:
+    """A copy of the whole project, with a smoke world and its secrets."""
+    tree = copy_of_the_project(tmp_path_factory.mktemp("course"))
+    assert world.main(["--dataset", "smoke", "--seed", "1", "--out", str(tree)]) == 0
+    autograder.keep_secret(tree)
+    return tree
 
 
 @pytest.fixture

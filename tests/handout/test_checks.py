@@ -8,9 +8,9 @@ import subprocess
 import pytest
 
 from autograder.description import UsageError
-from tests.project import copy_of_the_project
+from tests.handout.conftest import edited
 from tests.snapshots import check, with_lines
-from tools import autograder, reference, release, student, world
+from tools import autograder, reference, release, student
 from tools.arguments import Failed
 from tools.handout import build, checks, typeset
 from tools.handout.templates import HandoutError
@@ -86,12 +86,8 @@ def test_each_mistake_is_one_line_with_its_file(repo, tools_are_there, monkeypat
         found[title] = re.sub(r"(toml: Expected ).*", r"\1...", shown)
 
     for title, (name, before, after) in MISTAKES.items():
-        path = repo / name
-        text = path.read_text(encoding="utf-8")
-        assert before in text, title
-        path.write_text(text.replace(before, after), encoding="utf-8")
-        stops(title)
-        path.write_text(text, encoding="utf-8")
+        with edited(repo / name, before, after):
+            stops(title)
     for title, name in MISSING.items():
         path = repo / name
         content = path.read_bytes()
@@ -112,13 +108,6 @@ def test_letters_with_accents_are_no_mistake(repo, change, tools_are_there):
 # ---------------------------------------------------------------- builds that fail
 
 
-@pytest.fixture(scope="module")
-def project(tmp_path_factory):
-    tree = copy_of_the_project(tmp_path_factory.mktemp("project"))
-    assert world.main(["--dataset", "smoke", "--seed", "1", "--out", str(tree)]) == 0
-    return tree
-
-
 BUILDS = {
     # command: (its module, where it builds, its arguments)
     "handout": (importlib.import_module("tools.handout.__main__"), (build, "build"), []),
@@ -130,21 +119,21 @@ BUILDS = {
 
 @pytest.mark.parametrize("command", BUILDS)
 def test_a_build_that_fails_leaves_dist_as_it_was(
-    project, monkeypatch, tools_are_there, command, capsys
+    course, monkeypatch, tools_are_there, command, capsys
 ):
     def stops(*arguments, **_):
         """Write to the build's folder, the last argument, and then fail."""
         (arguments[-1] / "xcs224n-handout.pdf").write_text("half", encoding="utf-8")
         raise Failed("TeX stops")
 
-    dist = project / "dist"
+    dist = course / "dist"
     dist.mkdir(exist_ok=True)
     names = {"xcs224n-handout.pdf", "test-xcs224n-starter-expect-0.zip", "manifest.json"}
     for name in names:
         (dist / name).write_text("good", encoding="utf-8")
     module, place, arguments = BUILDS[command]
-    monkeypatch.setattr(module, "REPO", project)
-    monkeypatch.setattr(reference, "train", lambda *_, **__: project)
+    monkeypatch.setattr(module, "REPO", course)
+    monkeypatch.setattr(reference, "train", lambda *_, **__: course)
     monkeypatch.setattr(*place, stops)
     assert module.main([*arguments, "--edition", "xcs224n"]) == 1
     assert "TeX stops" in capsys.readouterr().err
@@ -152,14 +141,14 @@ def test_a_build_that_fails_leaves_dist_as_it_was(
     assert left == dict.fromkeys(names, "good")
 
 
-def test_a_new_autograder_replaces_the_test_zips_of_its_edition_alone(project, monkeypatch):
+def test_a_new_autograder_replaces_the_test_zips_of_its_edition_alone(course, monkeypatch):
     """Another edition's name may begin with this one's."""
-    own, other = (project / f"dist/test-{e}-starter-expect-1.zip" for e in ("cs224n", "cs224n-b"))
+    own, other = (course / f"dist/test-{e}-starter-expect-1.zip" for e in ("cs224n", "cs224n-b"))
     own.parent.mkdir(exist_ok=True)
     for path in (own, other):
         path.touch()
-    monkeypatch.setattr(autograder, "REPO", project)
-    monkeypatch.setattr(reference, "train", lambda *_, **__: project)
+    monkeypatch.setattr(autograder, "REPO", course)
+    monkeypatch.setattr(reference, "train", lambda *_, **__: course)
     monkeypatch.setattr(autograder, "build", lambda *_: [])
     assert autograder.main(["--recipe", "smoke", "--edition", "cs224n"]) == 0
     assert (own.exists(), other.exists()) == (False, True)
@@ -180,20 +169,14 @@ NO_RECIPE = (TOML, 'recipe = "smoke"', 'recipe = "smok"')
     ],
 )
 def test_what_is_wrong_is_said_before_anything_is_trained(
-    project, monkeypatch, tools_are_there, command, edit, code, capsys
+    course, monkeypatch, tools_are_there, command, edit, code, capsys
 ):
     module, _, arguments = BUILDS[command]
-    monkeypatch.setattr(module, "REPO", project)
+    monkeypatch.setattr(module, "REPO", course)
     monkeypatch.setattr(reference, "train", lambda *_, **__: pytest.fail("trained"))
-    name, old, new = edit
-    path = project / name
-    text = path.read_text(encoding="utf-8")
-    assert old in text
-    try:
-        path.write_text(text.replace(old, new, 1), encoding="utf-8")
+    name, before, after = edit
+    with edited(course / name, before, after):
         assert module.main([*arguments, "--edition", "xcs224n"]) == code
-    finally:
-        path.write_text(text, encoding="utf-8")
     assert capsys.readouterr().err.count("\n") == 1
 
 

@@ -14,7 +14,6 @@ import pytest
 
 from autograder.description import load_course
 from tests.interpreter import python
-from tests.project import copy_of_the_project
 from tools import (
     archive,
     autograder,
@@ -37,17 +36,10 @@ JUDGE = "solutions/hidden/training.py"
 BASIC = "src/questions/span_corruption/tests.py"
 
 
-@pytest.fixture(scope="module")
-def copied(tmp_path_factory):
-    tree = copy_of_the_project(tmp_path_factory.mktemp("project"))
-    assert world.main(["--dataset", "smoke", "--seed", "1", "--out", str(tree)]) == 0
-    return tree
-
-
 @pytest.fixture
-def project(copied, tmp_path, monkeypatch):
+def project(course, tmp_path, monkeypatch):
     """Return a copy of the project; what takes long to build is replaced by small files."""
-    tree = shutil.copytree(copied, tmp_path / "project")
+    tree = shutil.copytree(course, tmp_path / "project")
 
     def sheet_and_zip(repo, edition, paper, folder):
         (folder / f"{edition}-handout.pdf").write_bytes(b"sheet")
@@ -260,10 +252,10 @@ def test_check_names_a_release_that_is_out_of_date(project, run, capsys):
 
 
 @pytest.fixture
-def clone(project, run, copied, tmp_path, monkeypatch):
+def clone(project, run, course, tmp_path, monkeypatch):
     """Return a clone without a data set, and the archive of the project's release."""
     assert run()[0] == 0
-    clone = shutil.copytree(copied, tmp_path / "clone")
+    clone = shutil.copytree(course, tmp_path / "clone")
     shutil.rmtree(clone / "src/data")
     shutil.rmtree(clone / "solutions/data")
     monkeypatch.setattr(restore, "REPO", clone)
