@@ -24,6 +24,20 @@ SOURCES = (
     "src/submission",
 )
 
+# An edition that is typeset soon.
+SHORT = """
+[editions.short]
+title = "Short Course"
+questions = [
+  { number = "1a", topic = "demo" },
+  { number = "1b", topic = "no_pretraining", coding = 4 },
+  { number = "1c", topic = "consider_accuracy", written = 1 },
+  { number = "1d", topic = "attention_copying", written = 1 },
+]
+[editions.short.gradescope]
+hidden_tests = "visible"
+"""
+
 
 @contextlib.contextmanager
 def edited(path: Path, before: str, after: str) -> Iterator[None]:
