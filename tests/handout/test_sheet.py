@@ -56,12 +56,12 @@ def test_the_release_and_its_errata_are_at_the_top(rendered, change, edition, nu
     assert line in text.partition("What you submit")[0]
 
 
-@pytest.mark.parametrize("edition", OUTLINES)
 def test_check_written_finds_nothing_wrong_with_the_sheet_which_latex_prints(
-    rendered, edition, tmp_path, capsys
+    rendered, tmp_path, capsys
 ):
     """A long text with formulas, tables and code, written without check_written in mind."""
-    body = rendered(edition)[0].partition("\\begin{document}")[2].partition("\\end{document}")[0]
+    text = rendered("current")[0]
+    body = text.partition("\\begin{document}")[2].partition("\\end{document}")[0]
     (tmp_path / "sheet.tex").write_text("\\answerspace{1d}", encoding="utf-8")
     text = submission().partition("% 3c-i:")[0].replace("Because.", body)
     (tmp_path / "submission.tex").write_text(text, encoding="utf-8")
@@ -113,17 +113,9 @@ def test_a_table_has_every_command_once_in_place_of_the_questions(rendered, chan
 
 
 def test_links_come_from_the_edition(rendered):
-    xcs, _ = rendered("xcs224n")
-    cs, _ = rendered("cs224n")
-    assert r"In question \hyperref[q:3b]{3(b)} a single head" in xcs
-    assert r"In question \hyperref[q:1b]{1(b)} a single head" in cs
-    assert r"subject of question \hyperref[q:2a]{2(a)}" in words(xcs)
-    assert r"subject of question \hyperref[q:3a]{3(a)}" in words(cs)
-    for text in (xcs, cs):
-        links = set(re.findall(r"\\hyperref\[([^]]+)\]", text))
-        labels = set(re.findall(r"\\label\{([^}]+)\}", text))
-        labels |= set(re.findall(r"\{(q:[\w-]+)\}", text))
-        assert links and links <= labels
+    for edition, number, shown in (("xcs224n", "3b", "3(b)"), ("cs224n", "1b", "1(b)")):
+        text, _ = rendered(edition)
+        assert rf"In question \hyperref[q:{number}]{{{shown}}} a single head" in text
         assert not re.search(r"[Qq]uestions? \d", text), "a number that was typed"
 
 
@@ -145,29 +137,13 @@ def test_the_data_set_decides_what_is_said_of_people_sizes_times_and_thresholds(
     assert r"recipe \code{laptop}" in world and r"recipe \code{real}" in real
 
 
-def test_a_data_set_without_measured_times_claims_none(rendered):
+def test_a_data_set_without_measured_times_claims_none_or_no_sum(rendered, change):
     text, _ = rendered(dataset="smoke")
     assert "total on two cores" not in text and "each run says how long it takes" in text
-
-
-ALL_TIMES = "real = { no_pretraining = 4, pretraining = 26, synthesizer = 42 }"
-
-
-@pytest.mark.parametrize(
-    ("edition", "times", "claim"),
-    [
-        ("xcs224n", ALL_TIMES.replace("no_pretraining = 4, ", ""), "more than 68 minutes"),
-        ("xcs224n", ALL_TIMES, "about 72"),
-        ("current", ALL_TIMES, "more"),
-    ],
-)
-def test_the_time_of_all_is_more_than_the_sum_where_one_is_unknown(
-    rendered, change, edition, times, claim
-):
     (shipped,) = re.findall(r"^real = \{.*\}$", pinned.text(), re.MULTILINE)
-    change("assignment.toml", shipped, times)
-    text, _ = rendered(edition, dataset="real")
-    assert re.search(rf"recipe \\code\{{real\}}, takes {claim}", words(text))
+    change("assignment.toml", shipped, "real = { pretraining = 26, synthesizer = 42 }")
+    text, _ = rendered(dataset="real")
+    assert re.search(r"recipe \\code\{real\}, takes more than 68 minutes", words(text))
 
 
 @pytest.mark.parametrize("recipe", ["laptop", "original"])
@@ -175,21 +151,6 @@ def test_the_plateau_is_told_of_where_it_occurs(rendered, change, recipe):
     change("assignment.toml", 'recipe = "laptop"', f'recipe = "{recipe}"')
     text, _ = rendered("xcs224n", dataset="world")
     assert ("may stop falling for a while" in words(text)) == (recipe == "original")
-
-
-def test_questions_can_be_dropped_and_moved(rendered, change):
-    change("assignment.toml", '  { number = "1a", topic = "demo" },\n', "")
-    change("assignment.toml", '  { number = "1e", topic = "span_corruption", coding = 16 },\n', "")
-    rest = 'topic = "consider_accuracy", written = 0.5, extra_credit = true },\n'
-    change("assignment.toml", f'  {{ number = "2a", {rest}', "")
-    third = '  { number = "3a", topic = "attention_copying"'
-    change("assignment.toml", third, f'  {{ number = "2d", {rest}{third}')
-    text, sheet = rendered("xcs224n")
-    numbers = [number for number, _, _ in headings(text) if number[0] != "4"]
-    assert numbers == "1b 1c 1d 1f 1g 2b 2c 2d 3a 3b 3c 3d 3e".split()
-    assert r"subject of question \hyperref[q:2d]{2(d)}" in words(text)
-    assert "[pretraining]" in text and "[span corruption]" not in text
-    assert [s.id for s in sheet.slots][3:6] == ["2b", "2c", "2d"]
 
 
 @pytest.mark.parametrize("target", ["print", "web"])
