@@ -1,62 +1,71 @@
 """The web page: it is self-contained, says what the sheet says, and is accessible to everybody."""
 
 import re
+from functools import cache, partial
 from html import unescape
 
 import numpy as np
 import pytest
 
 from tests import accessible
+from tests.accessible import WINDOWS
 from tests.project import ROOT
 from tools import commands
 from tools.handout import build, description, sheet, web
 from tools.handout.templates import HandoutError
 
 EDITIONS = build.editions(ROOT)
-KEPT = "xcs224n"  # `make test` opens its pages
-DOCUMENTS = ("sheet", "practice")
+SHEET = ("xcs224n", "sheet")  # `make test` opens this page
+DOCUMENTS = [(edition, name) for edition in EDITIONS for name in ("sheet", "practice")]
 pytestmark = [pytest.mark.requires_tool("latexmk"), pytest.mark.requires_tool("pdftocairo")]
 in_a_browser = pytest.mark.requires_tool("chromium")
 
 
-class Pages:
-    """An edition's pages: their texts by document, and their files."""
+class Document:
+    """A page: its text, and its file."""
 
-    def __init__(self, edition, folder):
-        self.edition, self.folder = edition, folder
+    def __init__(self, edition, name, folder):
+        self.edition, self.name, self.file = edition, name, folder / f"{name}.html"
         self.described = description.describe(ROOT, edition, "world")
-        one, self.texts = sheet.Sheet(ROOT, self.described, "letter"), {}
-        for name in DOCUMENTS:
-            source = one.render("web", name)
-            page = build._page(ROOT, self.described, name, source, folder / name)
-            (folder / f"{name}.html").write_bytes(page)
-            self.texts[name] = page.decode()
-
-    def questions(self, document):
-        """Return the questions of a document."""
-        practice = document == "practice"
+        source = sheet.Sheet(ROOT, self.described, "letter").render("web", name)
+        self.file.write_bytes(build._page(ROOT, self.described, name, source, folder / name))
+        self.text = self.file.read_text(encoding="utf-8")
         questions = self.described.edition.questions
-        return [q for q in questions if description.is_unscored(q) == practice]
+        self.questions = [
+            q for q in questions if description.is_unscored(q) == (name == "practice")
+        ]
+
+
+@pytest.fixture(scope="module")
+def made(tmp_path_factory):
+    """made(edition, name): a page, which is made once."""
+    return cache(lambda *which: Document(*which, tmp_path_factory.mktemp("-".join(which))))
 
 
 @pytest.fixture(
     scope="module",
-    params=[pytest.param(e, marks=() if e == KEPT else pytest.mark.long) for e in EDITIONS],
+    params=[pytest.param(d, marks=() if d == SHEET else pytest.mark.long) for d in DOCUMENTS],
+    ids="-".join,
 )
-def pages(request, tmp_path_factory):
-    return Pages(request.param, tmp_path_factory.mktemp(request.param))
+def document(request, made):
+    return made(*request.param)
 
 
 @pytest.fixture(scope="module")
-def opened(pages):
-    """opened(...): a page in a browser, with a context's options; records errors."""
+def opened():
+    """opened(document, ...): a page in a browser, with a context's options; records errors."""
     with accessible.browser() as launched:
 
-        def opened(width=1280, document="sheet", scheme="light", **options):
-            path = pages.folder / f"{document}.html"
-            return accessible.opened(launched, path, scheme, width, **options)
+        def opened(document, width=1280, scheme="light", **options):
+            return accessible.opened(launched, document.file, scheme, width, **options)
 
         yield opened
+
+
+@pytest.fixture
+def open_sheet(made, opened):
+    """open_sheet(...): as opened(...), of the one sheet."""
+    return partial(opened, made(*SHEET))
 
 
 DRAWN = {
@@ -65,22 +74,20 @@ DRAWN = {
 }
 
 
-def test_the_page_stands_alone_and_says_what_the_sheet_says(pages):
-    for document, text in pages.texts.items():
-        assert ("<title>Practice for " in text) == (document == "practice")
-        assert not re.search(r'(src|href)="(https?:|//|(?!#|data:)[^"])', text)
-        assert text.count("<math") > 60 and text.count("<h3") == len(pages.questions(document))
-        alts = [unescape(alt) for alt in re.findall(r'<img [^>]*alt="([^"]*)"', text)]
-        in_sheet = document == "sheet"
-        rotation = ["rotation"] if in_sheet == (pages.edition == "current") else []
-        figures = pages.described.figures
-        assert sorted(alts) == sorted(figures[n]["alt"] for n in DRAWN[document] + rotation)
-        anchors = set(re.findall(r'id="([^"]+)"', text))
-        assert set(re.findall(r'href="#([^"]+)"', text)) <= anchors
-        if in_sheet:
-            assert "python src/run.py pretrain vanilla wiki.txt" in text
-            assert "⁇" in text and "equations" in text
-            assert words_of(text) <= 7_500
+def test_the_page_stands_alone_and_says_what_the_sheet_says(document):
+    text, in_sheet = document.text, document.name == "sheet"
+    assert ("<title>Practice for " in text) != in_sheet
+    assert not re.search(r'(src|href)="(https?:|//|(?!#|data:)[^"])', text)
+    assert text.count("<math") > 60 and text.count("<h3") == len(document.questions)
+    alts = [unescape(alt) for alt in re.findall(r'<img [^>]*alt="([^"]*)"', text)]
+    rotation = ["rotation"] if in_sheet == (document.edition == "current") else []
+    figures = document.described.figures
+    assert sorted(alts) == sorted(figures[n]["alt"] for n in DRAWN[document.name] + rotation)
+    anchors = set(re.findall(r'id="([^"]+)"', text))
+    assert set(re.findall(r'href="#([^"]+)"', text)) <= anchors
+    if in_sheet:
+        assert "python src/run.py pretrain vanilla wiki.txt" in text
+        assert "⁇" in text and "equations" in text
 
 
 def test_the_pipelines_drawing_and_its_text_name_the_files_of_the_commands():
@@ -94,42 +101,32 @@ def test_the_pipelines_drawing_and_its_text_name_the_files_of_the_commands():
             assert all(file in drawn and file in said for file in files), files
 
 
-def words_of(page):
-    """Return the number of words of a page's text; a formula is one word."""
-    text = page[page.index("<main") : page.index("</main>")]
-    text = re.sub(r"(?s)<(style|script)\b.*?</\1>", "", text)
-    text = re.sub(r"(?s)<math\b.*?</math>", "formula", text)
-    text = re.sub(r"</?(p|li|td|th|tr|h\d|div|pre|dd|dt|summary|br)\b[^>]*>", " ", text)
-    return len(unescape(re.sub(r"<[^>]*>", "", text)).split())
+def test_captions_have_one_number_and_references_are_links(document):
+    text = document.text
+    captions = re.findall(r"<figcaption>(Figure \d+: (?!Figure))", text)
+    numbers = [int(re.search(r"\d+", caption)[0]) for caption in captions]
+    assert numbers and numbers == list(range(1, len(numbers) + 1))
+    assert text.count("<figcaption>Figure") == len(numbers)
+    for number in numbers:
+        assert re.search(rf'<a href="#fig:[\w-]+">{number}</a>', text)
+    equations = [int(n) for n in re.findall(r"\\qquad \((\d+)\)", unescape(text))]
+    assert equations == list(range(1, len(equations) + 1))
+    linked = dict(re.findall(r'<a href="#(eq:[\w-]+)">\((\d+)\)</a>', text))
+    if document.name == "sheet":
+        assert {"eq:values", "eq:queries", "eq:attention"} <= linked.keys()
+    for label, number in linked.items():
+        place = text.index(f'display="block" id="{label}"')
+        formula = text[place : text.index("</math>", place)]
+        assert rf"\qquad ({number})" in unescape(formula)
 
 
-def test_captions_have_one_number_and_references_are_links(pages):
-    for document, text in pages.texts.items():
-        captions = re.findall(r"<figcaption>(Figure \d+: (?!Figure))", text)
-        numbers = [int(re.search(r"\d+", caption)[0]) for caption in captions]
-        assert numbers and numbers == list(range(1, len(numbers) + 1))
-        assert text.count("<figcaption>Figure") == len(numbers)
-        for number in numbers:
-            assert re.search(rf'<a href="#fig:[\w-]+">{number}</a>', text)
-        equations = [int(n) for n in re.findall(r"\\qquad \((\d+)\)", unescape(text))]
-        assert equations == list(range(1, len(equations) + 1))
-        linked = dict(re.findall(r'<a href="#(eq:[\w-]+)">\((\d+)\)</a>', text))
-        if document == "sheet":
-            assert {"eq:values", "eq:queries", "eq:attention"} <= linked.keys()
-        for label, number in linked.items():
-            place = text.index(f'display="block" id="{label}"')
-            formula = text[place : text.index("</math>", place)]
-            assert rf"\qquad ({number})" in unescape(formula)
-
-
-def test_the_contents_list_sections_and_questions_without_points(pages):
-    for document, text in pages.texts.items():
-        contents = re.search(r"<nav.*?</nav>", text, re.DOTALL)[0]
-        links = re.findall(r'<a href="#([^"]+)">(.*?)</a>', contents)
-        assert {key: unescape(words) for key, words in links if key.startswith("q:")} == {
-            f"q:{q.number}": f"{description.shown_number(q.number)} {q.title}"
-            for q in pages.questions(document)
-        }
+def test_the_contents_list_sections_and_questions_without_points(document):
+    contents = re.search(r"<nav.*?</nav>", document.text, re.DOTALL)[0]
+    links = re.findall(r'<a href="#([^"]+)">(.*?)</a>', contents)
+    assert {key: unescape(words) for key, words in links if key.startswith("q:")} == {
+        f"q:{q.number}": f"{description.shown_number(q.number)} {q.title}"
+        for q in document.questions
+    }
 
 
 def paragraphs(source, folder):
@@ -192,9 +189,9 @@ def test_pandocs_complaint_is_an_error_of_the_handout(tmp_path):
 
 
 @in_a_browser
-def test_no_file_name_is_broken_in_mid_word(opened):
+def test_no_file_name_is_broken_in_mid_word(open_sheet):
     """In the layout, each piece of code between possible breaks has one rectangle, on one line."""
-    page = opened(390)
+    page = open_sheet(390)
     broken = page.evaluate(
         """() => [...document.querySelectorAll("code")].filter(c => !c.closest("pre")).flatMap(
           code => [...code.childNodes].filter(n => n.nodeType === 3).filter(piece => {
@@ -207,9 +204,9 @@ def test_no_file_name_is_broken_in_mid_word(opened):
 
 
 @in_a_browser
-def test_what_is_wider_than_a_phone_scrolls_and_has_a_shadow_there(opened):
+def test_what_is_wider_than_a_phone_scrolls_and_has_a_shadow_there(open_sheet):
     """Formulas, commands and tables; of the tables, the overview alone is widened on purpose."""
-    page = opened(390)
+    page = open_sheet(390)
     page.evaluate("document.querySelectorAll('details').forEach(d => { d.open = true })")
     wide = page.evaluate(
         """() => [...document.querySelectorAll("main *")].filter(
@@ -229,23 +226,19 @@ def test_what_is_wider_than_a_phone_scrolls_and_has_a_shadow_there(opened):
     assert widened and all(widened)
 
 
-# `make test` opens two of them.
-WINDOWS = [(d, *window) for window in accessible.WINDOWS for d in DOCUMENTS]
-OPENED = [("sheet", "light", 1280), ("practice", "dark", 390)]
-
-
 @in_a_browser
 @pytest.mark.parametrize(
-    ("document", "scheme", "width"),
-    [pytest.param(*one, marks=() if one in OPENED else pytest.mark.long) for one in WINDOWS],
+    ("scheme", "width"),
+    # The first two have each scheme and each width once.
+    [*WINDOWS[:2], *(pytest.param(*window, marks=pytest.mark.long) for window in WINDOWS[2:])],
 )
-def test_the_pages_are_for_everybody(pages, opened, document, scheme, width):
-    page = opened(width, document, scheme)
+def test_the_pages_are_for_everybody(document, opened, scheme, width):
+    page = opened(document, width, scheme)
     for box in page.get_by_label("a second head").all():
         box.check()
     # Colours depend on the scheme alone; what is shown only in a narrow window is in all
     # editions, and checked in one.
-    accessible.check(page, contrast=width == 1280 or pages.edition == KEPT)
+    accessible.check(page, contrast=width == 1280 or document.edition == SHEET[0])
     page.close()
 
 
@@ -274,8 +267,8 @@ def column(page, number):
 
 
 @in_a_browser
-def test_the_figure_computes_what_attention_gives_and_is_used_by_keyboard(opened):
-    page = opened()
+def test_the_figure_computes_what_attention_gives_and_is_used_by_keyboard(open_sheet):
+    page = open_sheet()
     for query in ((1, 0, 0), (-1, 1, 1)):
         choose(page, 1, query)
         for scale, length in ((0, 1.0), (7, 1.25), (40, -0.5)):
@@ -303,8 +296,8 @@ def test_the_figure_computes_what_attention_gives_and_is_used_by_keyboard(opened
 
 
 @in_a_browser
-def test_two_heads_give_the_mean_of_their_outputs(opened):
-    page = opened()
+def test_two_heads_give_the_mean_of_their_outputs(open_sheet):
+    page = open_sheet()
     page.get_by_label("a second head").check()
     choose(page, 1, (1, 0, -1))
     choose(page, 2, (0, 1, 1))
@@ -323,8 +316,8 @@ def test_two_heads_give_the_mean_of_their_outputs(opened):
 
 
 @in_a_browser
-def test_without_javascript_the_figure_stands_still(opened):
-    page = opened(java_script_enabled=False)
+def test_without_javascript_the_figure_stands_still(open_sheet):
+    page = open_sheet(java_script_enabled=False)
     assert page.locator(".heads svg").is_visible()
     assert column(page, 1) == ["0.333"] * 3
     assert page.locator(".heads form").is_hidden() and page.locator(".heads .second").is_hidden()
