@@ -81,8 +81,8 @@ def check(page, contrast: bool = True) -> None:
     assert not page.acts, f"{page.url}: {page.acts}"
 
 
-def check_files(paths: Iterable[Path], windows: Iterable[tuple[str, int]] = WINDOWS) -> None:
-    """Check pages in light and dark, wide and narrow."""
+def check_files(paths: Iterable[Path], windows: Iterable[tuple[str, int]] = WINDOWS[:2]) -> None:
+    """Check pages in light and dark, wide and narrow; by default, each of these once."""
     with browser() as launched:
         for path in paths:
             for window in windows:
