@@ -1,6 +1,7 @@
 """Copies of the handout's sources, to be edited."""
 
 import contextlib
+import re
 import shutil
 from collections.abc import Iterator
 from pathlib import Path
@@ -37,6 +38,17 @@ questions = [
 [editions.short.gradescope]
 hidden_tests = "visible"
 """
+
+
+def headings(text: str) -> list[tuple[str, ...]]:
+    """Return the number, the title and the points in words of each question of a sheet."""
+    found = re.findall(r"^\\question\{(\w+)\}\{(\w+)\}\{(.*)\}\{(.*)\}\{q:\w+\}$", text, re.M)
+    return [(part + letter, title, worth) for part, letter, title, worth in found]
+
+
+def words(text: str) -> str:
+    """Return a text on one line."""
+    return " ".join(text.split())
 
 
 @contextlib.contextmanager

@@ -7,7 +7,7 @@ from itertools import product
 import pytest
 
 from autograder.description import AI_POLICIES, load_assignment
-from tests.handout.outlines import OUTLINES, PRACTICE, headings, words
+from tests.handout.conftest import EDITIONS, headings, words
 from tests.project import ROOT
 from tools import student
 
@@ -42,7 +42,7 @@ def test_any_edition_counts_the_experiments_or_not_by_one_line(tmp_path):
         experiments = {q.topic: q.number for q in read if q.number.startswith("7")}
         return sum(q.coding for q in read), sum(q.written for q in read), experiments
 
-    for edition in OUTLINES:
+    for edition in EDITIONS:
         coding, written, none = points(shipped, edition)
         head = f"\n[editions.{edition}]\n"
         counted = shipped.replace(head, f"{head}counts = {{ experiments = 7 }}\n")
@@ -65,7 +65,7 @@ def test_practice_has_a_place_to_answer_where_an_edition_gives_it_written_points
     assert "\\question{4}{s}" not in rendered("cs224n", document="practice")[0]
 
 
-@pytest.mark.parametrize("edition", OUTLINES)
+@pytest.mark.parametrize("edition", EDITIONS)
 def test_each_question_of_practice_links_to_its_answer_at_the_end(rendered, edition):
     text, sheet = rendered(edition, document="practice")
     before, _, answers = text.partition("\\frontsection{Answers}")
@@ -89,9 +89,10 @@ def test_on_the_web_answers_stand_below_their_questions(rendered):
 
 
 def test_staff_find_the_answers_to_practice_as_solutions(rendered, numbers):
-    text, _ = rendered(target="solutions", numbers=numbers)
+    text, sheet = rendered(target="solutions", numbers=numbers)
     assert "\\answerlink" not in text and "frontsection{Answers}" not in text
-    for shown in (*(f"4({number[1]})" for number, _, _ in PRACTICE), "3(c)-iii"):
+    practised = [q.number for q in sheet._described.edition.questions if q.is_practice]
+    for shown in (*(f"4({number[1]})" for number in practised), "3(c)-iii"):
         assert f"\\renewcommand{{\\solutionof}}{{{shown}}}" in text
 
 
@@ -104,7 +105,7 @@ def test_an_answer_that_any_edition_gives_points_for_reaches_nobody(
     secret = "weights depend on the difference of the scores alone"
     assert secret in words(rendered("xcs224n", target, document="practice")[0]).lower()
     change(TOML, LAST, f'{LAST}  {{ number = "4a", topic = "blocks_attention", {points} }},\n')
-    for edition, document in product(OUTLINES, ("sheet", "practice")):
+    for edition, document in product(EDITIONS, ("sheet", "practice")):
         text, _ = rendered(edition, target, document=document)
         assert secret not in words(text).lower() and "answerlink{4a}" not in text
         assert "ANSWERBEGINS 4(a)" not in text
