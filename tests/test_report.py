@@ -2,7 +2,6 @@
 
 import base64
 import hashlib
-import html.parser
 import itertools
 import re
 from html import unescape
@@ -18,44 +17,11 @@ from tests.interpreter import python
 from tests.snapshots.made import EDITION
 from tests.student.folder import students_copy
 
-VOID = {"meta", "rect", "path", "link", "br", "img", "input"}
 TEXTS = {
     "message": "<b>wrong</b> & so on\n  got: </pre><script>alert(1)</script>",
     "output": "PRINTED <i>",
     "detail": "DETAIL",
 }
-
-
-class Checker(html.parser.HTMLParser):
-    """Fails if tags don't match; collects what a reader would see."""
-
-    def __init__(self):
-        super().__init__(convert_charrefs=True)
-        self.open, self.tags, self.text, self.addresses = [], [], "", []
-
-    def handle_starttag(self, tag, attrs):
-        self.handle_startendtag(tag, attrs)
-        if tag not in VOID:
-            self.open.append(tag)
-
-    def handle_startendtag(self, tag, attrs):
-        self.tags.append(tag)
-        self.addresses += [value for name, value in attrs if name in ("href", "src")]
-
-    def handle_endtag(self, tag):
-        assert self.open.pop() == tag
-
-    def handle_data(self, data):
-        if self.open and self.open[-1] != "style":
-            self.text += data
-
-
-def parsed(page):
-    checker = Checker()
-    checker.feed(page)
-    checker.close()
-    assert checker.open == []
-    return checker
 
 
 @pytest.fixture
@@ -75,22 +41,17 @@ def students(results, is_judged=True):
     return report.page(results, report.Report.of(results, staff=False, is_judged=is_judged))
 
 
-def test_every_test_stands_in_it_with_points_and_outcome_and_what_its_reader_may_know(results):
+def test_what_code_prints_is_no_code_and_what_hidden_tests_say_is_for_staff(results):
+    """tests/snapshots holds what else stands in the pages."""
     for page, is_staff in ((students(results), False), (pages.page(results), True)):
-        read = parsed(page)
-        assert "script" not in read.tags and "i" not in read.tags
-        assert read.addresses and all(address.startswith("#") for address in read.addresses)
-        for test in results.tests:
-            worth = r"(?:[\d.]+ of|worth [\d.]+|no points)"
-            line = re.search(rf"{test.spec.test_id} ([a-z, ]+), {worth}", read.text)
-            assert line and line[1] == test.outcome.value
-        points = results.score.normalize(), results.max_score.normalize()
-        assert "{:f} of {:f} points".format(*points) in read.text
+        assert "<script" not in page and "<i>" not in page
+        addresses = re.findall(r'(?:href|src)="([^"]*)"', page)
+        assert addresses and all(address.startswith("#") for address in addresses)
         hidden = sum(test.spec.is_hidden for test in results.tests)
         count = len(results.tests) if is_staff else len(results.tests) - hidden
-        assert read.text.count("PRINTED") == count
-        assert read.text.count("DETAIL") == (count if is_staff else 0)
-        assert ("not for students" in read.text) == is_staff
+        assert page.count("PRINTED") == count
+        assert page.count("DETAIL") == (count if is_staff else 0)
+        assert ("not for students" in page) == is_staff
 
 
 @pytest.mark.requires_tool("chromium")
@@ -109,17 +70,17 @@ def test_staffs_command_writes_both_reports(tree, tmp_path):
     options = ("--html", str(mine), "--staff-html", str(staffs), "--seed", "7")
     ran = python(tree, "src/grader.py", "1b", *options, "--edition", "cs224n")
     assert ran.returncode == 1, ran.stdout + ran.stderr  # the starter
-    assert "Assignment 5" in parsed(mine.read_text(encoding="utf-8")).text
-    assert "not for students" in parsed(staffs.read_text(encoding="utf-8")).text
+    assert "Assignment 5" in mine.read_text(encoding="utf-8")
+    assert "not for students" in staffs.read_text(encoding="utf-8")
 
 
 def test_in_a_students_copy_the_report_has_no_points(tree, tmp_path):
     copy = students_copy(tree, tmp_path / "copy")
     ran = python(copy, "src/grader.py", "3a", "--html", "report.html")
     assert ran.returncode == 1, ran.stdout + ran.stderr  # the starter
-    page = parsed((copy / "report.html").read_text(encoding="utf-8"))
-    assert "Problem Set 5: basic 0 of 2; 2 hidden tests are graded when you submit" in page.text
-    assert "points in all" not in page.text and "of 53" not in page.text
+    page = (copy / "report.html").read_text(encoding="utf-8")
+    assert "Problem Set 5: basic 0 of 2; 2 hidden tests are graded when you submit" in page
+    assert "points in all" not in page and "of 53" not in page
 
 
 def test_a_report_that_cannot_be_made_is_refused_before_grading(tree):

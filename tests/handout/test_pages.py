@@ -121,28 +121,6 @@ def faults(pages, titles, numbers):
             yield "a page that is nearly empty", lines[0]
 
 
-TEXT = ["Some text."] * 12
-ASKED = ["(a) Copying [1 point (Written)]", "What?", "Answer 3a"]
-
-
-@pytest.mark.parametrize(
-    ("pages", "fault"),
-    [
-        ([[*TEXT, *ASKED], TEXT, TEXT[:1]], None),
-        ([[*TEXT, *ASKED[:2], "More."], [*ASKED[2:], *TEXT]], "a space apart from its question"),
-        ([TEXT, ["In code. Write it.", *TEXT]], "a page that begins with the end of a question"),
-        ([[*TEXT, "[1] A. Radford. Text."], TEXT], "a lonely reference"),
-        ([[*TEXT, *ASKED[:2]], TEXT], "a heading at the foot of a page"),
-        ([[*TEXT, "2 Title", *TEXT[:5]], TEXT], "a heading at the foot of a page"),
-        ([TEXT[:11], TEXT], "a page that is nearly empty"),
-    ],
-)
-def test_each_fault_of_a_page_break_is_seen(pages, fault):
-    """Or else finding none would prove nothing."""
-    seen = [kind for kind, _ in faults(pages, {"2 Title"}, set())]
-    assert fault in seen if fault else seen == []
-
-
 def test_pages_end_where_they_may(printed):
     titles = {f"{part.number} {part.title}" for part in printed.sheet._parts()}
     assert titles <= set(printed.lines)

@@ -204,29 +204,6 @@ def test_no_file_name_is_broken_in_mid_word(open_sheet):
 
 
 @in_a_browser
-def test_what_is_wider_than_a_phone_scrolls_and_has_a_shadow_there(open_sheet):
-    """Formulas, commands and tables; of the tables, the overview alone is widened on purpose."""
-    page = open_sheet(390)
-    page.evaluate("document.querySelectorAll('details').forEach(d => { d.open = true })")
-    wide = page.evaluate(
-        """() => [...document.querySelectorAll("main *")].filter(
-          e => e.scrollWidth > e.clientWidth + 1 && getComputedStyle(e).overflowX === "auto"
-        ).map(e => { e.scrollLeft = 9999; const style = getComputedStyle(e); return [
-          e.localName, e.scrollLeft > 0, style.backgroundImage.split("gradient(").length - 1,
-          style.backgroundAttachment]; })"""
-    )
-    assert {name for name, *_ in wide} == {"div", "math", "pre"}
-    shown = [True, 4, "local, local, scroll, scroll"]
-    assert all(rest == shown for _, *rest in wide), wide
-    widened = page.evaluate(
-        """() => [...document.querySelectorAll("td")].filter(
-          cell => getComputedStyle(cell).minWidth !== "0px" && getComputedStyle(cell).minWidth
-            !== "auto").map(cell => Boolean(cell.closest(".overview")))"""
-    )
-    assert widened and all(widened)
-
-
-@in_a_browser
 @pytest.mark.parametrize(
     ("scheme", "width"),
     # The first two have each scheme and each width once.
