@@ -1,8 +1,7 @@
 """docs/hot-fix.md: a term's mistakes, from the first release to the last correction.
 
 The real assignment, of which one judge and one basic test have a mistake at first: what the
-document corrects, the other way round. A class hands in, its grades are corrected as the document
-says, and a student updates a half-done copy.
+document corrects, the other way round. A class hands in, and its grades are corrected.
 """
 
 import re
@@ -12,14 +11,12 @@ import subprocess
 import sys
 import tempfile
 import tomllib
-import zipfile
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 from pathlib import Path
 
 import pytest
 
-from autograder.description import load_assignment
 from tests import follow, pinned
 from tests.classroom import contents
 from tests.classroom.graded import rows_of
@@ -27,7 +24,6 @@ from tests.classroom.tiny import needs_root, temporary  # noqa: F401
 from tests.conftest import project_with_a_world
 from tests.project import ROOT, commit_all, quick_release
 from tests.variants import all_variants
-from tools import container, emulate
 
 DOCUMENT = (ROOT / "docs" / "hot-fix.md").read_text(encoding="utf-8")
 STEPS = list(follow.steps(DOCUMENT))
@@ -52,10 +48,6 @@ MOVES = [{SHORTER, "both"}, {LISTS, "both"}]  # who gains by the first two corre
 EARNED = (
     "SELECT submission FROM counted JOIN tests USING (record) WHERE question = '1e' "
     "GROUP BY submission HAVING sum(tests.score) > 0"
-)
-SEEDS = (
-    "SELECT submission, min(seed) FROM records GROUP BY submission HAVING count(*) >= 4 "
-    "AND count(DISTINCT seed) = 1"
 )
 pytestmark = [
     pytest.mark.requires_tool("make"),
@@ -105,11 +97,6 @@ class Walk:
     def export(self) -> Path:
         return self.home / "assignment_1_export"
 
-    @property
-    def copy(self) -> Path:
-        """The student's copy of the first release."""
-        return self.home / "student" / "assignment5"
-
     def archive(self, number: int) -> Path:
         return self.tree / "solutions/data/archive" / f"2027-spring.{number}-{EDITION}.zip"
 
@@ -122,11 +109,6 @@ class Walk:
     def points(self) -> dict[str, float]:
         return {k: float(score) for k, score in self.rows("SELECT submission, score FROM scores")}
 
-    def of_student(self) -> tuple[str, ...]:
-        """Return the names of what is the student's in the copy."""
-        trained = load_assignment(self.tree).edition(EDITION).required_files
-        return ("src/submission/dataset.py", *trained)
-
     def hand_in(self) -> None:
         """Write the class's submissions, as Gradescope exports them."""
         for number, (kind, files) in enumerate(handed_in(), 101):
@@ -138,14 +120,6 @@ class Walk:
             with open(self.export / "submission_metadata.yml", "a", encoding="utf-8") as file:
                 file.write(METADATA.format(number=number))
         shutil.copytree(self.export / min(self.of_kinds(SHORTER)), self.home / "complaint")
-
-    def on_gradescope(self, submission: Path, number: int) -> emulate.Seen:
-        """Grade an upload with the last release, as Gradescope does, but faster."""
-        packed = self.tree / "dist" / f"autograder-{EDITION}.zip"
-        limits = container.Limits(memory_bytes=1 << 30, cpus=2)
-        return emulate.grade(
-            packed, submission, emulate.about("first") | {"id": number}, limits=limits
-        )
 
     def follow(self, step: str) -> subprocess.CompletedProcess:
         """Run a command of the document in the repository."""
@@ -195,7 +169,6 @@ def walk(after_demo, temporary) -> Iterator[Walk]:  # noqa: F811
         for command in ("make release", grade):
             ran = made.follow(command)
             assert ran.returncode == 0, ran.stdout + ran.stderr
-        begin_copy(made)
         for step in STEPS:
             if step in EDITS:
                 follow.edit(made.tree, *step)
@@ -207,16 +180,6 @@ def walk(after_demo, temporary) -> Iterator[Walk]:  # noqa: F811
                 made.previews.append({key: way for way, key in moved})
                 assert made.points() == before  # nothing counts before it is applied
         yield made
-
-
-def begin_copy(walk: Walk) -> None:
-    """Unpack the first release as a student, write one function, and train (here: copy)."""
-    with zipfile.ZipFile(walk.archive(1)) as archive, archive.open("student.zip") as packed:
-        zipfile.ZipFile(packed).extractall(walk.copy.parent)
-    module, *trained = walk.of_student()
-    (walk.copy / module).write_bytes(dict(handed_in())[LISTS]["submission/dataset.py"])
-    for name in trained:
-        shutil.copy(walk.tree / "build/reference" / name, walk.copy / name)
 
 
 def test_the_documents_edits_fit_the_files(tmp_path):
@@ -250,23 +213,3 @@ class TestWalk:
             assert moved == dict.fromkeys(walk.of_kinds(*kinds), "up")
         assert walk.previews[2] == {key: "down" for (key,) in walk.rows(EARNED)}
         assert walk.of_kinds(*RIGHT) < walk.previews[2].keys() < walk.kinds.keys()
-
-    def test_inputs_stay_the_same_in_each_release_and_on_gradescope(self, walk):
-        seeds = dict(walk.rows(SEEDS))
-        assert seeds.keys() == walk.kinds.keys()
-        key = min(walk.of_kinds("both"))
-        seen = walk.on_gradescope(walk.export / key, int(key.partition("_")[2]))
-        assert float(seen.score) == walk.points()[key]
-        assert str(seen.results["extra_data"]["seed"]) == seeds[key]
-
-    def test_a_half_done_copy_is_updated_and_keeps_what_is_the_students(self, walk):
-        before = {name: (walk.copy / name).read_bytes() for name in walk.of_student()}
-        (walk.home / "Downloads").mkdir()
-        shutil.copy(walk.tree / f"dist/{EDITION}-student.zip", walk.home / "Downloads")
-        test = "python src/grader.py 1e-1-basic"
-        assert follow.run(walk.copy, test).returncode == 1
-        (update,) = re.findall("^python src/update.py .*", DOCUMENT, re.MULTILINE)
-        ran = follow.run(walk.copy, update.replace("~", str(walk.home)))
-        assert ran.returncode == 0, ran.stdout + ran.stderr
-        assert {name: (walk.copy / name).read_bytes() for name in before} == before
-        assert follow.run(walk.copy, test).returncode == 0
