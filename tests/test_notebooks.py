@@ -288,14 +288,21 @@ def session(tmp_path, in_colab):
     return session
 
 
-def test_colab_restores_the_newest_work_whatever_the_browser_named_it(session, tmp_path):
-    more = {"a.params.checkpoint": "half\n"}
-    work_zip(tmp_path / "uploads" / "my-work (1).zip", 2031, **more)
+def test_colab_restores_the_newest_work_however_it_was_packed(session, tmp_path):
+    """Browsers number it, Safari opens it, and macOS packs it again with entries of its own."""
+    newest, more = tmp_path / "uploads" / "my-work (1).zip", {"other.txt": ""}
+    more |= {"a.params.checkpoint": "half\n", "vanilla.model.params": "p"}
+    work_zip(newest, 2031, "my-work/", **more)
+    with zipfile.ZipFile(newest, "a") as writer:
+        writer.writestr("__MACOSX/my-work/src/submission/._helper.py", "resource fork")
     work_zip(tmp_path / "uploads" / "my-work.zip", 2030)
     text, code = session()
     assert code == "saved_in = 2031\n"
-    assert "Restored 2 files from my-work (1).zip; my-work.zip is older and was not used." in text
-    assert (tmp_path / "content/assignment5/a.params.checkpoint").read_bytes() == b"half\n"
+    assert "Restored 3 files from my-work (1).zip; my-work.zip is older and was not used." in text
+    root = tmp_path / "content" / "assignment5"
+    assert (root / "a.params.checkpoint").read_bytes() == b"half\n"
+    assert (root / "vanilla.model.params").is_file()
+    assert not (root / "src/submission/._helper.py").exists()
 
 
 def test_colab_restores_what_is_uploaded_after_the_first_run(session, tmp_path):
@@ -313,19 +320,6 @@ def test_colab_restores_what_is_uploaded_after_the_first_run(session, tmp_path):
     assert code == "edited = 1\n" and "Restored" not in text
 
 
-def test_colab_restores_a_zip_that_the_student_packed_again(session, tmp_path):
-    """Safari opens downloaded zips, and macOS packs a folder together with its own entries."""
-    path = tmp_path / "uploads" / "my-work.zip"
-    work_zip(path, 2030, "my-work/", **{"vanilla.model.params": "p", "other.txt": ""})
-    with zipfile.ZipFile(path, "a") as writer:
-        writer.writestr("__MACOSX/my-work/src/submission/._helper.py", "resource fork")
-    text, code = session()
-    assert code == "saved_in = 2030\n" and "Restored 2 files from my-work.zip." in text
-    root = tmp_path / "content" / "assignment5"
-    assert (root / "vanilla.model.params").is_file()
-    assert not (root / "src/submission/._helper.py").exists()
-
-
 @pytest.mark.parametrize(
     ("content", "reason"),
     [
@@ -340,21 +334,15 @@ def test_colab_says_when_nothing_can_be_restored(session, tmp_path, content, rea
     assert code == "starter = 1\n" and f"my-work.zip {reason}" in text
 
 
-def test_colab_saves_work_and_not_the_untouched_starter(session, tmp_path):
+def test_colab_saves_work_and_not_the_untouched_starter_and_restores_it_later(session, tmp_path):
     saved = tmp_path / "downloads" / "my-work.zip"
     text, _ = session(KEEPING)
     assert "Nothing was saved: the code is still the starter" in text and not saved.exists()
-    assert "my-work.zip" in text.partition("Nothing was saved")[2]
-    more = "Path('src/submission/helper.py').write_text('edited = 1\\n')"
-    more += "; Path('a.params.checkpoint').write_text('half')"
-    text, _ = session(more, KEEPING)
+    edit = "Path('src/submission/helper.py').write_text('edited = {}\\n')"
+    checkpoint = "Path('a.params.checkpoint').write_text('half')"
+    text, code = session(edit.format(1), checkpoint, KEEPING, edit.format(2), FIRST_CELL)
     assert "Saved 3 files" in text
     with zipfile.ZipFile(saved) as kept:
         assert kept.read("src/submission/helper.py") == b"edited = 1\n"
         assert "a.params.checkpoint" in kept.namelist()
-
-
-def test_colab_does_not_restore_what_it_has_saved_itself(session, tmp_path):
-    edit = "Path('src/submission/helper.py').write_text('edited = {}\\n')"
-    _, code = session(edit.format(1), KEEPING, edit.format(2), FIRST_CELL)
-    assert code == "edited = 2\n"
+    assert code == "edited = 2\n"  # what it has saved itself is restored later
