@@ -1,102 +1,22 @@
-"""docs/add-a-question.md leads to a question that works; `make question` begins it, or refuses.
-
-The document describes the shipped assignment.toml, so these tests use that one.
-"""
+"""`make question` begins a question in our style, or refuses in one line and writes nothing."""
 
 import ast
 import shutil
 import subprocess
 import sys
-import tomllib
 from pathlib import Path
 
 import pytest
 
 from autograder.description import load_assignment
-from tests import follow
-from tests.project import ROOT, copy_of_the_project
+from tests.project import ROOT
+from tests.test_guides import contents, project
 from tools import question
-from tools.handout import description
-from tools.handout.sheet import Sheet
-
-DOCUMENT = (ROOT / "docs" / "add-a-question.md").read_text(encoding="utf-8")
-REFERENCE, STARTER = "python src/grader.py 3f --submission solutions", "python src/grader.py 3f"
-# Not run here: `make handout` needs LaTeX (the sheet's text is rendered below), and `make lint`
-# checks everything (ruff alone is run below).
-LEFT_OUT = ("make handout EDITION=xcs224n", "make lint")
-pytestmark = pytest.mark.requires_tool("make")
-
-
-def project(target: Path) -> Path:
-    """Copy the project to a folder, with the assignment.toml that is shipped."""
-    tree = copy_of_the_project(target)
-    shutil.copy2(ROOT / "assignment.toml", tree)
-    return tree
 
 
 @pytest.fixture(scope="module")
 def fresh(tmp_path_factory) -> Path:
     return project(tmp_path_factory.mktemp("fresh"))
-
-
-@pytest.fixture(scope="module")
-def followed(tmp_path_factory) -> tuple[Path, list[tuple[str, subprocess.CompletedProcess]]]:
-    """Return a copy in which the document was followed, and what each command answered."""
-    tree = project(tmp_path_factory.mktemp("followed"))
-    return tree, follow.follow(tree, DOCUMENT, but=LEFT_OUT)
-
-
-def contents(tree: Path) -> dict[str, bytes]:
-    ignored = {".venv", "__pycache__", ".pytest_cache"}
-    paths = {path.relative_to(tree): path for path in tree.rglob("*") if path.is_file()}
-    return {n.as_posix(): p.read_bytes() for n, p in paths.items() if not ignored & set(n.parts)}
-
-
-# -- the document ----------------------------------------------------------------------------------
-
-
-@pytest.mark.long
-def test_commands_end_as_the_document_says_and_nothing_is_left_to_edit(fresh, followed):
-    """The reference has all points; the starter has none, and only grading it fails."""
-    tree, answers = followed
-    for command, answer in answers:
-        said = answer.stdout + answer.stderr
-        assert answer.returncode == int(command == STARTER), (command, said)
-        assert "Traceback" not in said
-        if command == REFERENCE:
-            assert "3 / 3     points in all" in said
-        if command == STARTER:
-            assert "0 / 3     points in all" in said and "not written yet" in said
-    before = contents(fresh)
-    written = {name: text for name, text in contents(tree).items() if before.get(name) != text}
-    edits = [step for step in follow.steps(DOCUMENT) if not isinstance(step, str)]
-    assert {file for file, *_ in edits} < written.keys()
-    assert not [name for name, text in written.items() if b"EDIT:" in text]
-
-
-@pytest.mark.long
-def test_variants_have_the_verdicts_that_are_meant(followed):
-    tree, _ = followed
-    tables = {
-        name: tomllib.loads((tree / f"tests/golden/{name}.toml").read_text(encoding="utf-8"))
-        for name in ("verdicts", "killers")
-    }
-    ours = {name: v for name, v in tables["verdicts"].items() if name.startswith("repeated_tokens")}
-    assert ours == {"repeated_tokens/wrong/a_mistake": {"failed": ["example", "random"]}}
-    killers = {entry["test"] for entry in tables["killers"].values()}
-    assert {"repeated_tokens.example", "repeated_tokens.random"} <= killers
-
-
-@pytest.mark.long
-def test_the_sheet_has_the_question(followed):
-    sheet = Sheet(followed[0], description.describe(followed[0], None), "letter", {})
-    question = sheet._described.questions["repeated_tokens"]
-    text = sheet.page("sheet.tex.j2") and sheet.render_question(question)
-    assert r"{3}{f}{Repeated tokens}{3 points (Coding)}" in text
-    assert r"\code{\# [repeated tokens]}" in text and "@" not in text
-
-
-# -- the command -----------------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize("topic", ["x", "a_name_of_twenty_let"])
