@@ -10,7 +10,7 @@ import pytest
 
 from tests import pinned
 from tests.project import ROOT, copy_of_the_project
-from tools import autograder, world
+from tools import world
 from tools.handout import build, description, sheet
 
 EDITIONS = pinned.NAMES
@@ -65,10 +65,9 @@ def edited(path: Path, before: str, after: str) -> Iterator[None]:
 
 @pytest.fixture(scope="module")
 def course(tmp_path_factory) -> Path:
-    """A copy of the whole project, with a smoke world and its secrets."""
+    """A copy of the whole project, with a smoke world."""
     tree = copy_of_the_project(tmp_path_factory.mktemp("course"))
     assert world.main(["--dataset", "smoke", "--seed", "1", "--out", str(tree)]) == 0
-    autograder.keep_secret(tree)
     return tree
 
 

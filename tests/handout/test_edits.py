@@ -84,6 +84,7 @@ def artefacts(repo, numbers):
 
 @pytest.fixture(scope="module")
 def before(course, numbers):
+    autograder.keep_secret(course)
     return artefacts(course, numbers)
 
 
