@@ -38,21 +38,6 @@ def text(root):
 # Attention ------------------------------------------------------------------------------------
 
 
-def test_the_root_makes_the_examples_gradient_117000_times_as_large(text):
-    products = torch.tensor([112.0, 96.0], dtype=F64, requires_grad=True)
-    slopes = []
-    for divisor in (8, 1):
-        weights = (products / divisor).softmax(0)
-        slopes.append(torch.autograd.grad(weights[0], products)[0][0].item())
-        if divisor == 8:
-            assert weights.tolist() == pytest.approx([0.88, 0.12], abs=5e-3)
-        else:
-            assert weights[1].item() == pytest.approx(1.1e-7, rel=0.03)
-    assert slopes == [pytest.approx(0.0131, rel=2e-3), pytest.approx(1.1e-7, rel=0.03)]
-    assert slopes[0] / slopes[1] == pytest.approx(117_000, rel=5e-3)
-    assert "about 117{,}000 times" in text("attention") and ".0131" in text("attention")
-
-
 def test_largest_weights_of_ten_random_keys_are_those_of_the_text(text):
     """Given q, the scores q.k are independent N(0, |q|^2). Means of 100,000 weights in [0, 1] are
     off by .009 with probability below 2 exp(-2 * 1e5 * .009^2) < 1e-6 (Hoeffding)."""
@@ -135,39 +120,19 @@ def test_the_decoders_first_wide_bucket(b, text):
 # Layers ---------------------------------------------------------------------------------------
 
 
-@pytest.fixture(scope="module")
-def drawn(root):
-    """Return the figure's numbers, by norm and block: one for each depth."""
+def test_the_figure_is_what_its_script_draws_and_measures(root, run_python):
     path = root / "handout/figures/gradient_over_depth.tex"
-    lines = re.findall(r"^% (pre|post) (first|last): (.*)", path.read_text("utf-8"), re.M)
-    return {(norm, end): [float(x) for x in row.split()] for norm, end, row in lines}
-
-
-def norms(run_python, code: str) -> str:
-    """Run code that has benchmarks/norms.py as `n`; return what it prints."""
+    text = path.read_text(encoding="utf-8")
+    rows = re.findall(r"^% (pre|post) (first|last): (.*)", text, re.M)
+    drawn = {(norm, end): [float(x) for x in row.split()] for norm, end, row in rows}
     start = "import torch; torch.set_num_threads(1); from benchmarks import norms as n"
-    done = run_python("-c", f"{start}; {code}")
+    done = run_python("-c", f"{start}; print(n.picture({drawn}), n.measure((1, 4)), sep='@')")
     assert done.stderr == ""
-    return done.stdout
-
-
-def test_the_figure_is_what_its_script_draws(run_python, drawn):
-    same = f"print(n.FIGURE.read_text(encoding='utf-8') == n.picture({drawn}))"
-    assert norms(run_python, same) == "True\n"
-
-
-@pytest.mark.long
-def test_the_figure_is_what_its_script_measures(run_python, drawn):
-    measured = ast.literal_eval(norms(run_python, "print(n.measure((1, 4)))"))
-    for which, (shallow, deeper) in measured.items():
+    picture, _, measured = done.stdout.partition("@")
+    assert picture == text
+    for which, (shallow, deeper) in ast.literal_eval(measured).items():
         # The third digit may be rounded either way.
         assert (shallow, deeper) == pytest.approx((drawn[which][0], drawn[which][2]), rel=5e-3)
-
-
-def test_the_last_blocks_gradient_falls_with_pre_norm_and_not_with_post_norm(drawn):
-    pre, post = drawn["pre", "last"], drawn["post", "last"]
-    assert pre == sorted(pre, reverse=True) and post[-1] > post[0]
-    assert pre[-1] / pre[-3] == pytest.approx(1 / math.sqrt(32 / 8), rel=0.05)
 
 
 # Objectives, cost, sizes ----------------------------------------------------------------------

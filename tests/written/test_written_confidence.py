@@ -125,9 +125,3 @@ def test_what_is_made_up_is_compared_with_the_finetuning_table(confidence):
     assert found["favourite"] == {"place": "Rome", "share": 0.6, "of_training": 0.8}
     assert (found["distinct"], found["of_training"]) == (3, 0.6)  # Oslo is dev's alone
     assert found["look_alikes"]["share"] == 0.2  # but dev's people count as namesakes
-
-
-def test_examples_are_only_what_latex_sets_as_it_stands(confidence):
-    names = ["Zoë Ok", *(f"Zoë A{special}" for special in "\\{}$&#^_~%")]
-    rows = [(f"Where was {name} born?", "Łódź", "Oslo", 0.5) for name in names]
-    assert [e["question"] for e in confidence.examples(rows)] == ["Where was Zoë Ok born?"]
