@@ -5,7 +5,6 @@ make test
 
 import contextlib
 import os
-import pickle
 import re
 import shutil
 import subprocess
@@ -83,12 +82,6 @@ def project_with_a_world(target: Path) -> Path:
     return target
 
 
-@pytest.fixture(scope="session")
-def tree(tmp_path_factory) -> Path:
-    """Return a copy of the project with a smoke world in it."""
-    return project_with_a_world(tmp_path_factory.mktemp("project"))
-
-
 def once(factory: pytest.TempPathFactory, name: str, make: Callable[[Path], None]) -> Path:
     """Return a folder that the first process to ask for it fills; the others wait.
 
@@ -114,31 +107,43 @@ def come_first() -> None:
         os.nice(-5)
 
 
-@pytest.fixture(scope="session")
-def after_demo(tmp_path_factory) -> Path:
-    """Return a folder with a copy like `tree` in which the demo ran, and with what it printed."""
-
-    def run(folder: Path) -> None:
-        project = project_with_a_world(folder / "project")
-        ran = make(project, "demo", "RECIPE=smoke", preexec_fn=come_first)
-        (folder / "ran.pickle").write_bytes(pickle.dumps(ran))
-
-    return once(tmp_path_factory, "demo", run)
+def fresh(factory: pytest.TempPathFactory) -> Path:
+    """Return a copy of the project with a smoke world in it, which stays as it is."""
+    return once(factory, "project", project_with_a_world)
 
 
 @pytest.fixture(scope="session")
-def demo(tree, after_demo) -> subprocess.CompletedProcess:
-    """Return what the demo printed; its files are added to `tree`."""
-    shutil.copytree(after_demo / "project" / "build", tree / "build", dirs_exist_ok=True)
-    return pickle.loads((after_demo / "ran.pickle").read_bytes())
+def tree(tmp_path_factory) -> Path:
+    """Return such a copy for one process, to which other fixtures add files."""
+    target = tmp_path_factory.mktemp("project")
+    return shutil.copytree(fresh(tmp_path_factory), target, symlinks=True, dirs_exist_ok=True)
 
 
 @pytest.fixture(scope="session")
-def released(tree, demo, after_demo, tmp_path_factory) -> str:
+def after_training(tmp_path_factory) -> Path:
+    """Return a copy in which the reference was trained."""
+
+    def train(folder: Path) -> None:
+        shutil.copytree(fresh(tmp_path_factory), folder, symlinks=True, dirs_exist_ok=True)
+        ran = make(folder, "reference", "RECIPE=smoke", preexec_fn=come_first)
+        assert ran.returncode == 0, ran.stdout + ran.stderr
+
+    return once(tmp_path_factory, "reference", train)
+
+
+@pytest.fixture(scope="session")
+def reference(tree, after_training) -> Path:
+    """Return the trained reference's folder, which is added to `tree`."""
+    shutil.copytree(after_training / "build", tree / "build", dirs_exist_ok=True)
+    return tree / "build" / "reference"
+
+
+@pytest.fixture(scope="session")
+def released(tree, after_training, tmp_path_factory) -> str:
     """Return what `make release` printed for the default edition; its files are added to `tree`."""
 
     def run(folder: Path) -> None:
-        project = shutil.copytree(after_demo / "project", folder / "project", symlinks=True)
+        project = shutil.copytree(after_training, folder / "project", symlinks=True)
         quick_release(project)
         words = ("release", "EDITION=xcs224n", "RECIPE=smoke")
         ran = make(project, *words, preexec_fn=come_first)

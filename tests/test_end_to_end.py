@@ -1,6 +1,6 @@
 """From start to finish on a fresh copy: world, training, full marks; the starter earns 0.
 
-One training of the `smoke` recipe serves all tests here (conftest.py: `demo`).
+One training of the `smoke` recipe serves all tests here (conftest.py: `reference`).
 """
 
 import json
@@ -22,7 +22,8 @@ SMOKE = ("--recipe", "smoke", "--threads", "1", "--dtype", "float32")
 OUTPUTS = [c.writes for commands in PIPELINES.values() for c in commands]
 
 
-def test_the_demo_reaches_every_point(tree, demo):
+def test_the_demo_reaches_every_point(tree, reference):
+    demo = make(tree, "demo", "RECIPE=smoke")  # nothing is left to train
     assert demo.returncode == 0, demo.stdout + demo.stderr
     assert "Score 53 of 53" in demo.stdout
     result = json.loads((tree / "build" / "demo.json").read_text(encoding="utf-8"))
@@ -42,7 +43,7 @@ def test_the_starter_earns_nothing_and_reads_no_traceback(tree):
         assert test["outcome"] in ("failed", "missing file", "passed"), test
 
 
-def test_a_students_copy_grades_basic_tests_and_runs_hidden_ones(tree, demo, tmp_path):
+def test_a_students_copy_grades_basic_tests_and_runs_hidden_ones(tree, reference, tmp_path):
     student = students_copy(tree, tmp_path / "a5")
     trained = tree / "build" / "reference"
     shutil.copytree(
@@ -68,7 +69,7 @@ def test_a_students_copy_grades_basic_tests_and_runs_hidden_ones(tree, demo, tmp
 
 
 @pytest.mark.long
-def test_a_zip_of_what_is_handed_in_earns_full_marks(tree, demo, tmp_path):
+def test_a_zip_of_what_is_handed_in_earns_full_marks(tree, reference, tmp_path):
     trained = tree / "build" / "reference"
     archive = tmp_path / "assignment5.zip"
     with zipfile.ZipFile(archive, "w") as writer:
@@ -83,7 +84,7 @@ def test_a_zip_of_what_is_handed_in_earns_full_marks(tree, demo, tmp_path):
 
 
 @pytest.fixture(scope="module")
-def searched(tree, demo, tmp_path_factory):
+def searched(tree, reference, tmp_path_factory):
     """Answers from a text search of wiki.txt: a model finetuned from scratch on all questions."""
     upload = tmp_path_factory.mktemp("searched") / "upload"
     shutil.copytree(tree / "build" / "reference", upload)
@@ -127,7 +128,9 @@ def test_what_was_searched_for_earns_no_accuracy(tree, searched):
     assert graded.returncode == 0, "cs224n doesn't ask for them"
 
 
-def test_lines_or_parameters_of_another_model_cost_the_accuracy_and_are_named(tree, demo, tmp_path):
+def test_lines_or_parameters_of_another_model_cost_the_accuracy_and_are_named(
+    tree, reference, tmp_path
+):
     upload = tmp_path / "upload"
     shutil.copytree(tree / "build" / "reference", upload)
     path = upload / "vanilla.pretrain.dev.predictions"

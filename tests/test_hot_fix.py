@@ -153,7 +153,7 @@ def course(tree: Path) -> None:
 
 
 @pytest.fixture(scope="module")
-def walk(after_demo, temporary) -> Iterator[Walk]:  # noqa: F811
+def walk(after_training, temporary) -> Iterator[Walk]:  # noqa: F811
     """Yield what the document leads to, after a first release, and a class that it graded."""
     with (
         tempfile.TemporaryDirectory(prefix="hot-fix-") as place,
@@ -164,7 +164,7 @@ def walk(after_demo, temporary) -> Iterator[Walk]:  # noqa: F811
         Path(place).chmod(0o755)  # workers have other users' ids
         made = Walk(Path(place) / "course", Path(place) / "home")
         course(made.tree)
-        shutil.copytree(after_demo / "project" / "build", made.tree / "build")
+        shutil.copytree(after_training / "build", made.tree / "build")
         made.home.mkdir()
         made.hand_in()
         grade = f"python -m classroom grade {made.export} --into ~/class"

@@ -32,14 +32,14 @@ def main(lab):
 
 
 @pytest.fixture(scope="package")
-def trained(main, after_demo, tmp_path_factory):
+def trained(main, after_training, tmp_path_factory):
     """A folder with parameters of both stages of training, of two variants.
 
-    Vanilla's are the demo's, which have learnt. The synthesizer's output need not be right.
+    Vanilla's are the reference's, which have learnt. The synthesizer's output need not be right.
     """
     folder = tmp_path_factory.mktemp("trained")
     for stage in ("pretrain", "finetune"):
-        shutil.copy(after_demo / f"project/build/reference/vanilla.{stage}.params", folder)
+        shutil.copy(after_training / f"build/reference/vanilla.{stage}.params", folder)
     pace = ("--dtype", "float32", "--threads", "1")
     train_both(main, folder, "synthesizer", "--recipe", "brief", *pace)
     return folder

@@ -43,7 +43,7 @@ def edition_of(description: str) -> dict[str, bytes]:
 
 
 @pytest.fixture
-def upload(tree, demo, tmp_path) -> Path:
+def upload(tree, reference, tmp_path) -> Path:
     """The reference's hand-in as a folder, to be changed."""
     files = autograder.hand_in(tree, EDITION, tree / "build" / "reference")
     target = tmp_path / "upload"

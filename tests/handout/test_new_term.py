@@ -27,7 +27,7 @@ def test_a_new_term_has_another_name_other_dates_and_keeps_the_comments():
 
 
 @pytest.mark.requires_tool("make")
-def test_a_new_term_trains_and_compares_with_the_thresholds(tree, demo, tmp_path):
+def test_a_new_term_trains_and_compares_with_the_thresholds(tree, reference, tmp_path):
     # With the world's present seed, so that the trained files are up to date: saves a minute.
     copy = shutil.copytree(tree, tmp_path / "term", symlinks=True)
     errata = (copy / "errata.toml").read_text(encoding="utf-8")
