@@ -110,15 +110,10 @@ def faults(pages, titles, numbers):
     for lines in pages:
         if re.match("In code|Answer |The web page", lines[0]):
             yield "a page that begins with the end of a question", lines[0]
-        if len(cited := [line for line in lines if REFERENCE.match(line)]) == 1:
-            yield "a lonely reference", cited[0]
         for place, line in enumerate(lines):
             least = LEAST_OF_SECTION if line in titles else LEAST if QUESTION.match(line) else 0
             if least and height(lines[place + 1 :]) < least:
                 yield "a heading at the foot of a page", line
-    for lines in pages[:-1]:
-        if height(lines) < 12:
-            yield "a page that is nearly empty", lines[0]
 
 
 def test_pages_end_where_they_may(printed):
