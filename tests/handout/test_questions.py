@@ -16,18 +16,16 @@ LAST = '  { number = "3c", topic = "consider_unseen", written = 2 },\n'  # of cs
 ANSWERS = sorted(p.name.removesuffix(".tex.j2") for p in (ROOT / "handout/answers").iterdir())
 
 
-@pytest.mark.parametrize(
-    ("written", "heading"),
-    [("[1, 1, 0]", "Practice"), ("[1, 1, 0.5]", "0.5 points")],
-)
-def test_a_part_is_practice_unless_the_edition_gives_it_points(rendered, change, written, heading):
-    line = 'topic = "attention_single_head", written = '
-    change(TOML, f"{line}[1, 1]", line + written)
+def test_a_part_is_practice_unless_the_edition_gives_it_points(rendered, change):
     text, sheet = rendered("xcs224n")
-    assert rf"\subquestion{{iii}}{{{heading}}}{{q:3c-iii}}" in text
-    slots = {slot.id: slot.points for slot in sheet.slots if slot.id == "3c-iii"}
-    assert slots == ({} if heading == "Practice" else {"3c-iii": Decimal("0.5")})
-    assert (r"\answerspace{3c-iii}" in text) == bool(slots)
+    assert r"\subquestion{iii}{Practice}{q:3c-iii}" in text
+    assert r"\answerspace{3c-iii}" not in text
+    line = 'topic = "attention_single_head", written = '
+    change(TOML, f"{line}[1, 1]", f"{line}[1, 1, 0.5]")
+    text, sheet = rendered("xcs224n")
+    assert r"\subquestion{iii}{0.5 points}{q:3c-iii}" in text
+    assert r"\answerspace{3c-iii}" in text
+    assert Decimal("0.5") in [slot.points for slot in sheet.slots if slot.id == "3c-iii"]
 
 
 def test_any_edition_counts_the_experiments_or_not_by_one_line(tmp_path):
@@ -35,19 +33,17 @@ def test_any_edition_counts_the_experiments_or_not_by_one_line(tmp_path):
     line = re.compile(r"^counts = \{ experiments = \d+ \}.*\n", re.MULTILINE)
     shipped, count = line.subn("", (ROOT / TOML).read_text(encoding="utf-8"))
     assert count == 1, "expected where one edition counts them"
-
-    def points(text: str, edition: str) -> tuple[Decimal, Decimal, dict[str, str]]:
-        (tmp_path / TOML).write_text(text, encoding="utf-8")
-        read = load_assignment(tmp_path).edition(edition).questions
-        experiments = {q.topic: q.number for q in read if q.number.startswith("7")}
-        return sum(q.coding for q in read), sum(q.written for q in read), experiments
-
     for edition in EDITIONS:
-        coding, written, none = points(shipped, edition)
-        head = f"\n[editions.{edition}]\n"
-        counted = shipped.replace(head, f"{head}counts = {{ experiments = 7 }}\n")
+        head, read = f"\n[editions.{edition}]\n", []
+        for more in ("", "counts = { experiments = 7 }\n"):
+            text = shipped.replace(head, head + more)
+            (tmp_path / TOML).write_text(text, encoding="utf-8")
+            read.append(load_assignment(tmp_path).edition(edition).questions)
+        without, counted = read
+        more = [question for question in counted if question not in without]
         numbers = {"experiment_trace": "7a", "induction_scores": "7b", "experiment_choice": "7c"}
-        assert none == {} and points(counted, edition) == (coding + 1, written + 9, numbers)
+        assert {q.topic: q.number for q in more} == numbers
+        assert (sum(q.coding for q in more), sum(q.written for q in more)) == (1, 9)
 
 
 # ---------------------------------------------------------------- answers to practice
@@ -65,9 +61,8 @@ def test_practice_has_a_place_to_answer_where_an_edition_gives_it_written_points
     assert "\\question{4}{s}" not in rendered("cs224n", document="practice")[0]
 
 
-@pytest.mark.parametrize("edition", EDITIONS)
-def test_each_question_of_practice_links_to_its_answer_at_the_end(rendered, edition):
-    text, sheet = rendered(edition, document="practice")
+def test_each_question_of_practice_links_to_its_answer_at_the_end(rendered):
+    text, sheet = rendered("current", document="practice")
     before, _, answers = text.partition("\\frontsection{Answers}")
     links = re.findall(r"\\answerlink\{(\w+)\}", before)
     practised = [q for q in sheet._described.edition.questions if q.is_practice]
@@ -75,7 +70,7 @@ def test_each_question_of_practice_links_to_its_answer_at_the_end(rendered, edit
     assert links == [q.number for q in practised]
     assert re.findall(r"\\practiceanswer\{(\w+)\}", answers) == links
     # Each document lists what it cites; works that only answers cite are among the references, too.
-    for document in (text, rendered(edition)[0]):
+    for document in (text, rendered("current")[0]):
         cited = set(re.findall(r"\\hyperref\[(ref:\w+)\]", document))
         assert cited == set(re.findall(r"\\label\{(ref:\w+)\}", document))
 
@@ -144,7 +139,6 @@ SAID = {
         "You may help with everything.",
     ),
 }
-ALWAYS = ("AGENTS.md", "\\aitools{", "### START CODE HERE ###")
 
 
 @pytest.mark.parametrize("policy", AI_POLICIES)
@@ -156,7 +150,6 @@ def test_a_policy_changes_the_sheet_the_answers_and_what_assistants_read(
     text, sheet = rendered()
     agents = student.agents(repo, "xcs224n", "letter")
     for place, made in enumerate(map(words, (text, sheet.submission(), agents))):
-        assert ALWAYS[place] in made and ("<<" not in made or place < 2)
         for other, said in SAID.items():
             assert (said[place] in made) == (other == policy), (other, place)
     assert ("at the course's discussion forum" in words(agents)) == (policy == "forbidden")
