@@ -86,7 +86,7 @@ def test_check_written_finds_nothing_wrong_with_the_sheet_which_latex_prints(
 
 
 @pytest.mark.parametrize("edition", EDITIONS)
-def test_every_command_file_and_dimension_of_the_public_sheets_is_there(rendered, repo, edition):
+def test_every_command_of_the_public_sheets_is_there(rendered, repo, edition):
     text, _ = rendered(edition)
     blocks = re.findall(r"\\begin\{shell\}\n(.*?)\n\\end\{shell\}", text, re.DOTALL)
     lines = "\n".join(blocks).replace("\\\n", " ").splitlines()
@@ -99,19 +99,6 @@ def test_every_command_file_and_dimension_of_the_public_sheets_is_there(rendered
     others = "dataset.py namedata", "dataset.py charcorruption", "london_baseline.py"
     for command in (*others, "collect_submission.py", "grader.py", f"grader.py {example}"):
         assert tuple(f"python src/{command}".split()) in printed
-    for phrase in (
-        *(
-            r"\mathbb{R}^{\ell \times d}",
-            r"\mathbb{R}^{d \times d/h}",
-            r"\mathbb{R}^{d/h \times \ell}",
-        ),
-        *(r"P \in \mathbb{R}^{d \times d}", r"\operatorname{causal}", "x_1 = u_d + u_b"),
-        *(r"\Sigma_a = \alpha I + \frac12 (\mu_a \mu_a^\top)", "c_1 \\approx u_b - u_c"),
-        *("birth\\_places\\_train.tsv", "birth\\_dev.tsv", "play\\_char.ipynb", "assignment5.zip"),
-        *("vanilla.model.params", "synthesizer.pretrain.test.predictions", "### START CODE HERE"),
-    ):
-        assert phrase in text, phrase
-    assert "wiki_places" not in text and "wiki\\_places" not in text
 
 
 def test_a_table_has_every_command_once_in_place_of_the_questions(rendered, change):
@@ -137,21 +124,18 @@ def test_links_come_from_the_edition(rendered):
 
 
 def test_the_data_set_decides_what_is_said_of_people_sizes_times_and_thresholds(rendered):
-    world, real = (words(rendered(dataset=name)[0]) for name in ("world", "real"))
-    sets = pinned.load().datasets
-    least = {
-        (name, variant): f"at least {templates.percent(sets[name].thresholds[variant])}"
-        for name in ("world", "real")
-        for variant in ("vanilla", "synthesizer")
+    made = {name: words(rendered(dataset=name)[0]) for name in ("world", "real")}
+    phrases = {
+        "world": ("fictional", "world that we made up", "(200 lines)", "9 to 20 minutes"),
+        "real": ("Wikipedia article", "notable person", "(2{,}000 lines)", "54 minutes to 2 hours"),
     }
-    fictional = "fictional", "world that we made up", "(200 lines)", "9 to 20 minutes"
-    actual = "Wikipedia article", "notable person", "(2{,}000 lines)", "54 minutes to 2 hours"
-    for own, other, phrases in ((world, real, fictional), (real, world, actual)):
-        for phrase in phrases:
-            assert phrase in own and phrase not in other, phrase
-    for (name, _), phrase in least.items():
-        assert phrase in {"world": world, "real": real}[name]
-    assert r"recipe \code{laptop}" in world and r"recipe \code{real}" in real
+    for (own, said), other in zip(phrases.items(), ("real", "world"), strict=True):
+        for phrase in said:
+            assert phrase in made[own] and phrase not in made[other], phrase
+        least = pinned.load().datasets[own].thresholds
+        for variant in ("vanilla", "synthesizer"):
+            assert f"at least {templates.percent(least[variant])}" in made[own]
+    assert r"recipe \code{laptop}" in made["world"] and r"recipe \code{real}" in made["real"]
 
 
 def test_a_data_set_without_measured_times_claims_none_or_no_sum(rendered, change):
@@ -163,16 +147,16 @@ def test_a_data_set_without_measured_times_claims_none_or_no_sum(rendered, chang
     assert re.search(r"recipe \\code\{real\}, takes more than 68 minutes", words(text))
 
 
-@pytest.mark.parametrize("recipe", ["laptop", "original"])
-def test_the_plateau_is_told_of_where_it_occurs(rendered, change, recipe):
-    change("assignment.toml", 'recipe = "laptop"', f'recipe = "{recipe}"')
-    text, _ = rendered("xcs224n", dataset="world")
-    assert ("may stop falling for a while" in words(text)) == (recipe == "original")
+def test_the_plateau_is_told_of_where_it_occurs(rendered, change):
+    said = "may stop falling for a while"
+    assert said not in words(rendered(dataset="world")[0])
+    change("assignment.toml", 'recipe = "laptop"', 'recipe = "original"')
+    assert said in words(rendered(dataset="world")[0])
 
 
 @pytest.mark.parametrize("target", ["print", "web"])
 @pytest.mark.parametrize("question", XCS224N)
-@pytest.mark.sampled(10)
+@pytest.mark.sampled(20)
 def test_any_question_can_be_left_out(rendered, repo, question, target):
     path = repo / "assignment.toml"
     text = path.read_text(encoding="utf-8")
