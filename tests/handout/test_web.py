@@ -163,6 +163,11 @@ def test_text_is_mended_for_narrow_screens(tmp_path):
     assert found == [*MENDED.values()]
 
 
+def test_functions_stand_apart_from_what_they_are_of(tmp_path):
+    apart, together = paragraphs(r"\(L \cos i\)" + "\n\n" + r"\(\cos (i)\)", tmp_path)
+    assert (apart.count("<mspace "), together.count("<mspace ")) == (2, 0)
+
+
 def test_pandocs_complaint_is_an_error_of_the_handout(tmp_path):
     with pytest.raises(HandoutError, match="pandoc: .*eq:nowhere is of no equation or figure"):
         paragraphs(r"See \eqref{eq:nowhere}.", tmp_path)
