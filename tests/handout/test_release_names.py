@@ -13,7 +13,6 @@ import zipfile
 import pytest
 
 from autograder.description import load_course
-from tests.interpreter import python
 from tools import (
     archive,
     autograder,
@@ -255,24 +254,17 @@ def clone(project, run, course, tmp_path, monkeypatch):
     return clone, kept
 
 
-def test_a_result_is_replayed_from_the_archive_alone(project, clone, run, tmp_path):
-    submission = tmp_path / "submission"
-    shutil.copytree(project / "solutions/submission", submission / "submission")
-    result = tmp_path / "results.json"
-    words = ("--submission", submission, "--json", result, "--edition", EDITION)
-    graded = python(project, "src/grader.py", "1c", *words)
-    assert graded.returncode == 0, graded.stdout + graded.stderr
+def test_a_clone_gets_what_repeats_a_result_from_the_archive_alone(project, clone, run):
     clone, kept = clone
     code, printed = run(kept, module=restore, options=())
     assert code == 0 and "the code here is the release's" in printed
     assert archives(clone) == archives(project)
-    path = clone / datafiles.GRADING_SECRET
-    assert path.read_bytes() == (project / datafiles.GRADING_SECRET).read_bytes()
-    assert stat.S_IMODE(path.stat().st_mode) == 0o600
-    words = ("--submission", submission, "--replay", result)
-    again = python(clone, "src/grader.py", "1c", *words)
-    replay = [line for line in again.stdout.splitlines() if line.startswith("Replay")]
-    assert (again.returncode, replay) == (0, ["Replay: every test ended as it did originally"])
+    for name in (
+        *history.SECRETS,
+        *(f"src/data/{p.name}" for p in (project / "src/data").iterdir()),
+    ):
+        assert (clone / name).read_bytes() == (project / name).read_bytes(), name
+    assert stat.S_IMODE((clone / datafiles.GRADING_SECRET).stat().st_mode) == 0o600
     append(clone, JUDGE)
     code, printed = run(kept, module=restore, options=())
     assert code == 0 and f"from the release's in {JUDGE}: check out unknown" in printed
