@@ -7,12 +7,13 @@ everything once.
 import re
 import shutil
 import stat
-import subprocess
 import zipfile
+from functools import partial
 
 import pytest
 
 from autograder.description import load_course
+from tests.project import commit_all
 from tools import (
     archive,
     autograder,
@@ -119,9 +120,17 @@ def test_the_first_release_is_number_1_and_is_kept_whole(project, run):
     assert archives(project) == before
 
 
-def test_a_correction_needs_an_erratum_and_tells_students_what_to_do(project, run):
+def test_a_correction_needs_an_erratum_and_tells_students_what_to_do(project, run, capsys):
+    assert history.main([], project) == 0
     assert run()[0] == 0
+    assert history.main([], project) == 0
     append(project, JUDGE)
+    capsys.readouterr()
+    assert history.main([], project) == 1  # as `make check` says
+    made = f"2027-winter.1 of {EDITION} was made before a change of {JUDGE}"
+    assert capsys.readouterr().out == f"{made}: run: make release\n"
+    code, printed = run("--breaking", "why")
+    assert code == 2 and "nothing changes that students rely on" in printed
     code, printed = run()
     assert code == 1 and printed.count("\n") == 1
     assert f"release 2 differs in {JUDGE}; errata.toml should say" in printed
@@ -190,13 +199,6 @@ def test_what_is_unfair_needs_a_reason(project, run):
     assert run()[0] == 0 and set(archives(project)) == {FIRST, SECOND}
 
 
-def test_a_reason_for_nothing_is_refused(project, run):
-    assert run()[0] == 0
-    append(project, JUDGE)
-    code, printed = run("--breaking", "why")
-    assert code == 2 and "nothing changes that students rely on" in printed
-
-
 def test_editions_released_together_have_one_number(project, run):
     assert run(options=())[0] == 0
     append(project, BASIC)
@@ -228,81 +230,68 @@ def test_a_later_release_needs_the_earlier_archives(project, run):
     assert code == 2 and "make restore" in printed and printed.count("\n") == 1
 
 
-def test_check_names_a_release_that_is_out_of_date(project, run, capsys):
-    assert history.main([], project) == 0
-    assert run()[0] == 0
-    assert history.main([], project) == 0
-    append(project, JUDGE)
-    capsys.readouterr()
-    assert history.main([], project) == 1
-    line = f"2027-winter.1 of {EDITION} was made before a change of {JUDGE}: run: make release\n"
-    assert capsys.readouterr().out == line
-
-
 # ---------------------------------------------------------------- another machine
 
 
 @pytest.fixture
 def clone(project, run, course, tmp_path, monkeypatch):
-    """Return a clone without a data set, and the archive of the project's release."""
+    """Return a clone without a data set, made after the project's release."""
     assert run()[0] == 0
     clone = shutil.copytree(course, tmp_path / "clone")
     shutil.rmtree(clone / "src/data")
     shutil.rmtree(clone / "solutions/data")
     monkeypatch.setattr(restore, "REPO", clone)
-    kept = shutil.copy(project / datafiles.ARCHIVE / FIRST, tmp_path / "decrypted.zip")
-    return clone, kept
+    return clone
 
 
-def test_a_clone_gets_what_repeats_a_result_from_the_archive_alone(project, clone, run):
-    clone, kept = clone
-    code, printed = run(kept, module=restore, options=())
+@pytest.fixture
+def bring_back(project, run):
+    """bring_back(*words) restores the project's release in the clone, as `run` runs commands."""
+    return partial(run, project / datafiles.ARCHIVE / FIRST, module=restore, options=())
+
+
+def test_a_clone_gets_what_repeats_a_result_from_the_archive_alone(project, clone, bring_back):
+    code, printed = bring_back()
     assert code == 0 and "the code here is the release's" in printed
     assert archives(clone) == archives(project)
-    for name in (
-        *history.SECRETS,
-        *(f"src/data/{p.name}" for p in (project / "src/data").iterdir()),
-    ):
+    data = [f"src/data/{path.name}" for path in (project / "src/data").iterdir()]
+    for name in (*history.SECRETS, *data):
         assert (clone / name).read_bytes() == (project / name).read_bytes(), name
     assert stat.S_IMODE((clone / datafiles.GRADING_SECRET).stat().st_mode) == 0o600
     append(clone, JUDGE)
-    code, printed = run(kept, module=restore, options=())
+    code, printed = bring_back()
     assert code == 0 and f"from the release's in {JUDGE}: check out unknown" in printed
 
 
-def test_restoring_loses_nothing(clone, run):
-    clone, kept = clone
+def test_restoring_loses_nothing(clone, bring_back):
     assert world.main(["--dataset", "smoke", "--seed", "2", "--out", str(clone)]) == 0
     append(clone, "course.toml", "# edited\n")
     before = {path: path.read_bytes() for path in clone.rglob("*") if path.is_file()}
-    code, printed = run(kept, module=restore, options=())
+    code, printed = bring_back()
     assert code == 2 and printed.count("\n") == 1
     for name in ("course.toml", datafiles.SEED, datafiles.TEST_ANSWERS, datafiles.WIKI):
         assert name in printed
     assert {path: path.read_bytes() for path in clone.rglob("*") if path.is_file()} == before
-    code, printed = run(kept, "--force", module=restore, options=())
+    code, printed = bring_back("--force")
     assert code == 0, printed
     (folder,) = (path for path in (clone / datafiles.ARCHIVE).iterdir() if path.is_dir())
     for name in ("course.toml", datafiles.SEED, datafiles.WIKI):
         assert (folder / name.rpartition("/")[2]).read_bytes() == before[clone / name]
     assert (clone / datafiles.SEED).read_text(encoding="utf-8") == "1\n"
-    assert run(kept, module=restore, options=())[0] == 0  # nothing differs any more
+    assert bring_back()[0] == 0  # nothing differs any more
 
 
-def test_what_git_has_may_be_replaced_and_the_archive_names_the_commit(clone, project, run):
-    clone, kept = clone
+def test_what_git_has_may_be_replaced_and_the_archive_names_the_commit(clone, project, bring_back):
     append(clone, "course.toml", "# committed\n")
-    git = ("git", "-C", clone, "-c", "user.name=T", "-c", "user.email=t@example.org")
-    for words in (("init", "-q"), ("add", "."), ("commit", "-q", "-m", "All")):
-        subprocess.run([*git, *words], check=True)
-    assert run(kept, module=restore, options=())[0] == 0
+    commit_all(clone, "All")
+    assert bring_back()[0] == 0
     course = (clone / "course.toml").read_bytes()
     assert course == (project / "course.toml").read_bytes()
     head = history.git(clone, "rev-parse", "HEAD").strip()
     assert re.fullmatch("[0-9a-f]{40}", head)
     assert history.commit_of(clone) == head  # an archive has the files that a course owns
     append(clone, "course.toml", "# not committed\n")
-    code, printed = run(kept, module=restore, options=())
+    code, printed = bring_back()
     assert code == 2 and "course.toml: not as in" in printed
     append(clone, JUDGE)
     assert history.commit_of(clone) == f"{head} with uncommitted changes"
