@@ -310,7 +310,7 @@ def test_colab_says_when_nothing_can_be_restored(session, tmp_path, content, rea
     assert code == "starter = 1\n" and f"my-work.zip {reason}" in text
 
 
-def test_colab_saves_work_and_not_the_untouched_starter_and_restores_it_later(session, tmp_path):
+def test_colab_saves_work_but_no_untouched_starter_and_restores_nothing_then(session, tmp_path):
     saved = tmp_path / "downloads" / "my-work.zip"
     text, _ = session(KEEPING)
     assert "Nothing was saved: the code is still the starter" in text and not saved.exists()
@@ -321,4 +321,4 @@ def test_colab_saves_work_and_not_the_untouched_starter_and_restores_it_later(se
     with zipfile.ZipFile(saved) as kept:
         assert kept.read("src/submission/helper.py") == b"edited = 1\n"
         assert "a.params.checkpoint" in kept.namelist()
-    assert code == "edited = 2\n"  # what it has saved itself is restored later
+    assert code == "edited = 2\n"  # and not what it has saved itself
