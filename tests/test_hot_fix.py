@@ -12,7 +12,6 @@ import sys
 import tempfile
 import tomllib
 from collections.abc import Iterator
-from dataclasses import dataclass, field
 from pathlib import Path
 
 import pytest
@@ -42,6 +41,7 @@ RIGHT, WRONG = ("no_final_mask", "numpy_randomness", "binomial"), ("all_pads", "
 HANDED_IN = (*RIGHT, *2 * [SHORTER], *2 * [LISTS], "both", *WRONG)
 OTHERS = ("layout", "attack", "upload")
 MOVES = [{SHORTER, "both"}, {LISTS, "both"}]  # who gains by the first two corrections
+POINTS = "SELECT submission, score FROM scores ORDER BY submission"
 EARNED = (
     "SELECT submission FROM counted JOIN tests USING (record) WHERE question = '1e' "
     "GROUP BY submission HAVING sum(tests.score) > 0"
@@ -73,68 +73,27 @@ def handed_in() -> list[tuple[str, contents.Files]]:
     return [*made, ("starter", starter)]
 
 
-@dataclass
-class Walk:
-    """The course's repository, its class, and what happened while the document was followed.
+def hand_in(export: Path) -> dict[str, str]:
+    """Write the class's submissions, as Gradescope exports them; return their kinds."""
+    kinds = {}
+    for number, (kind, files) in enumerate(handed_in(), 101):
+        key = f"submission_{number}"
+        kinds[key] = kind
+        for name, content in files.items():
+            (export / key / name).parent.mkdir(parents=True, exist_ok=True)
+            (export / key / name).write_bytes(content)
+        with open(export / "submission_metadata.yml", "a", encoding="utf-8") as file:
+            file.write(METADATA.format(number=number))
+    return kinds
 
-    Attributes:
-        kinds: of each submission, by its id.
-        printed: by the document's commands, in order.
-        previews: which way whose points would go, as each `regrade` says.
-    """
 
-    tree: Path
-    home: Path
-    kinds: dict[str, str] = field(default_factory=dict)
-    printed: list[tuple[str, str]] = field(default_factory=list)
-    previews: list[dict[str, str]] = field(default_factory=list)
-
-    @property
-    def export(self) -> Path:
-        return self.home / "assignment_1_export"
-
-    def archive(self, number: int) -> Path:
-        return self.tree / "solutions/data/archive" / f"2027-spring.{number}-{EDITION}.zip"
-
-    def of_kinds(self, *kinds: str) -> set[str]:
-        return {key for key, kind in self.kinds.items() if kind in kinds}
-
-    def rows(self, sql: str) -> list[tuple]:
-        return rows_of(self.home / "class", sql)
-
-    def points(self) -> dict[str, float]:
-        """Return each submission's points, once there is a class."""
-        if not (self.home / "class").exists():
-            return {}
-        return {k: float(score) for k, score in self.rows("SELECT submission, score FROM scores")}
-
-    def hand_in(self) -> None:
-        """Write the class's submissions, as Gradescope exports them."""
-        for number, (kind, files) in enumerate(handed_in(), 101):
-            key = f"submission_{number}"
-            self.kinds[key] = kind
-            for name, content in files.items():
-                (self.export / key / name).parent.mkdir(parents=True, exist_ok=True)
-                (self.export / key / name).write_bytes(content)
-            with open(self.export / "submission_metadata.yml", "a", encoding="utf-8") as file:
-                file.write(METADATA.format(number=number))
-        shutil.copytree(self.export / min(self.of_kinds(SHORTER)), self.home / "complaint")
-
-    def run(self, tree: Path, command: str) -> subprocess.CompletedProcess:
-        """Run a command of the document in the repository; of a preview, keep who would move."""
-        command, before = command.replace("~", str(self.home)), self.points()
-        if "-m classroom" in command:  # dask isn't as strict as we are
-            words = [sys.executable, *shlex.split(command)[1:]]
-            ran = subprocess.run(
-                words, cwd=tree, capture_output=True, encoding="utf-8", check=False
-            )
-        else:
-            ran = follow.run(tree, command)
-        if " regrade " in command:
-            moved = re.findall("^([a-z ]+): (submission_[0-9]+) ", ran.stdout, re.M)
-            self.previews.append({key: way for way, key in moved})
-            assert self.points() == before  # nothing counts before it is applied
-        return ran
+def run(tree: Path, command: str) -> subprocess.CompletedProcess:
+    """Run a command of the document in the repository, beside which home is."""
+    command = command.replace("~", str(tree.parent / "home"))
+    if "-m classroom" not in command:
+        return follow.run(tree, command)
+    words = [sys.executable, *shlex.split(command)[1:]]  # dask isn't as strict as we are
+    return subprocess.run(words, cwd=tree, capture_output=True, encoding="utf-8", check=False)
 
 
 def course(tree: Path) -> None:
@@ -152,27 +111,14 @@ def course(tree: Path) -> None:
     commit_all(tree, "What the first release is made from")
 
 
-@pytest.fixture(scope="module")
-def walk(after_training, temporary) -> Iterator[Walk]:  # noqa: F811
-    """Yield what the document leads to, after a first release, and a class that it graded."""
-    with (
-        tempfile.TemporaryDirectory(prefix="hot-fix-") as place,
-        pytest.MonkeyPatch.context() as patch,
-    ):
-        patch.setenv("TMPDIR", str(temporary))
-        patch.setenv("OMP_NUM_THREADS", "1")
-        Path(place).chmod(0o755)  # workers have other users' ids
-        made = Walk(Path(place) / "course", Path(place) / "home")
-        course(made.tree)
-        shutil.copytree(after_training / "build", made.tree / "build")
-        made.home.mkdir()
-        made.hand_in()
-        grade = f"python -m classroom grade {made.export} --into ~/class"
-        for command in ("make release", f"{grade} --release {made.archive(1)}"):
-            ran = made.run(made.tree, command)
-            assert ran.returncode == 0, ran.stdout + ran.stderr
-        made.printed += follow.follow(made.tree, DOCUMENT, run=made.run)
-        yield made
+@pytest.fixture
+def place(temporary, monkeypatch) -> Iterator[Path]:  # noqa: F811
+    """Yield a folder that workers, who have other users' ids, can enter."""
+    monkeypatch.setenv("TMPDIR", str(temporary))
+    monkeypatch.setenv("OMP_NUM_THREADS", "1")
+    with tempfile.TemporaryDirectory(prefix="hot-fix-") as place:
+        Path(place).chmod(0o755)
+        yield Path(place)
 
 
 def test_the_documents_edits_fit_the_files(tmp_path):
@@ -192,11 +138,39 @@ def test_the_documents_edits_fit_the_files(tmp_path):
 
 @pytest.mark.long
 @pytest.mark.timeout(4 * 3600)  # on a busy machine
-def test_each_command_ends_as_the_document_says_and_previews_name_exactly_who_moves(walk):
-    refused = [said for command, said in walk.printed if command == "make release"][2]
+def test_each_command_ends_as_the_document_says_and_previews_name_exactly_who_moves(
+    after_training, place
+):
+    tree, home = place / "course", place / "home"
+    course(tree)
+    shutil.copytree(after_training / "build", tree / "build")
+    kinds = hand_in(home / "assignment_1_export")
+    archives = [tree / f"solutions/data/archive/2027-spring.{n}-{EDITION}.zip" for n in range(1, 5)]
+    grade = (
+        f"python -m classroom grade ~/assignment_1_export --into ~/class --release {archives[0]}"
+    )
+    for command in ("make release", grade):
+        ran = run(tree, command)
+        assert ran.returncode == 0, ran.stdout + ran.stderr
+    complaint = min(key for key, kind in kinds.items() if kind == SHORTER)
+    shutil.copytree(home / "assignment_1_export" / complaint, home / "complaint")
+    previews = []
+
+    def previewed(tree: Path, command: str) -> subprocess.CompletedProcess:
+        before = rows_of(home / "class", POINTS)
+        ran = run(tree, command)
+        if " regrade " in command:
+            moved = re.findall("^([a-z ]+): (submission_[0-9]+) ", ran.stdout, re.M)
+            previews.append({key: way for way, key in moved})
+            assert rows_of(home / "class", POINTS) == before  # nothing counts before it is applied
+        return ran
+
+    printed = follow.follow(tree, DOCUMENT, run=previewed)
+    refused = [said for command, said in printed if command == "make release"][2]
     assert "unfair" in refused and "question 1e" in refused
-    assert all(walk.archive(number).stat().st_mode & 0o077 == 0 for number in range(1, 5))
-    for moved, kinds in zip(walk.previews, MOVES, strict=False):
-        assert moved == dict.fromkeys(walk.of_kinds(*kinds), "up")
-    assert walk.previews[2] == {key: "down" for (key,) in walk.rows(EARNED)}
-    assert walk.of_kinds(*RIGHT) < walk.previews[2].keys() < walk.kinds.keys()
+    assert all(archive.stat().st_mode & 0o077 == 0 for archive in archives)
+    for moved, gaining in zip(previews, MOVES, strict=False):
+        assert moved == {key: "up" for key, kind in kinds.items() if kind in gaining}
+    assert previews[2] == {key: "down" for (key,) in rows_of(home / "class", EARNED)}
+    right = {key for key, kind in kinds.items() if kind in RIGHT}
+    assert right < previews[2].keys() < kinds.keys()
