@@ -35,11 +35,10 @@ METADATA = """submission_{number}:
   :created_at: 2027-02-01 15:48:00 -08:00
 """
 # What students handed in, by kind, and why: variants of tests/golden/span_corruption.
-TUPLE, LIST = "return ids[:-1], ids[1:]", "return [ids[:-1], ids[1:]]"
+TUPLE, LIST = b"return ids[:-1], ids[1:]", b"return [ids[:-1], ids[1:]]"
 SHORTER, LISTS = "padded_to_block_size", "a_list_for_the_pair"
 RIGHT, WRONG = ("no_final_mask", "numpy_randomness", "binomial"), ("all_pads", "swapped")
-HANDED_IN = (*RIGHT, *2 * [SHORTER], *2 * [LISTS], "both", *WRONG)
-OTHERS = ("layout", "attack", "upload")
+HANDED_IN = (*RIGHT, *2 * [SHORTER], *2 * [LISTS], "both", *WRONG, "starter")
 MOVES = [{SHORTER, "both"}, {LISTS, "both"}]  # who gains by the first two corrections
 POINTS = "SELECT submission, score FROM scores ORDER BY submission"
 EARNED = (
@@ -54,31 +53,21 @@ pytestmark = [
 ]
 
 
-def handed_in() -> list[tuple[str, contents.Files]]:
-    """Return what the class hands in, each with its kind."""
+def hand_in(export: Path) -> dict[str, str]:
+    """Write the class's submissions, as Gradescope exports them; return their kinds."""
     variants = {
         v.name.rpartition("/")[2]: v for v in all_variants() if v.topic == "span_corruption"
     }
-    starter, module = contents.starter(), "submission/dataset.py"
-    made = []
-    for kind in HANDED_IN:
-        name = SHORTER if kind == "both" else kind
-        text = contents.golden(variants[name])[module]
-        if kind == "both":
-            assert text.count(TUPLE.encode()) == 1
-            text = text.replace(TUPLE.encode(), LIST.encode())
-        made.append((kind, starter | {module: text}))
-    others = contents.contents()
-    made += [(kind, others[kind][0]()) for kind in OTHERS]
-    return [*made, ("starter", starter)]
-
-
-def hand_in(export: Path) -> dict[str, str]:
-    """Write the class's submissions, as Gradescope exports them; return their kinds."""
-    kinds = {}
-    for number, (kind, files) in enumerate(handed_in(), 101):
+    starter, module, kinds = contents.starter(), "submission/dataset.py", {}
+    for number, kind in enumerate(HANDED_IN, 101):
         key = f"submission_{number}"
-        kinds[key] = kind
+        kinds[key], files = kind, dict(starter)
+        if kind != "starter":
+            name = SHORTER if kind == "both" else kind
+            files[module] = contents.golden(variants[name])[module]
+        if kind == "both":
+            assert files[module].count(TUPLE) == 1
+            files[module] = files[module].replace(TUPLE, LIST)
         for name, content in files.items():
             (export / key / name).parent.mkdir(parents=True, exist_ok=True)
             (export / key / name).write_bytes(content)
