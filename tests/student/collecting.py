@@ -20,10 +20,8 @@ from tools.reference import compose
 SCRIPT = ROOT / "handout" / "student" / "collect_submission.sh"
 STARTER = ROOT / "src" / "submission"
 PRETRAINING = ROOT / "src" / "pretraining"
-REFERENCE = ROOT / "solutions" / "submission"
 QUESTIONS = {"birth_dev.tsv": "Where was {} born?\tRome\n", "birth_test_inputs.tsv": "Where {}?\n"}
 LINES = {"dev": 3, "test": 2}
-NOBODY = 65534
 LITTER = shutil.ignore_patterns("__pycache__")
 
 
@@ -70,10 +68,6 @@ def required_files() -> list[str]:
     return list(pinned.load().edition(None).required_files)
 
 
-def write_params(path: Path) -> None:
-    torch.save({path.name: torch.zeros(1)}, path)
-
-
 def texts(folder: Path) -> dict[str, str]:
     return {f"{folder.name}/{p.name}": p.read_text(encoding="utf-8") for p in folder.glob("*.py")}
 
@@ -98,7 +92,7 @@ def lay_out(root: Path) -> Path:
         (source / "data" / name).write_text(rows, encoding="utf-8", newline="\n")
     for name in required_files():
         if name.endswith(".params"):
-            write_params(root / name)
+            torch.save({name: torch.zeros(1)}, root / name)
         else:
             text = "Łódź\n" * LINES[name.split(".")[-2]]
             (root / name).write_text(text, encoding="utf-8", newline="\n")

@@ -1,4 +1,4 @@
-"""A student's folder, and a command in it."""
+"""A student's folder, its files, and a command in it."""
 
 import shutil
 from collections.abc import Callable
@@ -10,6 +10,14 @@ import pytest
 from grading.edition import EDITION
 from tools.starter import edition_file
 from tools.student import TAKEN, project
+
+Files = dict[str, bytes]
+
+
+def contents(root: Path) -> Files:
+    """Return a folder's files by name, without what Python writes."""
+    found = (path for path in root.rglob("*") if path.is_file() and "__pycache__" not in path.parts)
+    return {path.relative_to(root).as_posix(): path.read_bytes() for path in found}
 
 
 @dataclass

@@ -1,13 +1,10 @@
 """`grader.py --watch`: a run after each save, with the same worker, until Ctrl-C."""
 
 import os
-import queue
 import re
-import shutil
 import signal
 import subprocess
 import sys
-import threading
 import time
 from collections.abc import Iterator
 from pathlib import Path
@@ -15,9 +12,11 @@ from pathlib import Path
 import pytest
 
 from grading.cli import TICK_S, Command
+from grading.edition import EDITION
 from questions.course import Course
 from tests.project import ROOT
-from tests.student.collecting import runnable
+from tests.student.collecting import edition_file
+from tests.student.folder import students_copy
 
 END = "Ctrl-C ends the watch\n"
 PRINTING = (
@@ -30,6 +29,7 @@ class Watch:
 
     def __init__(self, root: Path) -> None:
         self.file = root / "src" / "submission" / "attention_exploration.py"
+        self.file.write_text(right(), encoding="utf-8")
         self.process = subprocess.Popen(
             [sys.executable, "src/grader.py", "--watch", "3a-0-basic"],
             cwd=root,
@@ -39,12 +39,6 @@ class Watch:
             # If tests run in the background, as by `nohup make test &`, SIGINT is ignored.
             preexec_fn=lambda: signal.signal(signal.SIGINT, signal.SIG_DFL),
         )
-        self._lines: queue.Queue[str] = queue.Queue()
-        threading.Thread(target=self._read, daemon=True).start()
-
-    def _read(self) -> None:
-        for line in self.process.stdout:
-            self._lines.put(line)
 
     def round(self, code: str | None = None) -> str:
         """Save code, if any; return what the next run prints."""
@@ -52,22 +46,19 @@ class Watch:
             self.file.write_text(code, encoding="utf-8")
         text = ""
         while not text.endswith(END):
-            text += self.line()
+            text += (line := self.process.stdout.readline())
+            assert line, text  # or else it has ended
         return text
-
-    def line(self) -> str:
-        return self._lines.get()
 
 
 @pytest.fixture
 def watch(tmp_path) -> Iterator[Watch]:
-    root = runnable(tmp_path / "a5")
-    shutil.copy2(ROOT / "src" / "grader.py", root / "src")
-    (root / "src" / "submission" / "attention_exploration.py").write_text(right(), encoding="utf-8")
+    root = students_copy(ROOT, tmp_path / "a5")
+    (root / EDITION).write_bytes(edition_file("xcs224n"))
     watch = Watch(root)
     yield watch
     watch.process.kill()
-    watch.process.wait()
+    watch.process.communicate()
 
 
 def right(more: str = "") -> str:
@@ -113,11 +104,11 @@ def test_each_save_is_graded_until_ctrl_c(watch, tmp_path):
     assert watch.process.wait() == 130
     with pytest.raises(ProcessLookupError):
         os.kill(last, 0)
-    assert [watch.line(), watch.line()] == ["\n", "The watch has ended.\n"]
+    assert watch.process.stdout.read() == "\nThe watch has ended.\n"
 
 
-@pytest.mark.parametrize("other", ["--in-process", "--list", "--where", "--doctor"])
-def test_what_makes_no_sense_with_a_watch_is_refused_in_a_line(desk, other):
-    code, out, err = desk.run(Command(Course()).main, "--watch", other)
-    assert (code, out, err.count("\n")) == (2, "", 1)
-    assert err.startswith("grader.py: --watch ")
+def test_what_makes_no_sense_with_a_watch_is_refused_in_a_line(desk):
+    for other in ("--in-process", "--list", "--where", "--doctor"):
+        code, out, err = desk.run(Command(Course()).main, "--watch", other)
+        assert (code, out, err.count("\n")) == (2, "", 1)
+        assert err.startswith("grader.py: --watch ")

@@ -5,8 +5,6 @@ import os
 import shutil
 import subprocess
 
-import pytest
-
 import grading
 from grading.cli import Command
 from questions.course import Course
@@ -67,21 +65,18 @@ def test_the_kept_results_are_no_part_of_the_work(desk):
     assert not any("last.json" in name for name in desk.packed())
 
 
-@pytest.mark.parametrize("content", ["{", "[]", '{"tests": 1}', "[" * 100_000, None])
-def test_where_results_can_not_be_kept_nothing_is_compared(desk, content):
-    """None: a file where the folder should be, in which nothing can be written."""
+def test_where_results_can_not_be_kept_nothing_is_compared(desk):
     desk.replace(QUERIES, *BROKEN)
     folder = desk.root / ".grading"
-    if content is None:
-        folder.write_text("mine", encoding="utf-8")
-    else:
-        folder.mkdir()
-        (folder / "last.json").write_text(content, encoding="utf-8")
-    code, out = grade(desk, "3a-0-basic")
-    assert code == 1 and "Since" not in out
-    if content is not None:
-        last = json.loads((folder / "last.json").read_text(encoding="utf-8"))
-        assert last["fine"] == {"3a-0-basic": False}
+    folder.mkdir()
+    last = folder / "last.json"
+    for content in ("{", "[]", '{"tests": 1}', "[" * 100_000):
+        last.write_text(content, encoding="utf-8")
+        assert news(desk, "3a-0-basic") == ""
+        assert json.loads(last.read_text(encoding="utf-8"))["fine"] == {"3a-0-basic": False}
+    shutil.rmtree(folder)
+    folder.write_text("mine", encoding="utf-8")  # where a folder should be
+    assert news(desk, "3a-0-basic") == ""
 
 
 def hints(desk: Desk, *words: str) -> str:
@@ -91,16 +86,17 @@ def hints(desk: Desk, *words: str) -> str:
 
 def test_a_failing_practice_test_asks_and_tells_its_formula_only_to_those_who_ask(desk):
     desk.replace("building_blocks.py", " / math.sqrt(q.size(-1))", "")
-    code, out = grade(desk, "4a-0-basic")
-    assert code == 1 and "\n        question: weights of .88" in out and "sqrt" not in out
-    assert out.endswith("and in practice --hint 3 prints the formula\n")
-    said = hints(desk, "4a-0-basic", "--hint", "3")
-    assert said.startswith("Hint on 4a-0-basic (formula): softmax(q k^T / sqrt")
-    assert said.count("\n") == 1
+    code, out = grade(desk, "4a-0-basic", "--hint", "3")
+    assert code == 1
+    report, formula = out.splitlines()[:-1], out.splitlines()[-1]
+    assert "        question: weights of .88" in "\n".join(report)
+    assert "sqrt" not in "\n".join(report)
+    assert formula.startswith("Hint on 4a-0-basic (formula): softmax(q k^T / sqrt")
 
 
 def test_graded_questions_have_the_hints_of_the_sheet(desk):
     desk.replace(QUERIES, "def average_query(", "def average_query(*_):\n    return 0\ndef other(")
+    assert hints(desk, "3b").startswith("Hints: --hint 2 prints where to look")
     said = [hints(desk, "3b", "--hint", level) for level in "123"]
     assert said[1] == said[2]
     assert said[0].startswith("Hint on 3b-0-basic (pointer): a softmax never averages two values")
