@@ -3,6 +3,7 @@
 import re
 import subprocess
 import sys
+from unittest.mock import Mock
 
 import torch
 
@@ -42,68 +43,40 @@ def test_trainings_of_a_folder_have_a_seed_of_their_own(run, tmp_path, monkeypat
     assert "seed 7 (kept" in output and not same(first, other)
 
 
-def test_interrupting_keeps_the_older_file(run, modules, monkeypatch, tmp_path):
-    from submission.trainer import Trainer
-
-    def interrupted(self):
-        raise KeyboardInterrupt
-
-    monkeypatch.setattr(Trainer, "train", interrupted)
+def test_interrupting_keeps_the_older_file_and_restarting_no_older_checkpoint(
+    run, modules, monkeypatch, tmp_path
+):
+    """If the new training is killed before its first one, the old isn't mistaken for it."""
+    monkeypatch.setattr(modules[1], "train", Mock(side_effect=KeyboardInterrupt))
     (tmp_path / "w").write_text("older", encoding="utf-8")
     code, _, errors = run(PRE)
-    assert code == 130
-    assert errors.startswith("\nInterrupted: ") and errors.count("\n") == 2
+    assert (code, errors) == (130, "\nInterrupted: w keeps its older contents.\n")
     assert (tmp_path / "w").read_text(encoding="utf-8") == "older"
+    (tmp_path / "w").rename(tmp_path / "w.checkpoint")
+    code, _, errors = run(f"{PRE} --restart")
+    assert (code, errors) == (130, "\nInterrupted: there is no w.\n")
 
 
 def test_a_checkpoint_of_another_recipe_is_one_line(run, tmp_path, monkeypatch):
     from pretraining import checkpoints
 
-    command = f"{PRE} --recipe"
+    def save_and_stop(keeper):
+        keeper.save()
+        raise KeyboardInterrupt
+
     with monkeypatch.context() as patch:
-        patch.setattr(checkpoints.Keeper, "after_step", interrupt_after_saving)
-        assert run(f"{command} tiny")[0] == 130
-    code, output, errors = run(f"{command} tiny")
+        patch.setattr(checkpoints.Keeper, "after_step", save_and_stop)
+        assert run(PRE)[0] == 130
+    code, output, errors = run(PRE)
     assert (code, output) == (2, "")
     found = {"without --resume or --restart": errors}
-    assert (tmp_path / "w.checkpoint").exists() and not (tmp_path / "w").exists()
-    assert run(f"{command} tiny --restart")[0] == 0
-    assert not (tmp_path / "w.checkpoint").exists()
-    with monkeypatch.context() as patch:
-        patch.setattr(checkpoints.Keeper, "after_step", interrupt_after_saving)
-        run(f"{command} tiny")
-    code, _, errors = run(f"{command} smoke --resume")
+    code, _, errors = run(f"{PRE} --recipe smoke --resume")
     assert code == 2
     found["of another recipe"] = re.sub(r"GPTConfig\(.*?\)", "GPTConfig(...)", errors)
     check("run_checkpoint_refused", found)
-
-
-def interrupt_after_saving(keeper):
-    keeper.save()
-    raise KeyboardInterrupt
-
-
-def test_resume_and_restart_exclude_each_other(run):
-    code, _, errors = run(f"{PRE} --resume --restart")
-    assert code == 2 and "not allowed with" in errors
-
-
-def test_a_finished_training_runs_again(run, tmp_path):
-    for _ in range(2):
-        assert run(PRE)[0] == 0
+    assert (tmp_path / "w.checkpoint").exists() and not (tmp_path / "w").exists()
+    assert run(f"{PRE} --restart")[0] == 0
     assert not (tmp_path / "w.checkpoint").exists()
-
-
-def test_restarting_leaves_nothing_of_the_older_training(run, modules, monkeypatch, tmp_path):
-    """If the new one is killed before its first checkpoint, it isn't mistaken for the old one."""
-    (tmp_path / "w.checkpoint").write_bytes(b"older")
-
-    def killed(*_):
-        raise KeyboardInterrupt
-
-    monkeypatch.setattr(modules[1], "train", killed)
-    code, _, errors = run(f"{PRE} --restart")
-    assert (code, errors) == (130, "\nInterrupted: there is no w.\n")
 
 
 def test_a_file_is_written_by_one_training_at_a_time(root, run, tmp_path):
