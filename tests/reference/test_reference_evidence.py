@@ -63,10 +63,17 @@ def test_log_probabilities_are_those_of_the_model(s, model):
     assert got[1] < 0
 
 
+QUESTIONS = [f"Where was {name} born?" for name in ("Ada", "Maria", "Paris", "Byron")]
+
+
 def answers(s, model, questions: list[str]) -> list[str]:
     dataset, gpt = probe.loaded(**model)
     places = [p.place for p in s.utils.predict_places(gpt, dataset, questions)]
     return [" ".join(place.split("\n")).strip() for place in places]
+
+
+def differing(model, predicted: list[str], questions: list[str] = QUESTIONS) -> dict:
+    return probe.differing(None, model, questions=questions, predicted=predicted, most=2)
 
 
 def test_what_the_model_answers_does_not_differ(s, model, rng):
@@ -75,24 +82,14 @@ def test_what_the_model_answers_does_not_differ(s, model, rng):
     questions = ["".join(rng.choice(letters, size=n)) for n in rng.integers(4, 60, size=80)]
     given = answers(s, model, questions)
     assert len(set(given)) > 10
-    same = probe.differing(None, model, questions=questions, predicted=given, most=2)
-    assert same == {"lines": [], "given": []}
+    assert differing(model, given, questions) == {"lines": [], "given": []}
 
 
-def test_each_line_that_differs_is_found(s, model, rng):
-    questions = [f"Where was {name} born?" for name in ("Ada", "Maria", "Paris", "Byron")]
-    given = answers(s, model, questions)
+def test_each_line_that_differs_is_found(s, model):
+    given = answers(s, model, QUESTIONS)
     for wrong in ("London", "", "Łódź", "⁇", given[2] + "x", given[2][:-1]):
-        predicted = [*given[:2], wrong, given[3]]
-        found = probe.differing(None, model, questions=questions, predicted=predicted, most=2)
+        found = differing(model, [*given[:2], wrong, given[3]])
         assert found == {"lines": [2], "given": [given[2]]}
-
-
-def test_after_too_many_lines_nothing_more_is_decoded(model):
-    questions = [f"Where was {n} born?".replace(str(n), "Ada" * n) for n in range(1, 9)]
-    predicted = ["London" * 4] * 8
-    found = probe.differing(None, model, questions=questions, predicted=predicted, most=2)
-    assert len(found["lines"]) == 3
 
 
 def test_answers_as_long_as_they_may_be_are_not_decoded(model, monkeypatch):
@@ -100,32 +97,21 @@ def test_answers_as_long_as_they_may_be_are_not_decoded(model, monkeypatch):
     dataset, _ = probe.loaded(**model)
     always = {name: np.zeros_like(array) for name, array in model["weights"].items()}
     always["ln_f.bias"][0] = always["head.weight"][dataset.stoi["a"], 0] = 1.0
-    asked = model | {"weights": always}
-    questions = [f"Where was {name} born?" for name in ("Ada", "Maria", "Paris", "Byron")]
-    right = probe.differing(None, asked, questions=questions, predicted=["a" * 32] * 4, most=2)
-    assert right == {"lines": [], "given": []}
+    model = model | {"weights": always}
     with monkeypatch.context() as changed:
         changed.setattr("submission.utils.predict_places", None)
-        again = probe.differing(None, asked, questions=questions, predicted=["a" * 32] * 4, most=2)
-    assert again == right
+        assert differing(model, ["a" * 32] * 4) == {"lines": [], "given": []}
     for wrong in ("a" * 31, "a" * 33, "a" * 31 + "b"):
-        found = probe.differing(None, asked, questions=questions, predicted=[wrong] * 4, most=2)
-        assert len(found["lines"]) == 3
+        assert len(differing(model, [wrong] * 4)["lines"]) == 3
 
 
-@pytest.fixture
-def as_denormal():
-    """Return a function that says whether torch computes with a number below 1e-38."""
-    torch.set_flush_denormal(False)
-    yield lambda: bool((torch.tensor([1e-39]) * 1.0).item())
-    torch.set_flush_denormal(False)
-
-
-def test_tiny_parameters_are_taken_for_zero(s, model, as_denormal):
+def test_tiny_parameters_are_taken_for_zero(model):
     """On some processors, they take a hundred times as long, and the reference would time out."""
-    assert as_denormal()
+    torch.set_flush_denormal(False)
+    assert torch.tensor([1e-39]) * 1.0 > 0
     probe.loaded(**model)
-    assert not as_denormal()
+    assert torch.tensor([1e-39]) * 1.0 == 0
+    torch.set_flush_denormal(False)
 
 
 def test_fresh_corruptions_are_the_references(s, spans):
@@ -144,44 +130,34 @@ def test_fresh_corruptions_are_the_references(s, spans):
 
 
 def test_a_place_is_hidden_and_the_name_is_not(spans, rng):
-    people = [
-        ("Where was Ada Byron born?", "London"),
-        ("Where was Maria Curie born?", "Warsaw"),
-        ("Where was Paris Hilton born?", "New York"),
-        ("Where was Nobody born?", "Oslo"),
-    ]
+    names = ("Ada Byron", "Maria Curie", "Paris Hilton", "Nobody")
+    places = ("London", "Warsaw", "New York", "Oslo")
+    people = [(f"Where was {n} born?", place) for n, place in zip(names, places, strict=True)]
     for _ in range(50):
         hidden = spans.hidden_places(rng, DOCUMENTS, people, 96)
-        assert [each.place for each in hidden] == ["London", "Warsaw", "New York"]
-        for each, name, line in zip(
-            hidden, ("Ada Byron", "Maria Curie", "Paris Hilton"), DOCUMENTS, strict=False
-        ):
+        assert [each.place for each in hidden] == [*places[:3]]
+        for each, name, line in zip(hidden, names, DOCUMENTS, strict=False):
             assert name in each.prefix + "|" + each.suffix
             span = each.with_place("Elsewhere")
             assert span.text[span.start : span.stop] == "Elsewhere"
             assert each.place not in span.text
             told = each.prefix + each.before + each.place
             assert line.startswith(told) and line.endswith(each.suffix)
+    # A place that is part of the name is not mistaken for it.
+    line, people = "Paris Hilton was born in Paris.", [("Where was Paris Hilton born?", "Paris")]
+    (hidden,) = spans.hidden_places(rng, [line], people, 96)
+    assert "Paris Hilton" in hidden.prefix
 
 
-@pytest.mark.parametrize(
-    "line",
-    [
+def test_sentences_that_prove_nothing_are_left_out(spans, rng):
+    lines = (
         "Ada Byron of London was born in London.",  # the sentence says it elsewhere
         "Ada Byron was born in Londonderry.",
         "Ada Byron was born in " + "x" * 80 + " London",  # truncated as in span corruption
-    ],
-)
-def test_sentences_that_prove_nothing_are_left_out(spans, rng, line):
-    people = [("Where was Ada Byron born?", "London")]
-    assert spans.hidden_places(rng, [line], people, 96) == []
-
-
-def test_a_place_that_is_part_of_the_name_is_not_mistaken_for_it(spans, rng):
-    people = [("Where was Paris Hilton born?", "Paris")]
-    line = "Paris Hilton, actress, was born in Paris."
-    (hidden,) = spans.hidden_places(rng, [line], people, 96)
-    assert "Paris Hilton" in hidden.prefix
+    )
+    for line in lines:
+        asked = [("Where was Ada Byron born?", "London")]
+        assert spans.hidden_places(rng, [line], asked, 96) == []
 
 
 def test_people_who_exchange_have_places_of_one_length(spans, rng):
@@ -194,7 +170,9 @@ def test_people_who_exchange_have_places_of_one_length(spans, rng):
         assert len({each.place for each in block}) > 1
     assert sum(map(len, blocks)) > 80
     together = [span.text for block in blocks for span in spans.exchanged(block)]
-    assert len(together) == sum(len(block) ** 2 for block in blocks)
+    numbered = spans.matrices(blocks, np.arange(float(len(together))))
+    assert [matrix.shape for matrix in numbered] == [(len(b), len(b)) for b in blocks]
+    assert np.concatenate([m.ravel() for m in numbered]).tolist() == list(range(len(together)))
 
 
 # -- the permutation test -------------------------------------------------------------------------
@@ -215,10 +193,13 @@ def test_ignorance_seldom_passes(spans, rng, scale):
     assert below <= 50
 
 
-def test_knowing_all_places_is_certain(spans):
+def test_knowing_all_places_is_certain_and_knowing_places_but_not_whose_is_nothing(spans, rng):
     """48 blocks of 4: only one order in 24 is as good, in each."""
     matrices = [10 * np.eye(4) for _ in range(48)]
     assert spans.log_p_value(matrices) == pytest.approx(-48 * np.log(24), rel=0.02)
+    # Somebody who prefers the same places for everybody knows nothing about anybody.
+    matrices = [np.tile(rng.normal(size=4), (4, 1)) for _ in range(48)]
+    assert spans.log_p_value(matrices) == pytest.approx(0.0, abs=1e-9)
 
 
 def test_nothing_is_asked_where_too_few_sentences_tell(spans):
@@ -227,21 +208,6 @@ def test_nothing_is_asked_where_too_few_sentences_tell(spans):
     assert spans.can_tell([four] * 14, 1e-6)  # 14 ln 24 = 44.5, 3 ln 1e6 = 41.4
     assert not spans.can_tell([four] * 13, 1e-6)
     assert not spans.can_tell([], 1e-6)
-
-
-def test_knowing_the_places_of_the_sentences_but_not_who(spans, rng):
-    """A model that prefers the same places for everybody knows nothing about anybody."""
-    matrices = [np.tile(rng.normal(size=4), (4, 1)) for _ in range(48)]
-    assert spans.log_p_value(matrices) == pytest.approx(0.0, abs=1e-9)
-
-
-def test_matrices_are_cut_as_spans_were_laid(spans, rng):
-    hidden = [spans.Hidden(str(p), "a", "b", "") for p in ("Oslo", "Rome", "Paris", "Tokyo")]
-    blocks = spans.blocks(rng, hidden)
-    exchanged = [span for block in blocks for span in spans.exchanged(block)]
-    numbered = spans.matrices(blocks, np.arange(float(len(exchanged))))
-    assert [matrix.shape for matrix in numbered] == [(len(b), len(b)) for b in blocks]
-    assert np.concatenate([m.ravel() for m in numbered]).tolist() == list(range(len(exchanged)))
 
 
 # -- parameters -----------------------------------------------------------------------------------
@@ -258,33 +224,28 @@ def test_a_cosine_tells_descent_from_chance(spans, rng):
 # -- what is enough -------------------------------------------------------------------------------
 
 ASKS = Evidence(p=1e-6, cosine=0.7, loss={"vanilla": 0.8}, strong=Strong(p=1e-40, loss=4.5))
+WEAK = replace(ASKS, strong=None)
+# What is asked for, the loss, the logarithm of p, and the evidence that is missing.
+FOUND = [
+    (ASKS, 0.8, -6.0, "COMPLETE"),
+    (ASKS, 0.8, -5.9, "IGNORANT"),
+    (ASKS, 0.2, None, "COMPLETE"),  # the corpus says too little
+    (ASKS, 0.9, -39.9, "UNTRAINED"),
+    (ASKS, 0.9, -40.0, "COMPLETE"),
+    (ASKS, 4.5, -61.0, "COMPLETE"),
+    (ASKS, 4.6, -61.0, "UNTRAINED"),
+    (ASKS, 0.9, None, "UNTRAINED"),
+    (ASKS, float("nan"), -61.0, "UNTRAINED"),
+    (ASKS, 0.5, float("nan"), "IGNORANT"),
+    (WEAK, 0.9, -90.0, "UNTRAINED"),
+    (WEAK, 0.8, -90.0, "COMPLETE"),
+]
 
 
-@pytest.mark.parametrize(
-    ("loss", "log10_p", "lacks"),
-    [
-        (0.8, -6.0, "COMPLETE"),
-        (0.8, -5.9, "IGNORANT"),
-        (0.2, None, "COMPLETE"),  # the corpus says too little
-        (0.9, -39.9, "UNTRAINED"),
-        (0.9, -40.0, "COMPLETE"),
-        (4.5, -61.0, "COMPLETE"),
-        (4.6, -61.0, "UNTRAINED"),
-        (0.9, None, "UNTRAINED"),
-        (float("nan"), -61.0, "UNTRAINED"),
-        (0.5, float("nan"), "IGNORANT"),
-    ],
-)
-def test_a_small_p_makes_up_for_a_larger_loss(spans, loss, log10_p, lacks):
+def test_a_small_p_makes_up_for_a_larger_loss(spans):
     judge = sys.modules["hidden.evidence"]
-    log_p = None if log10_p is None else log10_p * np.log(10) - 1e-9
-    found = judge.lacking(ASKS, "vanilla", loss, log_p)
-    assert found == getattr(judge, lacks)
-
-
-def test_without_a_strong_p_the_limit_alone_holds(spans):
-    judge = sys.modules["hidden.evidence"]
-    asks = replace(ASKS, strong=None)
-    assert judge.largest_loss(asks, "vanilla") == 0.8
-    assert judge.lacking(asks, "vanilla", 0.9, -200.0) == judge.UNTRAINED
-    assert judge.lacking(asks, "vanilla", 0.8, -200.0) == judge.COMPLETE
+    assert judge.largest_loss(WEAK, "vanilla") == 0.8
+    for asks, loss, log10_p, lacks in FOUND:
+        log_p = None if log10_p is None else log10_p * np.log(10) - 1e-9
+        found = judge.lacking(asks, "vanilla", loss, log_p)
+        assert found == getattr(judge, lacks), (loss, log10_p)
