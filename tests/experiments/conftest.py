@@ -6,10 +6,8 @@ import pytest
 import torch
 
 from tests import laid_out
-from tests.laid_out import imported, train_both
+from tests.laid_out import imported, make_model, train_both
 from tests.project import ROOT
-
-QUIET = {"embd_pdrop": 0.0, "resid_pdrop": 0.0, "attn_pdrop": 0.0}
 
 # Fixtures.
 root = laid_out.root
@@ -68,11 +66,7 @@ def random_model(lab):
         text = "\n".join(f"{p.question} {p.place}." for p in people)
         dataset = lab.dataset.CharCorruptionDataset(text, 64)
         torch.manual_seed(1)
-        fields = {"n_layer": layers, "n_head": 2, "n_embd": 16, "block_size": 64}
-        model = lab.model.GPT(lab.model.GPTConfig(dataset.vocab_size, **fields, **QUIET))
-        with torch.no_grad():
-            for parameter in model.parameters():
-                parameter.add_(torch.randn_like(parameter), alpha=0.3)
-        return dataset, model.eval()
+        fields = {"n_layer": layers, "n_head": 2, "block_size": 64}
+        return dataset, make_model(lab, vocab_size=dataset.vocab_size, **fields)
 
     return make

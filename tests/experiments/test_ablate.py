@@ -44,21 +44,16 @@ def test_a_part_that_is_zero_does_nothing_and_the_stream_passes_by(lab, made, qu
             return lab.trace.streams(model, questions.ids)
 
     with torch.no_grad():
+        before = model(questions.ids)[0]
         x = streams("attention", 1)
         assert torch.allclose(x[1], x[0] + block.mlp(block.ln2(x[0])), atol=1e-5)
         x = streams("MLP", 1)
         assert torch.allclose(x[1], x[0] + block.attn(block.ln1(x[0])), atol=1e-5)
         x = streams("head", 2, 2)
+        lab.ablate.ablate(model, questions)
+        assert torch.equal(before, model(questions.ids)[0])  # nothing stays changed
         model.blocks[1].attn.proj.weight[:, 8:] = 0  # the columns of proj that read it
         assert torch.allclose(x[2], lab.trace.streams(model, questions.ids)[2], atol=1e-6)
-
-
-def test_nothing_is_changed_afterwards(lab, made, questions):
-    _, model = made
-    with torch.no_grad():
-        before = model(questions.ids)[0]
-        lab.ablate.ablate(model, questions)
-        assert torch.equal(before, model(questions.ids)[0])
 
 
 def test_replacements_are_means_over_people_or_over_slots(lab, questions):

@@ -86,13 +86,13 @@ def test_an_experiment_replaces_its_earlier_results_and_lists_its_earlier_predic
     assert kept["trace"] == expected | {"seed": 1, "results": ["second"]}
 
 
-@pytest.mark.parametrize("text", ["{", "[]", '{"trace": 1}', '{"trace": {"prediction": 1}}', ""])
-def test_a_damaged_file_is_never_overwritten(lab, tmp_path, text):
+def test_a_damaged_file_is_never_overwritten(lab, tmp_path):
     path = tmp_path / "experiments.json"
-    path.write_text(text, encoding="utf-8")
-    with pytest.raises(lab.pretraining.InputError, match="is damaged: move it away"):
-        lab.commands.keep("trace", "the MASK knows it early", None, 0, [], path)
-    assert path.read_text(encoding="utf-8") == text
+    for text in ("{", "[]", '{"trace": {"prediction": 1}}'):
+        path.write_text(text, encoding="utf-8")
+        with pytest.raises(lab.pretraining.InputError, match="is damaged: move it away"):
+            lab.commands.keep("trace", "the MASK knows it early", None, 0, [], path)
+        assert path.read_text(encoding="utf-8") == text
 
 
 # -- refused --------------------------------------------------------------------------------------
@@ -105,20 +105,16 @@ REFUSED = (
     f"{INSPECT} --question 'Where was Ωlga born?'",
     f"{INSPECT} --question {'a' * 64}",
     f"{INSPECT} --second_variant rope",
-    f"{INSPECT} --second_params_path x",
-    f"{INSPECT} --second_variant synthesizer --second_params_path no.params",
-    f"{INSPECT} --second_variant synthesizer --second_params_path vanilla.params",
     f"{INSPECT} --eval_corpus_path birth_test_inputs.tsv",
     INSPECT.replace("vanilla.params", "nan.params"),
     f"{CLOZE} --eval_corpus_path other.tsv",
     f"{CLOZE} --eval_corpus_path strange.tsv",
     f"{CLOZE} --eval_corpus_path long.tsv",
     f"{CLOZE} --finetune_corpus_path birth_test_inputs.tsv",
-    CLOZE.replace("vanilla.params", "synthesizer.params"),
     CALIBRATION,
-    f"{CALIBRATION} --outputs_path no/c.svg",
     f"{CALIBRATION} --outputs_path c.svg --eval_corpus_path birth_test_inputs.tsv",
-    f"{CALIBRATION} --outputs_path c.svg --eval_corpus_path nowhere.tsv",
+    "compare vanilla wiki.txt",
+    "compare vanilla wiki.txt --second_variant vanilla",
 )
 QUESTIONS = {
     "other": "Who was Ada?",
@@ -131,10 +127,8 @@ def test_bad_input_is_one_line_and_leaves_no_file(run, lab, trained, root, tmp_p
     monkeypatch.setattr("sys.argv", ["run.py"])
     for name, question in QUESTIONS.items():
         (tmp_path / f"{name}.tsv").write_text(f"{question}\tLima\n", encoding="utf-8")
-    for variant in ("vanilla", "synthesizer"):
-        content = (trained / f"{variant}.finetune.params").read_bytes()
-        (tmp_path / f"{variant}.params").write_bytes(content)
-    state = torch.load(tmp_path / "vanilla.params", weights_only=True)
+    state = torch.load(trained / "vanilla.finetune.params", weights_only=True)
+    torch.save(state, tmp_path / "vanilla.params")
     state["head.weight"][:] = math.nan
     torch.save(state, tmp_path / "nan.params")
     before, found = set(tmp_path.iterdir()), {}

@@ -32,11 +32,3 @@ def test_values_that_only_repeat_others_of_their_cluster_make_nothing_more_certa
     assert twice.value == pytest.approx(once.value) and twice.error == pytest.approx(once.error)
     apart = lab.estimates.slope(x.repeat(2), y.repeat(2), range(6))
     assert apart.error < once.error
-
-
-def test_a_table_aligns_its_columns(lab):
-    assert lab.estimates.table(["", "b"], [["long name", 1], ["x", "0.25"]]).splitlines() == [
-        "              b",
-        "long name     1",
-        "x          0.25",
-    ]

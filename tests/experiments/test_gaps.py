@@ -5,14 +5,11 @@ import re
 import pytest
 import torch
 
-from tests.project import ROOT
-
 TEXT = "Ada was born in Rome.\nBo was a native of Oslo.\nAl, Lima\nRomeo"
 
 
-@pytest.mark.parametrize("variant", ["vanilla", "synthesizer"])
-def test_a_filling_is_as_likely_as_one_character_after_the_other(lab, load, variant):
-    dataset, model = load(variant, "pretrain")
+def test_a_filling_is_as_likely_as_one_character_after_the_other(lab, load):
+    dataset, model = load(stage="pretrain")
     places = [p for p in ("Lima", "Oslo", "London", "Rome") if set(p) <= set(dataset.stoi)]
     prompt = [dataset.stoi[c] for c in "Nora Nara was born in ⁇⁇"]
     expected = []
@@ -47,16 +44,11 @@ def test_the_right_place_stands_first_among_others_of_which_none_begins_like_it(
 # -- cloze ----------------------------------------------------------------------------------------
 
 
-def test_the_first_five_wordings_are_of_the_worlds_corpus_and_the_others_are_not(lab):
-    text = (ROOT / "tools" / "wordlists" / "templates.txt").read_text(encoding="utf-8")
-    templates = [line for line in text.splitlines() if line and not line.startswith("#")]
-    for number, wording in enumerate(lab.gaps.WORDINGS):
-        said = lab.gaps.sentence_of(wording, "{name}", "{city}")
-        assert any(said in template for template in templates) == (number < 5), wording
-
-
-def asked(lab, monkeypatch, wording, preferred):
+def test_right_choices_are_counted_by_group_and_by_whether_the_corpus_has_the_words(
+    lab, monkeypatch
+):
     """Ask about Ada and Bo of train and Al of dev; a model prefers the place given for each."""
+    preferred = {"Ada": "Rome", "Bo": "Lima", "Al": "Lima"}
     dataset = lab.dataset.CharCorruptionDataset(TEXT, 64)
     prompts = []
 
@@ -69,15 +61,7 @@ def asked(lab, monkeypatch, wording, preferred):
     person = lab.people.Person
     groups = {"train": [person("Ada", "Rome"), person("Bo", "Oslo")], "dev": [person("Al", "Lima")]}
     model = type("Model", (), {"get_block_size": lambda self: 64, "eval": lambda self: self})()
-    (found,) = lab.gaps.ask(model, dataset, groups, [wording])
-    return found, prompts
-
-
-def test_right_choices_are_counted_by_group_and_by_whether_the_corpus_has_the_words(
-    lab, monkeypatch
-):
-    preferred = {"Ada": "Rome", "Bo": "Lima", "Al": "Lima"}
-    found, prompts = asked(lab, monkeypatch, "{name} was born in _.", preferred)
+    (found,) = lab.gaps.ask(model, dataset, groups, ["{name} was born in _."])
     assert prompts == ["Ada was born in ⁇.⁇", "Bo was born in ⁇.⁇", "Al was born in ⁇.⁇"]
     head, row = lab.gaps.lines([found], ["train", "dev"])
     assert re.split(r"  +", head) == ["wording", "train", "dev", "in these words", "in others"]
@@ -85,10 +69,7 @@ def test_right_choices_are_counted_by_group_and_by_whether_the_corpus_has_the_wo
     numbers = ["50% of 2", "100% of 1", "100% of 1", "50% of 2"]
     assert re.split(r"  +", row) == ["NAME was born in _.", *numbers]
     # Ties, as of a model that gives all places the same, count as wrong.
-    nothing = dict.fromkeys("Ada Bo Al".split())
-    found, _ = asked(lab, monkeypatch, "{name} was a native of _", nothing)
-    _, row = lab.gaps.lines([found], ["train", "dev"])
-    assert re.split(r"  +", row)[1:] == ["0% of 2", "0% of 1", "0% of 1", "0% of 2"]
+    assert not any(lab.gaps.first_is_likeliest([[0.0, 0.0]]))
 
 
 def test_the_command_prints_a_line_for_each_wording_and_a_trained_model_knows_more_than_chance(

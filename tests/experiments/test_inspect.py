@@ -97,12 +97,8 @@ BAD = {
     "no call": [],
     "two calls": [EVEN, EVEN],
     "no tensor": [(EVEN,)],
-    "whole numbers": [EVEN.long()],
-    "heads in the batch": [EVEN[0]],
-    "the output": [EVEN[..., :3]],
     "other heads": [EVEN[:, :1]],
     "scores": [EVEN * 2],
-    "negative": [EVEN - 0.1],
     "nan": [EVEN * math.nan],
 }
 
@@ -125,9 +121,8 @@ SECOND = "--second_variant synthesizer --second_params_path"
 
 def test_the_command_writes_a_page_about_two_models(run, trained, tmp_path, question):
     vanilla, synthesizer = (trained / f"{v}.finetune.params" for v in ("vanilla", "synthesizer"))
-    code, output, _ = run(
-        f"inspect vanilla wiki.txt {OPTIONS} --reading_params_path {vanilla} {SECOND} {synthesizer}"
-    )
+    inspect = f"inspect vanilla wiki.txt {OPTIONS} --reading_params_path {vanilla}"
+    code, output, _ = run(f"{inspect} {SECOND} {synthesizer}")
     assert code == 0
     assert output.count("probability") == 2
     page = (tmp_path / "page.html").read_text(encoding="utf-8")
@@ -136,12 +131,8 @@ def test_the_command_writes_a_page_about_two_models(run, trained, tmp_path, ques
     parameters = (tmp_path / "page.params.js").read_text(encoding="utf-8")
     assert parameters.count('"tok_emb.weight"') == 2 and '<script src="page.params.js">' in page
     assert "page.params.js for it, which holds your parameters: don't post that file." in output
-
-
-def test_a_question_of_ones_own_is_asked_of_one_model(run, trained, tmp_path):
-    path = trained / "vanilla.finetune.params"
-    own = '--question "Where was Nora Nara born?"'
-    code, _, errors = run(f"inspect vanilla wiki.txt {OPTIONS} --reading_params_path {path} {own}")
+    # A question of one's own is asked of one model.
+    code, _, errors = run(f'{inspect} --question "Where was Nora Nara born?"')
     assert code == 0, errors
     page = (tmp_path / "page.html").read_text(encoding="utf-8")
     assert "Nora Nara born?</h1>" in page and "contain this question</span>" in page

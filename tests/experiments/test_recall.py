@@ -1,13 +1,9 @@
 """Associative recall: its inputs, what one layer of attention can do, and what two layers grow."""
 
-import itertools
 import math
-from collections import Counter
 
 import pytest
 import torch
-
-PARTNER = {0: 1, 1: 0, 2: 3, 3: 2}  # of a position
 
 
 @pytest.fixture
@@ -62,72 +58,6 @@ def test_one_layer_of_the_synthesizer_does_not(run):
     # The written answer proves this for all parameters, so no training could fail here.
     assert right <= 1728
     assert float(output.splitlines()[-1].split()[-2]) >= round(math.log(4), 3)
-
-
-def test_parameters_that_are_written_by_hand_solve_it(lab, attention):
-    """As the worked answer gives them: letters on axes 0 to 3, digits on axes 4 to 7."""
-    attn = attention("vanilla", lab.recall.ONE_LAYER)
-    model = lab.recall.RecallModel(attn)
-    with torch.no_grad():
-        for parameter in model.parameters():
-            parameter.zero_()
-        for number in range(4):
-            model.letters.weight[number, number] = 1
-            model.digits.weight[number, 4 + number] = 1
-            attn.query.weight[number, number] = 1  # head 0 has channels 0 to 15
-            attn.key.weight[number, number] = 1
-            attn.value.weight[number, 4 + number] = 1
-            model.head.weight[number, number] = 1
-        attn.proj.weight.copy_(torch.eye(64))
-    assert lab.recall.score(model, lab.recall.all_inputs(together=True)).right == 2304
-
-
-def four(row):
-    """Return an input with and without its last letter's pair exchanged, letters and digits."""
-    letters, digits = row.unbind(dim=-1)
-    i = letters[:4].tolist().index(letters[4])
-    swap = list(range(5))
-    swap[i], swap[PARTNER[i]] = PARTNER[i], i
-    some = [(L, D) for L in (letters, letters[swap]) for D in (digits, digits[swap])]
-    return torch.stack([torch.stack(pair, dim=-1) for pair in some])
-
-
-def test_the_synthesizers_logits_are_a_sum_over_letters_and_digits(lab, attention):
-    """Check the proof's step about the Synthesizer, with large random parameters.
-
-    For a sum, g(L,D) - g(L,D') - g(L',D) + g(L',D') is 0.
-    """
-    inputs, generator = lab.recall.all_inputs(together=True), torch.Generator().manual_seed(0)
-    rows = inputs.tokens[torch.randint(len(inputs.tokens), (500,), generator=generator)]
-    for variant, is_sum in (("synthesizer", True), ("vanilla", False)):
-        torch.manual_seed(0)
-        model = lab.recall.RecallModel(attention(variant, lab.recall.ONE_LAYER)).double()
-        with torch.no_grad():
-            for parameter in model.parameters():
-                parameter.add_(torch.randn_like(parameter))
-            g = model(torch.cat([four(row) for row in rows])).view(len(rows), 4, -1)
-        crossed = g[:, 0] - g[:, 1] - g[:, 2] + g[:, 3]
-        assert (float(crossed.abs().max()) < 1e-9) == is_sum, variant
-
-
-def test_inputs_fall_into_fours_of_which_no_sum_gets_all_right(lab):
-    inputs = lab.recall.all_inputs(together=True)
-    answers = {
-        tuple(row.flatten().tolist()): answer
-        for row, answer in zip(inputs.tokens, inputs.answers.tolist(), strict=True)
-    }
-    groups = Counter()
-    for row in inputs.tokens:
-        members = [tuple(each.flatten().tolist()) for each in four(row)]
-        first, second, third, last = (answers[member] for member in members)
-        assert (first, second) == (last, third) and first != second
-        groups[frozenset(members)] += 1
-    assert len(groups) == 576 and set(groups.values()) == {4}
-    # For g = a + b on these four, all four signs are never right; ties go to the lower digit.
-    for a, a2, b, b2 in itertools.product(range(-2, 3), repeat=4):
-        for tie in (False, True):
-            signs = [x > 0 or (tie and x == 0) for x in (a + b, a + b2, a2 + b, a2 + b2)]
-            assert signs != [True, False, False, True]
 
 
 # -- two layers -----------------------------------------------------------------------------------

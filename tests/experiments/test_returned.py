@@ -1,7 +1,9 @@
 """Each command checks what students' functions return: one line names function and question."""
 
 import importlib
+import itertools
 import re
+from operator import attrgetter
 
 import pytest
 import torch
@@ -9,122 +11,104 @@ import torch
 from tests.snapshots import check
 
 PRE = "pretrain vanilla wiki.txt --writing_params_path w"
-FINE = (
-    "finetune vanilla wiki.txt --writing_params_path w "
-    "--finetune_corpus_path birth_places_train.tsv"
-)
+SYNTHESIZER, ROPE = (PRE.replace("vanilla", variant) for variant in ("synthesizer", "rope"))
+READING = "synthesizer wiki.txt --reading_params_path params"  # which are never read
+EVALUATE = f"evaluate {READING} --eval_corpus_path birth_dev.tsv --outputs_path out"
+LENGTHS = itertools.cycle((64, 64, 63))
 
 
-def of(variant: str) -> dict[str, str]:
-    """Return every command that runs a model of a variant; parameters are never read."""
-    reading = f"{variant} wiki.txt --reading_params_path params"
-    return {
-        "pretrain": PRE.replace("vanilla", variant),
-        "finetune": FINE.replace("vanilla", variant),
-        "evaluate": f"evaluate {reading} --eval_corpus_path birth_dev.tsv --outputs_path out",
-        "cloze": f"cloze {reading}",
-        "calibration": f"calibration {reading} --outputs_path out.svg",
-        "inspect": f"inspect {reading} --outputs_path out.html",
-        "recall": f"recall {variant}",
-    }
+def spoilt(name: str, value):
+    """Return a function that changes an attribute of a Trainer."""
+
+    def change(made):
+        setattr(made[1], name, value)
+        return made
+
+    return change
+
+
+def shortened(item):
+    length = next(LENGTHS)
+    return tuple(part[:length] for part in item)
+
+
+HELPER, DATASET, ATTENTION = "helper.", "dataset.CharCorruptionDataset.", "attention."
+# A function, a command that calls it, and what it returns in place of what it usually does.
+CASES = [
+    (f"{HELPER}initialize_vanilla_model", PRE, "nothing", lambda made: None),
+    (f"{HELPER}initialize_vanilla_model", PRE, "a text", lambda made: "done"),
+    (f"{HELPER}initialize_vanilla_model", PRE, "the class", type),
+    (f"{HELPER}initialize_vanilla_model", PRE, "a layer", lambda made: torch.nn.Linear(2, 2)),
+    (f"{HELPER}pretrain", PRE, "nothing", lambda made: None),
+    (f"{HELPER}pretrain", PRE, "three", lambda made: (1, 2, 3)),
+    (f"{HELPER}pretrain", PRE, "classes", lambda made: (int, int)),
+    (f"{HELPER}pretrain", PRE, "no config", spoilt("config", None)),
+    (f"{HELPER}pretrain", PRE, "no model", spoilt("model", None)),
+    (f"{HELPER}pretrain", PRE, "a text to train on", spoilt("train_dataset", "a text")),
+    (f"{HELPER}pretrain", PRE, "texts to train on", spoilt("train_dataset", ["a", "b"])),
+    (f"{DATASET}__getitem__", PRE, "nothing", lambda item: None),
+    (f"{DATASET}__getitem__", PRE, "a text", lambda item: "⁇"),
+    (f"{DATASET}__getitem__", PRE, "lists", lambda item: ([1], [2])),
+    (f"{DATASET}__getitem__", PRE, "floats", lambda item: (torch.zeros(64),) * 2),
+    (f"{DATASET}__getitem__", PRE, "other lengths", lambda item: (item[0], item[1][1:])),
+    (f"{DATASET}__getitem__", PRE, "another length at times", shortened),
+    (f"{ATTENTION}SynthesizerAttention.forward", EVALUATE, "nothing", lambda y: None),
+    (f"{ATTENTION}SynthesizerAttention.forward", "recall synthesizer", "nothing", lambda y: None),
+    (f"{ATTENTION}SynthesizerAttention.forward", SYNTHESIZER, "a pair", lambda y: (y, None)),
+    (f"{ATTENTION}SynthesizerAttention.forward", SYNTHESIZER, "a part", lambda y: y[:, :, :1]),
+    (f"{ATTENTION}apply_rotary_emb", ROPE, "nothing", lambda x: None),
+    (f"{ATTENTION}apply_rotary_emb", ROPE, "a part", lambda x: x[:, :, :1]),
+    (f"{ATTENTION}precompute_rotary_emb", ROPE, "nothing", lambda cache: None),
+    ("model.GPT.forward", PRE, "nothing", lambda made: None),
+    ("model.GPT.forward", PRE, "logits alone", lambda made: made[0]),
+    ("model.GPT.forward", PRE, "no loss", lambda made: (made[0], None)),
+    ("model.GPT.forward", PRE, "other logits", lambda made: (made[0][:, :, 1:], made[1])),
+    ("model.GPT.forward", PRE, "a loss a position", lambda made: (made[0], made[0])),
+]
+
+
+def replace(patch: pytest.MonkeyPatch, owner, name: str, value) -> None:
+    """Let one of a student's functions return something else, at its own place."""
+    usual = getattr(owner, name)
+
+    def wrong(*arguments, **keywords):
+        return value(usual(*arguments, **keywords))
+
+    # inspect looks for its lines there.
+    wrong.__wrapped__ = getattr(usual, "__wrapped__", usual)
+    patch.setattr(owner, name, wrong)
 
 
 def masked(errors: str) -> str:
-    """Return a line without the numbers of lines and the names of functions in this file."""
-    own = r"\S+ \(experiments/test_returned\.py:\d+\)"
-    return re.sub(r"(\.py):\d+", r"\1:LINE", re.sub(own, "FUNCTION (PLACE)", errors))
+    return re.sub(r"(\.py):\d+", r"\1:LINE", errors)
 
 
-@pytest.fixture
-def fails(run, tmp_path):
-    """Run a command that stops in a student's function: one line, and nothing is trained."""
+def test_what_students_functions_return_is_checked_before_training(run, lab, tmp_path):
     (tmp_path / "params").touch()
-
-    def fails(command: str) -> str:
-        code, _, errors = run(command)
-        assert code == 2 and errors.count("\n") == 1 and errors.startswith("error: "), errors
-        return masked(errors)
-
-    return fails
-
-
-@pytest.fixture
-def written_as(lab, monkeypatch):
-    """A function that has one of a student's functions return something else, at its own place."""
-
-    def replace(owner, name: str, value) -> None:
-        function = getattr(owner, name)
-        function = getattr(function, "__wrapped__", function)
-
-        def wrong(*arguments, **keywords):
-            tensors = (a for a in arguments if isinstance(a, torch.Tensor))
-            return value(next(tensors, None))
-
-        wrong.__wrapped__ = function  # inspect looks for its lines there
-        wrong.__qualname__ = function.__qualname__
-        monkeypatch.setattr(owner, name, wrong)
-
-    return replace
-
-
-# What a function may return in place of what is asked for.
-WRONG = {
-    "nothing": None,
-    "a number": 0.5,
-    "a text": "done",
-    "Nones": (None, None),
-    "an object": object(),
-    "three": (1, 2, 3),
-    "a class": (int, int),
-    "another model": torch.nn.Linear(2, 2),
-}
-
-
-def test_what_a_helper_returns_is_checked(fails, lab, written_as):
     found = {}
-    for title, value in WRONG.items():
-        for name in ("initialize_vanilla_model", "pretrain", "finetune"):
-            known = getattr(lab.helper, name)
-            written_as(lab.helper, name, lambda _, value=value: value)
-            found[f"{name} returns {title}"] = fails(FINE if name == "finetune" else PRE)
-            setattr(lab.helper, name, known)
-    check("returned_by_helper", found)
+    for function, command, title, value in CASES:
+        owner, _, name = function.rpartition(".")
+        with pytest.MonkeyPatch.context() as patch:
+            replace(patch, attrgetter(owner)(lab), name, value)
+            code, _, errors = run(command)
+        assert code == 2 and errors.count("\n") == 1, errors
+        found[f"{name} returns {title}: {command.partition(' ')[0]}"] = masked(errors)
+    check("returned", found)
 
 
-LONGS = torch.zeros(64, dtype=torch.long)
-ITEMS = {
-    "nothing": None,
-    "a text": "⁇",
-    "lists": ([1], [2]),
-    "one tensor": torch.zeros(64),
-    "floats": (torch.zeros(64),) * 2,
-    "other lengths": (LONGS, LONGS[1:]),
-    "rows": (LONGS[None],) * 2,
-}
-
-
-def test_what_the_corruption_returns_is_checked_before_training(fails, lab, monkeypatch, capsys):
-    corruption = lab.dataset.CharCorruptionDataset
-    printing = importlib.import_module("dataset")
+def test_commands_that_print_check_it_too(lab, monkeypatch, capsys):
+    monkeypatch.setattr(lab.dataset.CharCorruptionDataset, "__getitem__", lambda *_: None)
+    assert importlib.import_module("dataset").main(["charcorruption"]) == 2
+    assert capsys.readouterr().err.count("\n") == 1
+    command = importlib.import_module("london_baseline")
     found = {}
-    for title, value in ITEMS.items():
-        monkeypatch.setattr(corruption, "__getitem__", lambda *_, value=value: value)
-        found[title] = fails(PRE)
-        assert printing.main(["charcorruption"]) == 2
-        assert capsys.readouterr().err.count("\n") == 1
-
-    def item(self, index):
-        return (torch.zeros(64 - (index == 3), dtype=torch.long),) * 2
-
-    monkeypatch.setattr(corruption, "__getitem__", item)
-    found["items of different lengths"] = fails(PRE)
-    check("returned_by_corruption", found)
-
-
-def test_the_check_names_the_part(lab):
-    named = lab.returned.place(lab.dataset.CharCorruptionDataset.__getitem__)
-    assert named.startswith("CharCorruptionDataset.__getitem__ (submission/dataset.py:")
-    assert named.endswith(", [span corruption])")
+    for value in (None, (0.5, 100)):
+        with monkeypatch.context() as patch:
+            replace(patch, command, "london_baseline", lambda counts, value=value: value)
+            assert command.main(["birth_dev.tsv"]) == 2
+        found[repr(value)] = masked(capsys.readouterr().err)
+        assert found[repr(value)].count("\n") == 1
+    check("returned_by_baseline", found)
 
 
 def test_checking_draws_no_random_number(run, lab, monkeypatch, tmp_path):
@@ -135,85 +119,3 @@ def test_checking_draws_no_random_number(run, lab, monkeypatch, tmp_path):
     assert run(f"{PRE}2")[0] == 0
     first, second = (torch.load(tmp_path / f"w{i}", weights_only=True) for i in (1, 2))
     assert all(torch.equal(first[name], second[name]) for name in first)
-
-
-def test_what_the_baseline_returns_is_checked(lab, monkeypatch, capsys):
-    command = importlib.import_module("london_baseline")
-    found = {}
-    for value in (None, 0.04, (0.5, 100), "4 of 100", (1, 2, 3)):
-        monkeypatch.setattr(command, "london_baseline", lambda path, value=value: value)
-        assert command.main(["birth_dev.tsv"]) == 2
-        found[repr(value)] = masked(capsys.readouterr().err)
-        assert found[repr(value)].count("\n") == 1
-    check("returned_by_baseline", found)
-
-
-# What is returned in place of a tensor, the first argument.
-SHAPES = {
-    "nothing": lambda x: None,
-    "a pair": lambda x: (x, None),
-    "a list": lambda x: x.tolist(),
-    "another shape": lambda x: x[:, :, :1],
-    "fewer axes": lambda x: x[0],
-}
-
-
-def test_what_attention_and_its_parts_return_is_checked(fails, lab, written_as):
-    attention = lab.attention
-    found = {}
-    for command, words in of("synthesizer").items():
-        written_as(attention.SynthesizerAttention, "forward", SHAPES["nothing"])
-        found[f"attention returns nothing, {command}"] = fails(words)
-    for title, value in SHAPES.items():
-        written_as(attention.SynthesizerAttention, "forward", value)
-        found[f"attention returns {title}"] = fails(of("synthesizer")["pretrain"])
-        written_as(attention, "apply_rotary_emb", value)
-        found[f"apply_rotary_emb returns {title}"] = fails(of("rope")["pretrain"])
-    for value in (None, (1, 2), 0.5):
-        written_as(attention, "precompute_rotary_emb", lambda _, value=value: value)
-        found[f"precompute_rotary_emb returns {value}"] = fails(of("rope")["pretrain"])
-    check("returned_by_attention", found)
-
-
-LOGITS = torch.zeros(2, 7, 84)  # the smoke world of seed 1 has 84 ids
-ANSWERS = {
-    "nothing": None,
-    "logits alone": LOGITS,
-    "no loss": (LOGITS, None),
-    "other logits": (LOGITS[:, :, 1:], torch.zeros(())),
-    "a loss a position": (LOGITS, LOGITS),
-}
-
-
-def test_what_a_model_returns_is_checked(fails, lab, written_as):
-    found = {}
-    for title, value in ANSWERS.items():
-        written_as(lab.model.GPT, "forward", lambda _, value=value: value)
-        found[title] = fails(PRE)
-    check("returned_by_model", found)
-
-
-# What a Trainer has in place of a model, a dataset and a config.
-TRAINERS = {
-    "no config": ("config", None),
-    "no model": ("model", None),
-    "no dataset": ("train_dataset", None),
-    "a text": ("train_dataset", "a text"),
-    "texts": ("train_dataset", ["a", "b"]),
-}
-
-
-def test_what_a_trainer_trains_is_checked(fails, lab, monkeypatch):
-    found = {}
-    for function, command in (("pretrain", PRE), ("finetune", FINE)):
-        known = getattr(lab.helper, function)
-        for title, changed in TRAINERS.items():
-
-            def prepare(*arguments, known=known, changed=changed, recipe=None, writer=None):
-                tconf, trainer = known(*arguments, recipe=recipe, writer=writer)
-                setattr(trainer, *changed)
-                return tconf, trainer
-
-            monkeypatch.setattr(lab.helper, function, prepare)
-            found[f"{function}: {title}"] = fails(command)
-    check("returned_by_trainers", found)

@@ -65,32 +65,12 @@ def test_one_wording_of_each_person_is_kept_and_all_steps_are_made_up_for(lab, m
     lines = [f"Ada {verb} Rome" for verb in ("left", "saw", "knew", "liked")]
     lines += [f"Bo {verb} Oslo" for verb in ("saw", "knew", "liked", "left")]
     dataset = lab.dataset.CharCorruptionDataset("\n".join([*lines, "no one", "is here"]), 64)
-    asked = []
-
-    def fillings(model, dataset, sentences):
-        asked.extend(sentences)
-        return [[-len(place) * (1.0 + (i > 0)) for i, place in enumerate(p)] for _, p in sentences]
-
-    monkeypatch.setattr(lab.trainings, "fillings", fillings)
+    monkeypatch.setattr(lab.trainings, "fill", lambda *given: ([1.0], [1.0]))
     args = SimpleNamespace(variant="vanilla", seed=3)
-    people = [lab.people.Person("Ada", "Rome"), lab.people.Person("Bo", "Oslo")]
     setting = SimpleNamespace(args=args, dataset=dataset)
-    learnt = lab.trainings.learn(setting, None, ["Ada", "Bo"], people, wordings=1, factor=2)
+    learnt = lab.trainings.learn(setting, None, ["Ada", "Bo"], [], wordings=1, factor=2)
     (one,) = made
     assert one.dataset.data == [lines[0], lines[4], "no one", "is here"]
     assert one.dataset.stoi == dataset.stoi and len(dataset.data) == 10
     # Twice the 6 epochs of 5 batches, with 2 batches an epoch.
     assert (learnt.steps, one.trainer.config.max_epochs) == (60, 30)
-    assert asked[:2] == [("Ada left ⁇", ["Rome", "Oslo"]), ("Bo saw ⁇", ["Oslo", "Rome"])]
-    assert asked[2][0] == "Ada came from ⁇, as everybody knew" and len(asked) == 6
-    assert (learnt.own, learnt.own_nats) == ([1.0, 1.0], [1.0, 1.0])
-    assert (len(learnt.unseen), learnt.questions) == (4, [1.0, 1.0, 0.0, 1.0])
-
-
-@pytest.mark.parametrize(
-    "words, says",
-    [("", "compare needs --second_variant"), ("--second_variant vanilla", "got vanilla twice")],
-)
-def test_two_different_variants_are_needed(run, words, says):
-    code, _, errors = run(f"compare vanilla wiki.txt {words}")
-    assert code == 2 and says in errors
