@@ -5,7 +5,6 @@ make test
 
 import contextlib
 import os
-import re
 import shutil
 import subprocess
 from collections.abc import Callable
@@ -15,12 +14,7 @@ import pytest
 from filelock import FileLock
 
 from tests.interpreter import python
-from tests.project import (
-    ROOT,
-    copy_of_the_project,
-    make,
-    quick_release,
-)
+from tests.project import ROOT, add_recipe, copy_of_the_project, make, quick_release
 
 
 @pytest.hookimpl(tryfirst=True)  # before the test's fixtures, which may need the tool
@@ -71,12 +65,8 @@ def project_with_a_world(target: Path) -> Path:
     copy_of_the_project(target)
     path = target / "assignment.toml"
     text = path.read_text(encoding="utf-8").replace("practice = 4\n", "")
-    smoke = re.search(r"^\[recipes\.smoke\].*?(?=^#)", text, re.MULTILINE | re.DOTALL)[0]
-    quick = re.sub(
-        "max_epochs = [0-9]+", "max_epochs = 1", smoke.replace("recipes.smoke", "recipes.quick")
-    )
-    text = text.replace(smoke, smoke + quick)
     path.write_text(text, encoding="utf-8", newline="\n")
+    add_recipe(target, "quick", max_epochs=1)
     made = make(target, "world", "DATASET=smoke", "SEED=1")
     assert made.returncode == 0, made.stderr
     return target

@@ -70,6 +70,17 @@ def commit_all(tree: Path, message: str) -> None:
     git(tree, "commit", "--quiet", "--message", message)
 
 
+def add_recipe(tree: Path, name: str, **numbers: int) -> None:
+    """Add a recipe to the copy: `smoke` with other numbers."""
+    path = tree / "assignment.toml"
+    text = path.read_text(encoding="utf-8")
+    smoke = re.search(r"^\[recipes\.smoke\].*?(?=^#)", text, re.MULTILINE | re.DOTALL)[0]
+    added = smoke.replace("recipes.smoke", f"recipes.{name}")
+    for key, number in numbers.items():
+        added = re.sub(f"{key} = [0-9]+", f"{key} = {number}", added)
+    path.write_text(text.replace(smoke, smoke + added), encoding="utf-8", newline="\n")
+
+
 def without_structure(tree: Path) -> None:
     """Let the copy print sheets without structure for screen readers, in a quarter of the time.
 
