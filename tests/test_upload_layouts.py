@@ -74,9 +74,8 @@ RELEASE = below("a5/src/") | {
     )
 }
 RELEASE = {name.replace("a5/src/vanilla", "a5/vanilla"): text for name, text in RELEASE.items()}
-ENVIRONMENT = {f".venv/lib/python3.12/site-packages/torch/{n}.py": b"" for n in range(2_500)} | {
-    f".git/objects/{n:02x}/{n:038x}": b"" for n in range(256)
-}
+# More files in a folder than one with a submission may have.
+ENVIRONMENT = {f".venv/lib/site-packages/torch/{n}.py": b"" for n in range(2_001)}
 BACKSLASHES = moved(lambda name: name.replace("/", "\\"))
 MACS = moved(lambda name: name.replace("submission/", "submission/._"))
 
@@ -88,7 +87,7 @@ ZIPS: dict[str, Files] = {
     "flat": moved(base),
     "backslashes": BACKSLASHES,
     "backslashes with folders": {"submission\\": b""} | BACKSLASHES,
-    ".git and .venv": HAND_IN | ENVIRONMENT,
+    "an environment and .git": HAND_IN | ENVIRONMENT | {".git/objects/00/0": b""},
     "a Mac's zip": HAND_IN | {"__MACOSX/submission/._dataset.py": b"\0", ".DS_Store": b"\0"},
     "the whole release": RELEASE,
     "no given files": {n: t for n, t in HAND_IN.items() if base(n) not in PROVIDED.given},
@@ -172,7 +171,6 @@ def files_of(staged: Staged) -> Files:
 
 
 @pytest.mark.parametrize("layout", LAYOUTS)
-@pytest.mark.sampled(4)
 def test_a_layout_means_the_same_wherever_it_is_handed_in(layout, tmp_path):
     found = []
     for way in (to_the_grader, to_gradescope, in_a_class):
