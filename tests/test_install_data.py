@@ -90,17 +90,6 @@ def test_unseen_people_and_answers_that_are_given_are_kept_and_answers_are_secre
     assert archived.read_bytes() == ANSWERS
 
 
-def test_answers_and_seed_of_another_data_set_move_to_the_archive(source, root, capsys):
-    write_world(root, 1, dataset="smoke")
-    names = (datafiles.TEST_ANSWERS, datafiles.SEED, datafiles.GRADING_SECRET)
-    (root / datafiles.GRADING_SECRET).write_text("0" * 64, encoding="utf-8")
-    before = {Path(name).name: (root / name).read_bytes() for name in names}
-    assert not {*names} & install(source, root).keys()
-    (folder,) = (root / datafiles.ARCHIVE).iterdir()
-    assert {path.name: path.read_bytes() for path in folder.iterdir()} == before
-    assert capsys.readouterr().out.count("kept: solutions/data/") == 3
-
-
 def test_a_byte_order_mark_line_ends_of_windows_and_a_missing_newline_are_mended(source, root):
     clean = (source / DEV).read_bytes()
     windows = b"\xef\xbb\xbf" + clean.replace(b"\n", b"\r\n")

@@ -13,19 +13,12 @@ from tests.wheels import torch_index
 from tools import requirements, student
 
 
-def packages(path):
-    """Return names (as pip compares them) and versions of a requirements file's own lines."""
-    lines = (line.split("#")[0].strip() for line in path.read_text(encoding="utf-8").splitlines())
-    split = [re.match(r"([\w.-]+)(.*)", line).groups() for line in lines if line[:1].isalnum()]
-    return {re.sub(r"[-_.]+", "-", name).lower(): version for name, version in split}
-
-
 def test_every_requirement_is_pinned(root):
-    lists = [packages(path) for path in root.glob("requirements*.txt")]
-    wanted = {name: version for listed in lists for name, version in listed.items()}
-    pinned = packages(root / "constraints.txt")
-    assert wanted and wanted.keys() <= pinned.keys()
-    assert all(re.fullmatch(r"==[\d.]+", version) for version in pinned.values()), pinned
+    pinned = dict(pin.split("==") for pin in requirements.pins(root))
+    for path in root.glob("requirements*.txt"):
+        names = re.findall(r"^\w[\w.-]*", path.read_text(encoding="utf-8"), re.MULTILINE)
+        assert {name.replace("_", "-") for name in names} <= pinned.keys()
+    assert all(re.fullmatch(r"[\d.]+", version) for version in pinned.values()), pinned
 
 
 @pytest.fixture
