@@ -8,18 +8,12 @@ import dataclasses
 import hashlib
 import json
 import os
-import re
 import stat
-import tempfile
-import textwrap
 import zipfile
 from pathlib import Path
 
 import pytest
-import torch
 
-from autograder.description import load_assignment
-from grading.edition import to_json
 from tests.interpreter import python
 from tests.project import make
 from tools import archive, autograder, container, emulate, leaks
@@ -33,13 +27,6 @@ SECRET_LINE = next(s.text for s in leaks.secrets_of() if len(s.text) > 40)
 @pytest.fixture(scope="session")
 def release(tree, released) -> Path:
     return tree / "dist" / f"autograder-{EDITION}.zip"
-
-
-def edition_of(description: str) -> dict[str, bytes]:
-    """What the zip has of an assignment.toml."""
-    with tempfile.TemporaryDirectory() as folder:
-        (Path(folder) / "assignment.toml").write_text(description, encoding="utf-8")
-        return {"src/edition.json": to_json(load_assignment(Path(folder)))}
 
 
 @pytest.fixture
@@ -69,15 +56,6 @@ def outcomes(seen: emulate.Seen) -> dict[str, str]:
 # ---------------------------------------------------------------- the build
 
 
-def test_the_build_says_what_came_out_and_keeps_submissions_for_test_autograder(tree, release):
-    names = {path.name for path in (tree / "dist").iterdir()}
-    assert names >= {
-        f"autograder-{EDITION}.zip",
-        f"test-{EDITION}-reference-expect-53.zip",
-        f"test-{EDITION}-starter-expect-0.zip",
-    }
-
-
 def test_the_zip_holds_what_gradescope_wants_and_hashes_of_everything(release):
     with zipfile.ZipFile(release) as opened:
         files = {name: opened.read(name) for name in opened.namelist()}
@@ -101,29 +79,24 @@ def test_the_same_inputs_give_the_same_bytes(tree, release, tmp_path):
     assert again.read_bytes() == before
 
 
-@pytest.mark.long
-def test_both_editions_are_built(tree, release, tmp_path):
-    # `make autograder`: the other edition, without verifying the first again.
-    lines = autograder.build(tree, "cs224n", tree / "build" / "reference", tmp_path, LIMITS)
-    assert (tmp_path / "autograder-cs224n.zip").exists() and "earned 33" in lines[1]
+UNPROVEN = [
+    # (test, change of its entry or of the result, words)
+    ("1c-1-basic", {"score": 0.5}, "the reference earns .* through the zip, expected 53"),
+    (
+        "1c-1-basic",
+        {"output": "wiki and\n" + SECRET_LINE},
+        "the reference's result, which students see, leaks",
+    ),
+    (
+        "3e-1-basic",
+        {"extra_data": {"outcomes": {"3e-0-basic": "error"}}},
+        "does not pass every test through the zip: 3e-0-basic: error, 3e-1-basic: no result",
+    ),
+]
 
 
 @pytest.mark.parametrize(
-    ("test_id", "change", "words"),
-    [
-        ("1c-1-basic", {"score": 0.5}, "the reference earns .* through the zip, expected 53"),
-        (
-            "1c-1-basic",
-            {"output": "wiki and\n" + SECRET_LINE},
-            "the reference's result, which students see, leaks",
-        ),
-        (
-            "3e-1-basic",
-            {"extra_data": {"outcomes": {"3e-0-basic": "error"}}},
-            "does not pass every test through the zip: 3e-0-basic: error, 3e-1-basic: no result",
-        ),
-    ],
-    ids=["earns less", "leaks", "fails a test without points"],
+    ("test_id", "change", "words"), UNPROVEN, ids=["earns less", "leaks", "fails without points"]
 )
 @pytest.mark.sampled(3)
 def test_what_does_not_prove_itself_leaves_no_zip(
@@ -142,11 +115,6 @@ def test_what_does_not_prove_itself_leaves_no_zip(
     assert not list((tmp_path / "dist").iterdir())
 
 
-def test_without_a_data_set_nothing_is_built(tree, tmp_path):
-    with pytest.raises(Failed, match="make world"):
-        autograder.contents(tmp_path, EDITION)
-
-
 # ---------------------------------------------------------------- submissions
 
 
@@ -157,19 +125,16 @@ def test_the_command_shows_what_each_of_them_sees_and_keeps_it(tree, release):
     ran = make(tree, "emulate", f"SUBMISSION={submission}", "METADATA=tenth")
     assert ran.returncode == 0, ran.stdout + ran.stderr
     student = ran.stdout.partition("what the student sees")[2].partition("the run ====")[0]
-    assert "Autograder score: 0\n" in student
+    assert "Autograder score: 0\n" in student and "not written yet" in student
     assert " 9 times " in student and " 8 points" in student
-    assert "vanilla.model.params" in student and "not written yet" in student
     assert "for staff" not in student and "seed" not in student
     names = ["report.html", "results.json", "staff.html", "stdout"]
     assert sorted(path.name for path in folder.iterdir()) == names
     assert f"Saved in build/emulated/{submission.stem}/: {', '.join(names)}" in ran.stdout
     kept = {name: (folder / name).read_text(encoding="utf-8") for name in names}
-    extra = json.loads(kept["results.json"])["extra_data"]
-    assert extra["submission"] == "submission 123456"
-    assert re.fullmatch("[0-9a-f]{64}", extra["digest"])
+    digest = json.loads(kept["results.json"])["extra_data"]["digest"]
     for page in ("report.html", "staff.html"):
-        assert "submission 123456" in kept[page] and extra["digest"] in kept[page]
+        assert "submission 123456" in kept[page] and digest in kept[page]
     assert "not for students" in kept["staff.html"] and "For staff:" not in kept["report.html"]
     assert kept["stdout"] in ran.stdout
 
@@ -182,68 +147,45 @@ def test_the_result_holds_what_a_regrade_needs(tree, graded, upload):
         assert 100e6 < graded.ran.peak_bytes <= 700e6
     assert emulate.score_of(graded.results) == 53
     recorded = upload.parent / "results.json"
+    options = ("--replay", str(recorded), "--submission", str(upload))
+    recorded.write_text(json.dumps(graded.results), encoding="utf-8")
+    ran = python(tree, "src/grader.py", *options, "3b", "1f-4-hidden")
+    assert ran.returncode == 0, ran.stdout + ran.stderr
+    assert ran.stdout.count("Replay: ") == 1  # no test ended in another way, no file differs
     # Staff can copy the standard output from the page; it contains the same.
-    for text in (json.dumps(graded.results), graded.stdout):
-        recorded.write_text(text, encoding="utf-8")
-        options = ("--replay", str(recorded), "--submission", str(upload), "3b", "1f-4-hidden")
-        ran = python(tree, "src/grader.py", *options)
-        assert ran.returncode == 0, ran.stdout + ran.stderr
-        assert ran.stdout.count("Replay: ") == 1  # no test ended in another way, no file differs
+    recorded.write_text(graded.stdout, encoding="utf-8")
+    (upload / "submission" / "more.py").touch()
+    ran = python(tree, "src/grader.py", *options, "3b-0-basic")
+    assert ran.returncode == 0, ran.stdout + ran.stderr
+    assert "Replay: the submission's files differ" in ran.stdout
 
 
-# By module: the text at its end, and how tests that import it end.
-BROKEN = {
-    "dataset.py": ("def broken(:\n", {"1e-2-basic": "syntax error"}),
-    "attention.py": ("import numpyy\n", {"1g-1-basic": "import error"}),
-    "attention_exploration.py": ("import os\nos._exit(0)\n", {"3a-0-basic": "exited"}),
-}
-HOSTILE = {
-    "dataset.py": ("x = bytearray(3 << 30)\n", {"1e-2-basic": "out of memory"}),
-    "london_baseline.py": (
-        """
-        import os
-        while True:
-            os.fork()
-        """,
-        {"1d-2-basic": ("killed", "error", "timed out", "out of memory")},
-    ),
-    "attention_exploration.py": (
-        """
-        for name in ("source/solutions/hidden/training.py", "source/solutions/data/birth_test.tsv",
-                     "source/solutions/data/grading_secret", "results/results.json",
-                     "submission_metadata.json", "submission/vanilla.finetune.params"):
-            for mode in ("rb", "ab"):
-                try:
-                    open("/autograder/" + name, mode)
-                except OSError:
-                    continue
-                raise SystemExit("opened " + name)
-        """,
-        {"3a-0-basic": "passed", "3b-1-hidden": "passed"},
-    ),
-}
+READS = """
+for name in ("source/solutions/hidden/training.py", "source/solutions/data/birth_test.tsv",
+             "source/solutions/data/grading_secret", "results/results.json",
+             "submission_metadata.json", "submission/vanilla.finetune.params"):
+    for mode in ("rb", "ab"):
+        try:
+            open("/autograder/" + name, mode)
+        except OSError:
+            continue
+        raise SystemExit("opened " + name)
+"""
 
 
-@pytest.mark.parametrize(
-    "changes",
-    [
-        pytest.param(BROKEN, id="broken", marks=pytest.mark.long),
-        pytest.param(HOSTILE, id="hostile"),
-    ],
-)
-def test_what_is_broken_or_hostile_costs_its_own_tests_only(release, upload, changes):
-    for module, (code, _) in changes.items():
-        with open(upload / "submission" / module, "a", encoding="utf-8") as writer:
-            writer.write(textwrap.dedent(code))
+def test_what_is_hostile_costs_its_own_tests_only(release, upload):
+    package = upload / "submission"
+    for name, text in (("attention_exploration", READS), ("dataset", "x = bytearray(3 << 30)\n")):
+        with open(package / f"{name}.py", "a", encoding="utf-8") as writer:
+            writer.write(text)
+    (package / "attention.py").unlink()  # so that this takes half of the time
     seen = emulate.grade(release, upload, "missing", limits=LIMITS)  # metadata cost nothing
-    found = outcomes(seen)
-    for _, expected in changes.values():
-        for test_id, ending in expected.items():
-            assert found[test_id] in ((ending,) if isinstance(ending, str) else ending), test_id
-    # Tests that need none of these modules, or use other code, are unaffected.
-    for test_id in ("1d-0-basic", "1d-5-hidden", "1f-4-hidden", "1g-13-hidden"):
-        assert found[test_id] == "passed", test_id
-    assert "grader error" not in found.values()
+    ends = outcomes(seen)
+    assert (ends["3a-0-basic"], ends["3b-1-hidden"]) == ("passed", "passed")
+    assert ends["1e-2-basic"] == "out of memory"
+    for test_id in ("1d-0-basic", "1d-5-hidden", "1f-4-hidden", "1g-13-hidden"):  # of files
+        assert ends[test_id] == "passed", test_id
+    assert "grader error" not in ends.values()
     assert "Traceback" not in "".join(t["output"] for t in seen.results["tests"])
     assert "metadata: submission_metadata.json" in seen.stdout
 
@@ -275,24 +217,6 @@ def test_an_upload_without_code_gets_zero_and_the_reason(release, tmp_path):
     assert "/autograder" not in shown
 
 
-@pytest.mark.long
-def test_the_leaderboard_ranks_what_was_accepted(tree, release, upload, tmp_path):
-    text = (tree / "assignment.toml").read_text(encoding="utf-8")
-    ranked = text.replace("leaderboard = false", "leaderboard = true")
-    board = damaged(release, tmp_path / "board.zip", edition_of(ranked))
-    # One parameter, which no model has: right predictions alone give no entry.
-    torch.save({"w": torch.zeros(1)}, upload / "synthesizer.finetune.params")
-    for path in (upload / "submission").glob("*.py"):
-        if path.name != "__init__.py":
-            path.unlink()  # a leaderboard needs no code, and this is quick
-    seen = emulate.grade(board, upload, limits=LIMITS)
-    rows = {row["name"]: row for row in seen.results["leaderboard"]}
-    assert set(rows) == {"vanilla: right on dev (%)", "vanilla: parameters"}
-    assert 10 <= rows["vanilla: right on dev (%)"]["value"] <= 100
-    assert rows["vanilla: parameters"]["value"] > 50_000
-    assert rows["vanilla: parameters"]["order"] == "asc"
-
-
 def test_where_no_container_can_be_made_a_folder_serves(tree, release, monkeypatch, capsys):
     # For an ordinary user, or on a Mac: no limits and no authority, and the output says so.
     monkeypatch.setattr(container, "is_possible", lambda: False)
@@ -320,24 +244,18 @@ def damaged(release: Path, target: Path, changes: dict[str, bytes | None]) -> Pa
     return target
 
 
-@pytest.mark.parametrize(
-    "changes",
-    [
-        {"solutions/hidden/training.py": b"raise RuntimeError('ours')\n"},
-        {"solutions/data/grading_secret": None},
-        *(
-            pytest.param(changes, marks=pytest.mark.long)
-            for changes in (
-                {"src/edition.json": b"{}"},
-                {"autograder/gradescope/results.schema.json": b'{"required": ["more"]}'},
-                {"src/data/birth_dev.tsv": None},
-            )
-        ),
-    ],
-    ids=lambda changes: next(iter(changes)),
-)
-def test_a_fault_of_ours_leaves_no_result(release, upload, tmp_path, changes):
-    broken = damaged(release, tmp_path / "broken.zip", changes)
+OURS = {
+    "solutions/data/grading_secret": None,
+    "solutions/hidden/training.py": b"raise RuntimeError('ours')\n",
+    "src/edition.json": b"{}",
+    "autograder/gradescope/results.schema.json": b'{"required": ["more"]}',
+}
+
+
+@pytest.mark.parametrize("name", OURS)
+@pytest.mark.sampled(4)
+def test_a_fault_of_ours_leaves_no_result(release, upload, tmp_path, name):
+    broken = damaged(release, tmp_path / "broken.zip", {name: OURS[name]})
     seen = emulate.grade(broken, upload, limits=LIMITS)
     assert seen.results is None, seen.stdout
     assert seen.ran.code not in (0, 1)
