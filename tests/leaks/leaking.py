@@ -83,11 +83,11 @@ def png(*chunks):
     return b"\x89PNG\r\n\x1a\n" + b"".join(chunks) + chunk(b"IEND", b"")
 
 
-def pdf(page="", info="", objects=(), catalog=""):
+def pdf(page="", info="", objects=()):
     """Return a PDF of one page, written by hand; `objects` are numbered from 6."""
     shown = f"BT /F1 9 Tf 40 700 Td 12 TL {page} ET".encode("latin-1")
     bodies = [
-        f"<< /Type /Catalog /Pages 2 0 R {catalog} >>".encode(),
+        b"<< /Type /Catalog /Pages 2 0 R >>",
         b"<< /Type /Pages /Kids [3 0 R] /Count 1 >>",
         b"<< /Type /Page /Parent 2 0 R /MediaBox [0 0 600 800] /Contents 4 0 R"
         b" /Resources << /Font << /F1 << /Subtype /Type1 /BaseFont /Courier >> >> >> >>",
@@ -106,11 +106,10 @@ def pdf(page="", info="", objects=(), catalog=""):
     return written + b"xref\n0 %d\n0000000000 65535 f \n" % size + table + end % (size, start)
 
 
-def stream(data, entries=b""):
+def stream(data):
     """Return a compressed stream, whose text is not in the file's bytes."""
     data = zlib.compress(data)
-    start = b"<< /Length %d /Filter /FlateDecode %s >>\nstream\n" % (len(data), entries)
-    return start + data + b"\nendstream"
+    return b"<< /Length %d /Filter /FlateDecode >>\nstream\n%s\nendstream" % (len(data), data)
 
 
 def in_utf16(text):

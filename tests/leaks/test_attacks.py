@@ -48,7 +48,6 @@ TEXTS = {
         CODE,
     ),
     "in other letters": (LINE.upper(), CODE),
-    "wrapped": (LINE.replace(", ", ",\n"), CODE),
     "in a comment": (f"x = 1  # {LINE}", CODE),
     "with a comment within": (LINE.replace(", text[start", ",  # why\n text[start"), CODE),
     "short lines in a row": (
@@ -61,26 +60,20 @@ TEXTS = {
     ),
     "all of a short region": ("q = 1\nreturn 100.0*keys[ j ]", OF_PART + "12"),
     "a judge's line": (JUDGE, OF_JUDGE + "9"),
-    "with other quotes": (JUDGE.replace("'", '"'), OF_JUDGE + "9"),
     "with printed quotes": (JUDGE.replace("'", "\u2019"), OF_JUDGE + "9"),
-    "with TeX's escapes": (JUDGE.replace("_", r"\_"), OF_JUDGE + "9"),
     "with printed dashes": (ARGUMENTS.replace("--", "\u2013"), OF_JUDGE + "10"),
     "escaped as JSON": (json.dumps(ARGUMENTS)[1:], OF_JUDGE + "10"),
     "a judge's constant": ("we allow TOLERANCE = 1.25E-4", OF_JUDGE + "6"),
     "a staff's script": (SCRIPT[90:243], "holds solutions/written/plots.py, line 11"),
     "a test answer": ("as in {row[0]}\t{row[1]}.", OF_TEST + "4"),
-    "a test answer as a pair": ("[('{row[0]}', '{row[1]}')]", OF_TEST + "4"),
     "a column of test answers": ("{places}", OF_TEST + "3"),
     "names with test answers": ("{names}", OF_TEST + "3"),
     "the seed": (f"# made with {SEED}", OF_SEED),
     "the seed with separators": ("123_456_789_012", OF_SEED),
     "the seed in hex": (f"random.seed({int(SEED):#X})", OF_SEED),
     "the secret": (f"SECRET={SECRET}", OF_SECRET),
-    "the secret in decimal": (str(int(SECRET, 16)), OF_SECRET),
     "a sentence": (SENTENCE, WRITTEN_BY + "4"),
-    "a sentence in other lines": (SENTENCE.upper().replace(" ", "\n"), WRITTEN_BY + "4"),
     "a sentence in LaTeX": (SENTENCE.replace("two", r"\textbf{two}"), WRITTEN_BY + "4"),
-    "a sentence in Markdown": (SENTENCE.replace("two values", "**two** values"), WRITTEN_BY + "4"),
     "a hyphenated sentence": (SENTENCE.replace("query", "que-\nry"), WRITTEN_BY + "4"),
     "a sentence before a formula": (SMALL, WRITTEN_BY + "10"),
     "a rubric": (RUBRIC.replace("large", r"\mbox{large}"), WRITTEN_BY + "14"),
@@ -91,20 +84,16 @@ TEXTS = {
 HARMLESS = [
     "the mask is wider than the",
     "{row[0]}",
-    "x = start + 1",
     "a = start + 1\nb = a * length",
     "return b",
     SEED[:-1],
-    "TOLERANCE = 1",
     "SHORT = 1e-6",
     "from grading.cases import (\n    AttentionCase,\n    ManyOtherCases,\n)",
-    "from __future__ import annotations",
     "def judge(case: AttentionCase, got: float) -> None:",
     '@decorated(by="something of this file alone")',
     SENTENCE.replace("two", "three"),
     "The sheets of two courses write the mean",  # fewer letters than are searched for
     r"\(q = \beta\,(k_a + k_b)\)",
-    "`solutions/`",
     "see solutions/hidden/part.py",
 ]
 PICTURE = png(chunk(b"IHDR", bytes(13)), chunk(b"zTXt", b"C\0\0" + zlib.compress(LINE.encode())))
@@ -120,13 +109,10 @@ FILES = {
     "a PDF's metadata": (pdf(info=f"/Keywords {in_utf16(LINE)}"), "{} (metadata)"),
     "a PDF's bookmark": (pdf(objects=[f"<< /Title {in_utf16(LINE)} >>".encode()]), "{}"),
     "a PDF's link": (pdf(objects=[f"<< {NOTE} >>".encode()]), "{}"),
-    "a PDF's other text": (pdf(objects=[f"<< /Alt {in_utf16(LINE)} >>".encode()]), "{}"),
-    "a PDF's XMP": (pdf(objects=[stream(f"<x>{LINE}</x>".encode(), b"/Type /Metadata")]), "{}"),
     "a PDF's unused stream": (pdf(objects=[stream(LINE.encode())]), "{}"),
     "a PDF's attachment": (pdf(objects=[ATTACHED, stream(zipped("i.txt", LINE))]), "{}/i.txt"),
     "behind a PDF": (pdf(page="(nothing) Tj") + b"% " + LINE.encode(), "{}"),
     "a page with markup": (f"<p>{LINE[:9]}<em>{LINE[9:20]}</em>{LINE[20:]}</p>", "{}"),
-    "a coloured page": ("".join(f"<span class='n'>{w}</span> " for w in LINE.split()), "{}"),
     "a page with entities": (LINE.replace("[", "&#91;").replace(" ", "&nbsp;"), "{}"),
     "an alternative text": (f"<p><img alt='{LINE.replace(']', '&#x5d;')}'></p>", "{}"),
     "a comment of a page": (f"<!-- {LINE} -->", "{}"),
@@ -137,12 +123,10 @@ FILES = {
     ),
     "base64": (base64.encodebytes(LINE.encode() * 4), "{}"),
     "a notebook's output": (notebook(text=["x\n", LINE[:20], LINE[20:]]), "{}"),
-    "a notebook's value": (notebook(data={"text/plain": repr({"a": LINE})}), "{}"),
     "a notebook's table": (
         notebook(data={"text/html": [f"<td>{LINE[:9]}</td>", f"<td>{LINE[9:]}</td>"]}),
         "{}",
     ),
-    "a notebook's drawing": (notebook(data={"image/svg+xml": f"<svg>{LINE}</svg>"}), "{}"),
     "a notebook's picture": (
         notebook(data={"image/png": base64.encodebytes(PICTURE).decode()}),
         "{}",
@@ -153,12 +137,7 @@ FILES = {
     ),
     "a picture's note": (png(chunk(b"tEXt", b"Comment\0" + LINE.encode())), "{}"),
     "a picture's compressed note": (PICTURE, "{}"),
-    "a picture's translated note": (
-        png(chunk(b"iTXt", b"Comment\0\1\0en\0Note\0" + zlib.compress(LINE.encode()))),
-        "{}",
-    ),
     "a picture's EXIF": (png(chunk(b"eXIf", b"MM\0*" + LINE.encode("utf-16-be"))), "{}"),
-    "behind a picture": (png() + LINE.encode(), "{}"),
     "a photo": (b"\xff\xd8\xff\xe1" + LINE.encode(), "{}"),
 }
 
@@ -190,32 +169,29 @@ FORMATS = {
     "a.pdf": lambda text: pdf(objects=[stream(text.encode())]),
     "result.json": lambda text: json.dumps({"output": text}).encode(),
 }
-PLANTED = [(kind, name) for kind in TEXTS for name in FORMATS] + [(kind, "") for kind in FILES]
 
 
-@pytest.mark.parametrize(("kind", "format"), PLANTED)
-def test_what_is_planted_is_found(secrets, filled, kind, format):
-    """Each kind of secret in each format, and one secret in each kind of file."""
-    if format:
-        text, words = TEXTS[kind]
-        lines = leaks.find(format, FORMATS[format](filled(text)), secrets)
-        assert any(line.endswith(f": {words}") for line in lines), lines
-    else:
-        content, place = FILES[kind]
-        content = content if isinstance(content, bytes) else content.encode()
-        assert leaks.find(kind, content, secrets) == [f"{place.format(kind)}: {CODE}"]
+@pytest.mark.parametrize("kind", TEXTS)
+def test_each_secret_is_found_in_each_format(secrets, filled, kind):
+    text, words = TEXTS[kind]
+    for name, planted in FORMATS.items():
+        lines = leaks.find(name, planted(filled(text)), secrets)
+        assert any(line.endswith(f": {words}") for line in lines), (name, lines)
 
 
-@pytest.mark.parametrize("text", HARMLESS)
-def test_harmless_texts_pass(secrets, filled, text):
-    content = filled(text).encode()
-    for name, other in {"a.py": content, "a.ipynb": notebook(text=text)}.items():
-        assert leaks.find(name, other, secrets) == []
+@pytest.mark.parametrize("kind", FILES)
+def test_a_secret_is_found_in_each_kind_of_file(secrets, kind):
+    content, place = FILES[kind]
+    content = content if isinstance(content, bytes) else content.encode()
+    assert leaks.find(kind, content, secrets) == [f"{place.format(kind)}: {CODE}"]
 
 
-def test_the_data_that_students_get_pass(repo, secrets):
+def test_harmless_texts_and_the_data_that_students_get_pass(repo, secrets, filled):
     assert len(secrets) > 40
     assert leaks.check([repo / "src/data"], secrets) == []
+    for text in HARMLESS:
+        for name, content in ("a.py", filled(text).encode()), ("a.ipynb", notebook(text=text)):
+            assert leaks.find(name, content, secrets) == [], text
 
 
 def test_what_pages_show_is_compared_as_it_reads(secrets, answers):
@@ -272,12 +248,10 @@ def test_what_cannot_be_read_is_found(secrets):
 
 
 @pytest.mark.requires_tool("pdflatex")
-@pytest.mark.parametrize("fonts", ["", r"\usepackage[T1]{fontenc}\usepackage{lmodern,microtype}"])
-def test_what_latex_sets_is_found(secrets, answers, tmp_path, fonts):
+def test_what_latex_sets_is_found(secrets, answers, tmp_path):
     """A solution line in a listing, an answer in the metadata, a sentence, a seed in a comment."""
     (tmp_path / "sheet.tex").write_text(
-        r"\documentclass{article}"
-        + fonts
+        r"\documentclass{article}\usepackage[T1]{fontenc}\usepackage{lmodern,microtype}"
         + r"\usepackage{listings}\usepackage[unicode]{hyperref}"
         + rf"\hypersetup{{pdfsubject={{{' '.join(answers[3])}}}}}"
         + rf"""
