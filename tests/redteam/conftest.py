@@ -1,6 +1,5 @@
 """A copy of the repository that may be damaged, an ordinary user who attacks it, and the arena."""
 
-import functools
 import json
 import os
 import pwd
@@ -16,6 +15,7 @@ import pytest
 
 import grading
 from autograder import isolation
+from autograder.description import load_assignment
 from autograder.isolation import leftovers
 from tests import pinned
 
@@ -176,13 +176,20 @@ def command(tree: Path, upload: Path, *more: str | Path) -> list:
 
 
 @pytest.fixture
-def grade(tree):
+def open_folder() -> Iterator[Path]:
+    """A folder that tests' own users can pass through, unlike pytest's."""
+    folder = Path(tempfile.mkdtemp(prefix="redteam-"))
+    folder.chmod(0o755)
+    yield folder
+    leftovers.remove_tree(folder)
+
+
+@pytest.fixture
+def grade(tree, open_folder):
     """Run the grader with a temporary folder of its own; check that it leaves nothing there."""
-    temporary = Path(tempfile.mkdtemp(prefix="redteam-"))  # pytest's own are closed to others
-    temporary.chmod(0o755)
 
     def run(upload: Path, *more, **keywords):
-        environment = {"PATH": os.defpath, "TMPDIR": str(keywords.pop("tmpdir", temporary))}
+        environment = {"PATH": os.defpath, "TMPDIR": str(keywords.pop("tmpdir", open_folder))}
         keywords = {"stdin": subprocess.DEVNULL, "capture_output": True, **keywords}
         arguments = command(tree, upload, *(more or (ASKED,)))
         return subprocess.run(
@@ -190,23 +197,15 @@ def grade(tree):
         )
 
     yield run
-    left = list(temporary.iterdir())
-    leftovers.remove_tree(temporary)
-    assert left == []
+    assert list(open_folder.iterdir()) == []
 
 
 def whole(path: Path, tree: Path) -> dict:
     """Return the results, whose file must be valid and contain every test of the edition."""
     results = json.loads(path.read_text(encoding="utf-8"))
-    assert [t["test_id"] for t in results["tests"]] == _listed(tree)
+    expected = [test.test_id for test in load_assignment(tree).edition(None).tests]
+    assert [test["test_id"] for test in results["tests"]] == expected
     return results
-
-
-@functools.cache
-def _listed(tree: Path) -> list[str]:
-    command = [sys.executable, tree / "src" / "grader.py", "--list"]
-    printed = subprocess.run(command, capture_output=True, encoding="utf-8", check=True).stdout
-    return [line.split()[0] for line in printed.splitlines()[1:]]
 
 
 @pytest.fixture(scope="session")

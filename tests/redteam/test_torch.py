@@ -41,42 +41,31 @@ def saved(state: object) -> bytes:
     return stream.getvalue()
 
 
-def with_record(data: bytes, ending: str, content: bytes) -> bytes:
-    """Return a saved file in which a record is replaced."""
+def nested(depth: int) -> bytes:
+    """Return a saved file whose pickle is of so many nested lists."""
     target = io.BytesIO()
-    with zipfile.ZipFile(io.BytesIO(data)) as old, zipfile.ZipFile(target, "w") as new:
+    with zipfile.ZipFile(io.BytesIO(saved({}))) as old, zipfile.ZipFile(target, "w") as new:
         for name in old.namelist():
-            new.writestr(name, content if name.endswith(ending) else old.read(name))
+            lists = b"\x80\x02" + b"]" * depth + b"a" * (depth - 1) + b"."
+            new.writestr(name, lists if name.endswith("data.pkl") else old.read(name))
     return target.getvalue()
 
 
-def nested(depth: int) -> bytes:
-    """Return a pickle of so many nested lists."""
-    return b"\x80\x02" + b"]" * depth + b"a" * (depth - 1) + b"."
-
-
-W = {"head.weight": torch.zeros(3, 3)}
 FILES = {
     "code": lambda folder: saved({"w": Executes(folder / MARK)}),
     "code by an old pickle": lambda folder: f"cos\nsystem\n(S'touch {folder / MARK}'\ntR.".encode(),
     "a subclass of Tensor": lambda _: saved({"w": torch.zeros(2).as_subclass(Subclass)}),
     "a module": lambda _: saved(torch.nn.Linear(2, 2)),
     "a terabyte that isn't there": lambda _: saved({"w": torch.zeros(1).expand(2**38)}),
-    "tensors without values": lambda _: saved({"w": torch.zeros(2**40, device="meta")}),
     "a sparse square": lambda _: saved({"w": torch.sparse_coo_tensor(size=(10**6, 10**6))}),
     "complex numbers": lambda _: saved({"w": torch.zeros(3, dtype=torch.complex64)}),
-    "negative strides": lambda _: with_record(saved(W), "data.pkl", b"\x80\x02K\x01."),
     "a hundred thousand names": lambda _: saved({f"w{n}": torch.zeros(0) for n in range(100_000)}),
-    "a name of a megabyte": lambda _: saved({"w" * 2**20: torch.zeros(1)}),
     "names that paint": lambda _: saved({"\x1b[2J\x1b]0;PASSED\x07": torch.zeros(1)}),
     "names that are no text": lambda _: saved({1: torch.zeros(1), (2,): torch.zeros(1)}),
     "itself": lambda _: saved(holding_itself()),
-    "lists in lists": lambda _: with_record(saved(W), "data.pkl", nested(100_000)),
-    "no numbers": lambda _: saved({"w": torch.tensor([float("nan"), float("inf")])}),
+    "lists in lists": lambda _: nested(100_000),
     "a script": lambda _: scripted(),
-    "nothing": lambda _: b"",
-    "text": lambda _: b"head.weight = 1\n",
-    "half of a file": lambda _: saved(W)[:200],
+    "half of a file": lambda _: saved({"w": torch.zeros(3, 3)})[:200],
 }
 
 
@@ -118,17 +107,17 @@ def some(names: dict) -> list:
     return [pytest.param(n, marks=() if n in QUICK else pytest.mark.long) for n in names]
 
 
+def ended(results: Path) -> dict[str, dict]:
+    return {t["test_id"]: t for t in json.loads(results.read_text("utf-8"))["tests"]}
+
+
 @pytest.mark.parametrize("name", some(FILES))
 def test_a_parameter_file_can_only_fail(with_data, grade, whole_upload, tmp_path, name):
     (whole_upload / PARAMS).write_bytes(FILES[name](tmp_path))
     results = tmp_path / "results.json"
     ran = grade(whole_upload, "1d-4-hidden", "--edition", "xcs224n", "--json", results)
     assert ran.returncode == 1, ran.stdout + ran.stderr
-    (test,) = [
-        t
-        for t in json.loads(results.read_text("utf-8"))["tests"]
-        if t["score"] is not None and t["test_id"] == "1d-4-hidden"
-    ]
+    test = ended(results)["1d-4-hidden"]
     assert test["score"] == 0 and test["outcome"] in ("failed", "out of memory")
     assert PARAMS in test["message"] or test["outcome"] == "out of memory"
     assert len(test["message"]) < 600 and test["message"].isprintable()
@@ -137,11 +126,6 @@ def test_a_parameter_file_can_only_fail(with_data, grade, whole_upload, tmp_path
 
 
 FORWARD = {
-    "lies about its shape": """
-        class Lying(torch.Tensor):
-            shape = property(lambda self: torch.Size([2, 10, 32]))
-        return torch.zeros(1).as_subclass(Lying)
-    """,
     "lies about its values": """
         class Lying(torch.Tensor):
             @classmethod
@@ -149,13 +133,6 @@ FORWARD = {
                 return torch.zeros(2, 10, 32)
             def numpy(self, *_, **__):
                 return [[True]]
-        return x.as_subclass(Lying)
-    """,
-    "compares equal": """
-        class Lying(torch.Tensor):
-            __eq__ = __ne__ = __le__ = __lt__ = lambda self, other: True
-            __hash__ = None
-            allclose = equal = isclose = lambda *_, **__: True
         return x.as_subclass(Lying)
     """,
     "becomes a file": """
@@ -174,7 +151,6 @@ FORWARD = {
         return x.as_subclass(Lying)
     """,
     "is not there": "return torch.empty(x.shape, device='meta')",
-    "is sparse": "return x.to_sparse()",
     "is a terabyte": "return x[:1, :1, :1].expand(2**14, 2**12, 2**12)",
     "patches torch": """
         torch.Tensor.numpy = torch.Tensor.tolist = lambda self: 0
@@ -200,9 +176,8 @@ def test_a_hostile_tensor_earns_nothing(with_data, grade, whole_upload, tmp_path
     tests = ("1g-5-hidden", "1g-8-hidden")  # values and gradients
     ran = grade(whole_upload, *tests, "--edition", "xcs224n", "--json", results)
     assert ran.returncode == 1, ran.stdout + ran.stderr
-    ended = {t["test_id"]: t for t in json.loads(results.read_text("utf-8"))["tests"]}
     for test_id in tests:
-        test = ended[test_id]
+        test = ended(results)[test_id]
         assert test["outcome"] not in ("passed", "grader error"), f"{test_id}: {test}"
         assert test["score"] == 0
     assert "root:" not in results.read_text(encoding="utf-8")
