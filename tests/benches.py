@@ -7,6 +7,8 @@ reference is composed once, and each question is put to it once.
 from __future__ import annotations
 
 import functools
+import hashlib
+import itertools
 import multiprocessing
 import os
 import shutil
@@ -17,7 +19,7 @@ from concurrent.futures import Executor, ProcessPoolExecutor
 from contextlib import contextmanager
 from dataclasses import replace
 from pathlib import Path
-from typing import Any
+from typing import Any, ClassVar
 
 from autograder.isolation import confined_pool
 from autograder.judging import Judging, course_runner
@@ -41,22 +43,33 @@ POOLS = {
     "confined": lambda: confined_pool(hash_seed=1),
 }
 
+KEPT_BYTES = 200 << 20  # of remembered answers; the largest is of 25 MB
+
 
 class RememberingPool:
-    """A pool that asks the reference each question once: its answer depends on nothing else."""
+    """A pool that asks the reference each question once: its answer depends on nothing else.
+
+    Attributes:
+        roles: of the jobs whose answers are remembered, by all such pools of this process.
+    """
+
+    roles: tuple[str, ...] = ("reference",)
+    _answers: ClassVar[dict[bytes, Finished]] = {}
 
     def __init__(self, pool: Pool) -> None:
         self._pool = pool
-        self._answers: dict[bytes, Finished] = {}
 
     def run(self, job: Job) -> Finished:
-        if job.role != "reference":
+        if job.role not in self.roles:
             return self._pool.run(job)
-        request = job.request
-        question = wire.encode([request["probe"], str(request["seed"]), request["args"]])
-        if question not in self._answers:
-            self._answers[question] = self._pool.run(job)
-        return self._answers[question]
+        request, answers = job.request, self._answers
+        words = [job.role, request["probe"], str(request["seed"]), request["args"]]
+        question = hashlib.sha256(wire.encode(words)).digest()
+        if question not in answers:
+            answers[question] = self._pool.run(job)
+        while sum(len(each.frame or b"") for each in answers.values()) > KEPT_BYTES:
+            del answers[next(iter(answers))]  # the oldest
+        return answers[question]
 
     def __getattr__(self, name: str) -> Any:
         return getattr(self._pool, name)
@@ -65,56 +78,50 @@ class RememberingPool:
 class Bench:
     """Runs the grader's tests on variants, whose jobs share workers."""
 
-    def __init__(self, work: Path, pool: str = "in process") -> None:
+    def __init__(self, work: Path, pool: Pool | None = None, data: Path | None = None) -> None:
         """
         Args:
             work: an empty folder.
-            pool: a key of POOLS.
+            pool: by default, the one in this process.
+            data: a folder with src/data and solutions/data; by default, a course without any.
         """
-        self._assignment = _with_every_topic()
-        self._work = work
-        data = work / "data"
-        data.mkdir()
-        (data / "dataset.json").write_text('{"name": "world"}\n', encoding="utf-8")
-        self._data = CourseData(self._assignment, data, None)
-        self._runner = course_runner(self._assignment, Course())
-        judging = self._runner.judging
-        assert isinstance(judging, Judging)
-        self.pool: Pool = RememberingPool(POOLS[pool]())
-        self.hidden, self.judges = judging.hidden, judging.judges
-        self.tests = bind(self._every_test(), Course().cases())
+        self._assignment, self._work = _with_every_topic(), work
+        places = (data / "src/data", data / "solutions/data") if data else (work / "data", None)
+        if data is None:
+            places[0].mkdir()
+            (places[0] / "dataset.json").write_text('{"name": "world"}\n', encoding="utf-8")
+        self._data = CourseData(self._assignment, *places)
+        self._judging = course_runner(self._assignment, Course()).judging
+        self.pool = RememberingPool(pool or InProcessPool())
+        self.tests = every_test(self._assignment)
         self._complete = lay_out(None, work / "complete")
         self._reference = work / "reference"
         Judging.stage_reference(self._reference, Course().provided)
-        self._add_recipes(self._reference)
+        Course().prepare(self._assignment, self._reference)
 
-    def _every_test(self) -> tuple[TestSpec, ...]:
-        """The tests of each topic, as the first edition that has it gives them."""
-        found: dict[str, tuple[TestSpec, ...]] = {}
-        for edition in self._assignment.editions.values():
-            for question in edition.questions:
-                found.setdefault(question.topic, question.tests)
-        return tuple(test for tests in found.values() for test in tests)
+    def run(self, staged: Staged, work: Path, seed: int) -> Run:
+        """Return a run of the grader on a staged submission."""
+        staged.reference = self._reference
+        return Run(
+            assignment=self._assignment,
+            edition=self._assignment.edition(None),
+            judging=self._judging,
+            find_probe=Course().probe,
+            staged=staged,
+            work=work,
+            pool=self.pool,
+            data=self._data,
+            seed=seed,
+            deadline=time.monotonic() + 3600,
+            to_confirm=0,  # what a job leaves behind would change verdicts here
+        )
 
     def verdicts(
         self, variant: Variant | None, tests: list[BoundTest], seed: int
     ) -> dict[tuple[str, str], TestResult]:
         """Run `tests` on a variant, or on the reference (None); by topic and name."""
         with self._staged(variant) as (staged, work):
-            run = Run(
-                assignment=self._assignment,
-                edition=self._assignment.edition(None),
-                judging=self._runner.judging,
-                find_probe=Course().probe,
-                staged=staged,
-                work=work,
-                pool=self.pool,
-                data=self._data,
-                seed=seed,
-                deadline=time.monotonic() + 3600,
-                to_confirm=0,  # what a job leaves behind would change verdicts here
-            )
-            staged.reference = self._reference
+            run = self.run(staged, work, seed)
             self.pool.admit(work, staged.root, [])
             results = [
                 judge(run, t, TestResult(spec=t.spec, description=t.description)) for t in tests
@@ -129,13 +136,19 @@ class Bench:
             lay_out(variant, work / "source", self._complete)
             (work / "staged").mkdir()
             staged = stage(work / "source", work / "staged", Course().provided)
-            self._add_recipes(staged.root)
+            Course().prepare(self._assignment, staged.root)
             yield staged, work
         finally:
             shutil.rmtree(work, ignore_errors=True)
 
-    def _add_recipes(self, root: Path) -> None:
-        Course().prepare(self._assignment, root)
+
+def every_test(assignment: Assignment) -> list[BoundTest]:
+    """Return the tests of each topic, as the first edition that has it gives them."""
+    found: dict[str, tuple[TestSpec, ...]] = {}
+    for edition in assignment.editions.values():
+        for question in edition.questions:
+            found.setdefault(question.topic, question.tests)
+    return bind(tuple(itertools.chain(*found.values())), Course().cases())
 
 
 def _with_every_topic() -> Assignment:
@@ -170,4 +183,4 @@ def here(pool: str = "in process") -> Bench:
     """Return this process's bench of a kind; the process is one of `open_executor`."""
     folder = Path(tempfile.mkdtemp())
     folder.chmod(0o711)
-    return Bench(folder, pool)
+    return Bench(folder, POOLS[pool]())

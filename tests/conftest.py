@@ -7,7 +7,8 @@ import contextlib
 import os
 import shutil
 import subprocess
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from concurrent.futures import Executor
 from pathlib import Path
 
 import pytest
@@ -54,6 +55,16 @@ def run_python() -> Callable[..., subprocess.CompletedProcess]:
         return python(ROOT, *map(str, arguments), **keywords)
 
     return run
+
+
+@pytest.fixture(scope="session")
+def executor() -> Iterator[Executor]:
+    """Return processes that run the grader's tests on golden variants."""
+    from tests.benches import open_executor  # imports torch
+
+    with open_executor() as executor:
+        yield executor
+        executor.shutdown(cancel_futures=True)
 
 
 def project_with_a_world(target: Path) -> Path:

@@ -27,6 +27,8 @@ SHARED = {
     "running": ("running/",),
     # Attacks that run as one ordinary user kill that user's other tests.
     "redteam": ("redteam/",),
+    # The reference's answers, with which variants are compared, are computed once a process.
+    "golden": ("test_golden.py", "test_mutants.py"),
     # The written answers' numbers are computed once a process, also with a model.
     "written": ("written/",),
     # These grade with the same tiny course, packed once a process.
@@ -37,13 +39,12 @@ SHARED = {
 FIRST = (
     "tests/gradescope/test_autograder.py",  # trains and builds what later tests use (conftest.py)
     "redteam",
-    "tests/test_golden.py",
+    "golden",
     "tests/handout/test_pages.py",
     "tests/handout/test_web.py",
     "clusters",
     "tests/test_notebooks.py",
     "experiments",
-    "tests/test_mutants.py",
     "tests/harness/test_importing.py",
     "tests/harness/test_outcomes.py",
     # These need what is built by the first, which is there by now.

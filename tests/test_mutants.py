@@ -10,18 +10,11 @@ from autograder.judging import load_hidden
 from grading.cases import GradedTestCase
 from grading.verdicts import TestEnd
 from questions.shared.models import OutputsCase
-from tests import benches, mutants, pinned
+from tests import mutants, pinned
 
 TABLE = mutants.read_table()
 OF_THE_TABLE = "test_without_the_assertion_a_wrong_variant_passes"
 KEYS = [site.key for site in mutants.sites()]
-
-
-@pytest.fixture(scope="module")
-def executor():
-    with benches.open_executor() as executor:
-        yield executor
-        executor.shutdown(cancel_futures=True)
 
 
 @pytest.fixture(scope="module")

@@ -7,11 +7,9 @@ import pytest
 import torch
 
 from grading import wire
-from grading.errors import WireError
 from questions.span_corruption import items, probe
 
 DOCUMENT = "Ada Byron was born in London."
-FOREIGN = "Zoë née Ångström, born in 東京."
 BLOCK_SIZE = 32
 
 
@@ -38,8 +36,8 @@ def answer(texts: list[str], documents: list[str]) -> dict:
     }
 
 
-def read(texts: list[str], document: str = DOCUMENT) -> items.Reading:
-    return items.read(answer(texts, [document]), [document], BLOCK_SIZE)
+def read(texts: list[str]) -> items.Reading:
+    return items.read(answer(texts, [DOCUMENT]), [DOCUMENT], BLOCK_SIZE)
 
 
 RIGHT = item(DOCUMENT[:20], 4, 5)
@@ -60,27 +58,15 @@ def test_ids_outside_the_vocabulary_are_named_and_cost_little_memory():
     assert [str(w.got).endswith("to 5000") for w in reading.wrong[6:9]] == [False, True, False]
 
 
-@pytest.mark.parametrize("document", [DOCUMENT, FOREIGN, DOCUMENT + "\0 \ud800"])
-def test_items_are_read_back_whatever_their_characters(document):
-    reading = read([item(document, 4, 6)] * 3, document)
-    assert not reading.wrong
-    assert [each.original for each in reading.examples] == [document] * 3
-
-
 @pytest.mark.parametrize("wrong", [DOUBLED, "", items.PAD_CHAR])
-def test_others_are_read_beside_malformed_items(wrong):
-    reading = read([RIGHT] * 19 + [wrong] + [RIGHT] * 20)
-    assert (len(reading.examples), len(reading.wrong)) == (39, 1)
-    assert len(items.well_formed([reading], shortest=20)) == 39
-    with pytest.raises(items.Malformed):
-        reading.check_each()
-
-
-@pytest.mark.parametrize("wrong", [DOUBLED, ""])
-def test_more_than_five_percent_of_malformed_items_are_not_left_aside(wrong):
+def test_one_in_twenty_malformed_items_is_left_aside_and_no_more(wrong):
+    few = read([RIGHT] * 19 + [wrong] + [RIGHT] * 20)
+    assert (len(few.examples), len(few.wrong)) == (39, 1)
+    assert len(items.well_formed([few], shortest=20)) == 39
     assert len(items.well_formed([read([RIGHT] * 19 + [wrong])])) == 19
-    with pytest.raises(items.Malformed):
-        items.well_formed([read([RIGHT] * 18 + [wrong])])
+    for judge in (few.check_each, lambda: items.well_formed([read([RIGHT] * 18 + [wrong])])):
+        with pytest.raises(items.Malformed):
+            judge()
 
 
 def test_malformed_items_may_not_all_be_long_ones():
@@ -113,29 +99,3 @@ def test_the_probe_sends_every_entry_as_it_is(entry, monkeypatch):
     wire.check(sent, items.drawn([(2, 2)]))
     (run,) = sent["runs"]
     assert (run["x"].tolist(), run["x_sizes"].tolist()) == ([3, entry] * 2, [2, 0, 2, 0])
-
-
-SIZES = (
-    {"x_sizes": np.zeros(2, np.int64)},
-    {"y_sizes": np.array([-1])},
-    {"x_sizes": np.array([BLOCK_SIZE + 1])},
-    {"x_sizes": np.zeros(0, np.int64), "y_sizes": np.zeros(0, np.int64)},
-    {"x_sizes": np.array([2**62])},
-)
-
-
-@pytest.mark.parametrize("forged", SIZES)
-def test_an_answer_with_other_sizes_is_the_submissions_error(forged):
-    right = answer([RIGHT], [DOCUMENT])
-    wire.check({"runs": [right]}, items.drawn([(1, 1)]))
-    with pytest.raises(WireError, match="sizes that add up"):
-        wire.check({"runs": [{**right, **forged}]}, items.drawn([(1, 1)]))
-
-
-def test_several_draws_come_from_one_worker_and_are_checked_one_by_one():
-    right = answer([RIGHT], [DOCUMENT])
-    spec = items.drawn([(1, 1), (1, 1)])
-    wire.check({"runs": [right, right]}, spec)
-    for runs in ([right], [right] * 3, [right, {**right, **SIZES[0]}]):
-        with pytest.raises(WireError, match="2 draws with sizes that add up"):
-            wire.check({"runs": runs}, spec)

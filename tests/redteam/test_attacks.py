@@ -10,8 +10,8 @@ Nothing is random but uids: a false failure needs a machine so busy that 20 ms t
 """
 
 import ast
-import importlib.util
 import os
+import re
 
 import pytest
 
@@ -22,7 +22,7 @@ from . import arena
 CASES = [
     pytest.param(mode, name, marks=[] if part == "quick" else [pytest.mark.long])
     for mode in arena.MODES
-    for part in arena.PARTS
+    for part in ("quick", "long")
     for name in arena.names(mode, part)
 ]
 
@@ -44,33 +44,13 @@ def test_an_attack_achieves_nothing(mode, attack, reports):
     assert not reports(mode, part)["the arena"]["faults"]
 
 
-def test_each_attack_says_what_it_tries():
+OURS = re.compile(r"(from|import) (grading|questions|pretraining)\b")
+
+
+def test_each_attack_says_what_it_tries_and_finds_the_modules_that_it_is_made_for():
+    """Otherwise, it would end with an ImportError, and achieve nothing for that reason."""
     for path in arena.ATTACKS.values():
         assert arena.header(path, "tries"), path
-
-
-def test_what_is_not_stopped_is_an_attack_and_has_a_reason():
-    for listed in arena.NOT_STOPPED.values():
-        assert set(listed) <= set(arena.ATTACKS)
-        assert all(len(reason) > 30 for reason in listed.values())
-    assert not arena.NOT_STOPPED["root"] and not arena.NOT_STOPPED["user"]
-
-
-@pytest.mark.parametrize("path", sorted(arena.ATTACKS.values()), ids=lambda path: path.stem)
-def test_an_attack_finds_the_modules_that_it_is_made_for(path):
-    """Otherwise, it would end with an ImportError, and achieve nothing for that reason."""
-    for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
-        if isinstance(node, ast.Import):
-            names = [(alias.name, None) for alias in node.names]
-        elif isinstance(node, ast.ImportFrom) and not node.level:
-            names = [(node.module, alias.name) for alias in node.names]
-        else:
-            continue
-        for module, name in names:
-            if module.split(".")[0] in ("grading", "questions", "pretraining"):
-                found = importlib.import_module(module)
-                assert (
-                    name is None
-                    or hasattr(found, name)
-                    or importlib.util.find_spec(f"{module}.{name}")
-                ), f"{module}.{name}"
+        for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
+            if isinstance(node, ast.Import | ast.ImportFrom) and OURS.match(ast.unparse(node)):
+                exec(ast.unparse(node), {})

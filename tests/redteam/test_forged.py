@@ -21,11 +21,9 @@ from grading.verdicts import REPORT, Outcome, TestResult
 from grading.worker import READY
 from questions.shared.models import ANY_REAL
 
-from . import fuzzing
-from .fuzzing import answering
+from .fuzzing import ALL, answering
 from .odd_answers import WELL
 
-TESTS = {f"{t.spec.topic}.{t.spec.name}": t for t in fuzzing.every_test()}
 # EXITED: a frame larger than any of ours is ignored, as if the process had sent none.
 NO_RIGHT = [Outcome.FAILED, Outcome.ERROR, Outcome.EXITED]
 VALUES = "attention_copying.oblique"
@@ -47,13 +45,11 @@ def setting(**fields):
     return lambda value: {**value, **fields}
 
 
-def outputs(change):
-    return lambda value: {**value, "outputs": [change(out) for out in value["outputs"]]}
+def each(name):
+    return lambda change: lambda value: {**value, name: [change(one) for one in value[name]]}
 
 
-def shaped(*shape):
-    """The parameters' names with other shapes."""
-    return lambda value: {**value, "shapes": [list(shape)] * len(value["names"])}
+outputs, arrays, shapes = each("outputs"), each("arrays"), each("shapes")
 
 
 def sizes(run, *first):
@@ -73,34 +69,27 @@ def fields(**changed):
     return lambda value: {**value, "fields": {**value["fields"], **changed}}
 
 
-def arrays(change):
-    return lambda value: {**value, "arrays": [change(array) for array in value["arrays"]]}
-
-
-INFINITE, VOCABULARY = float("inf"), "span_corruption.vocabulary"
 VARIANT, FORWARD = "shared.model_variant", "synthesizer.forward"
-DRAW, PREPARED = "span_corruption.draw", "training.prepared"
+DRAW, ITOS, PREPARED = "span_corruption.draw", "span_corruption.vocabulary", "training.prepared"
 GRADIENTS, LONDON = "synthesizer.gradients", "training.london"
 MANY = setting(names=[f"p{i}" for i in range(150_000)], shapes=[[1]] * 150_000)
 ALL_OUTPUTS = "causality no_leak batch_invariance dropout plain_average"
 FORGED = [
     # (what, topic, tests, probe, change of its value)
     ("a huge rate", "finetuning", "configuration", PREPARED, fields(learning_rate=10**400)),
-    ("an infinite one", "finetuning", "configuration", PREPARED, fields(learning_rate=INFINITE)),
     ("an array for a setting", "finetuning", "configuration", PREPARED, fields(betas=np.ones(2))),
-    ("100 dimensions", "finetuning", "model_output", VARIANT, shaped(*[1] * 100)),
-    ("no dimensions", "finetuning", "model_output", VARIANT, shaped()),
+    ("100 dimensions", "finetuning", "model_output", VARIANT, shapes(lambda _: [1] * 100)),
     ("150,000 names", "finetuning", "model_output", VARIANT, MANY),
     ("shapes for other names", "synthesizer", "whole_model", VARIANT, setting(names=["w"])),
     ("another count", "synthesizer", "shapes", FORWARD, lambda v: {**v, "forms": v["forms"][:1]}),
     ("outputs without parameters", "synthesizer", "values", FORWARD, setting(w2=[])),
     ("parameters without outputs", "synthesizer", "values", FORWARD, setting(forms=[], outputs=[])),
-    ("empty outputs", "synthesizer", ALL_OUTPUTS, FORWARD, outputs(lambda out: out[:, :0])),
-    ("truths", "synthesizer", "causality no_leak dropout", FORWARD, outputs(lambda out: out > 0)),
+    ("empty outputs", "synthesizer", ALL_OUTPUTS, FORWARD, outputs(lambda o: o[:, :0])),
+    ("truths", "synthesizer", "causality no_leak dropout", FORWARD, outputs(lambda o: o > 0)),
     ("sums", "synthesizer", "batch_invariance", FORWARD, outputs(lambda o: np.array(o.sum()))),
     ("no columns", "synthesizer", "gradients", GRADIENTS, arrays(lambda a: a[..., :0])),
     ("no dimensions", "synthesizer", "gradients", GRADIENTS, arrays(lambda a: np.array(a.sum()))),
-    ("half characters", "span_corruption", "any_alphabet", VOCABULARY, setting(itos=["\ud800"])),
+    ("half characters", "span_corruption", "any_alphabet", ITOS, setting(itos=["\ud800"])),
     ("sizes below 0", "span_corruption", "arrangement", DRAW, sizes(0, -64, 192)),
     ("sizes that don't add up", "span_corruption", "short_documents", DRAW, sizes(1, 7)),
     ("sizes that overflow", "span_corruption", "block_sizes", DRAW, sizes(0, *[2**62] * 4)),
@@ -116,60 +105,54 @@ CASES = [
 
 @pytest.mark.parametrize(("key", "probe", "change"), CASES)
 def test_a_forged_answer_costs_the_test_and_nothing_else(grader, key, probe, change):
-    result = grader.grade(TESTS[key], forging(probe, change))
+    result = grader.grade(ALL[key], forging(probe, change))
     assert result.outcome in NO_RIGHT, result
     assert "Traceback" not in result.detail, "a judge raised: the spec should have refused it"
 
 
 @pytest.mark.parametrize("frame", [wire.encode(value) for value in (np.ones(3), [1], "x", None)])
 def test_an_envelope_that_is_none(grader, frame):
-    result = grader.grade(TESTS[VALUES], lambda *_: answering(frame))
+    result = grader.grade(ALL[VALUES], lambda *_: answering(frame))
     assert result.outcome is Outcome.ERROR
 
 
 # Who is to blame -----------------------------------------------------------------------------
 
 
-def judged_by(method):
-    """A test whose judge is this."""
-    return replace(TESTS[VALUES], method=method)
+CALL = "attention_exploration.call"
+NOTHING = forging(CALL, lambda value: {**value, "answers": [[None]]})
 
 
-def clumsy(raises_on):
-    """A judge with a bug beyond any spec: it raises if `raises_on` of a part is true."""
+def judged(grader, method, answer=NOTHING):
+    """Grade by a judge that gets what copying_query returned, None by default."""
 
-    def method(case):
+    def judge(case):
         (answer,) = case.ask("copying_query", [[np.eye(3), 0]])
-        if raises_on(answer.parts[0]):
-            raise ZeroDivisionError("a bug of ours")
+        method(case, answer.parts[0])
 
-    return judged_by(method)
-
-
-NOTHING = forging("attention_exploration.call", lambda value: {**value, "answers": [[None]]})
+    return grader.grade(replace(ALL[VALUES], method=judge), answer)
 
 
 def test_a_judge_that_raises_on_a_students_data_costs_the_test_and_tells_staff(grader):
-    result = grader.grade(clumsy(lambda part: part is None), NOTHING)
+    result = judged(grader, lambda _, part: 1 / int(part is not None))
     assert (result.outcome, result.score) == (Outcome.ERROR, 0)
-    assert "malformed" in result.message and "a bug of ours" not in result.message
-    assert "ZeroDivisionError: a bug of ours" in result.detail
+    assert "malformed" in result.message and "division" not in result.message
+    assert "ZeroDivisionError: " in result.detail
 
 
-@pytest.mark.parametrize("answer", [None, NOTHING])
-def test_a_judge_that_raises_on_the_references_data_is_a_grader_error(grader, answer):
-    result = grader.grade(clumsy(lambda part: True), answer)
-    assert result.outcome is Outcome.GRADER_ERROR
-    assert "a bug of ours" in result.detail
-
-
-def test_a_judge_that_refuses_the_reference_is_a_grader_error_where_it_raises_besides(grader):
-    def method(case):
-        (answer,) = case.ask("copying_query", [[np.eye(3), 0]])
-        case.expect(answer.parts[0] is None, "the reference is refused", id="x")
+def test_a_judge_that_raises_on_the_references_data_or_refuses_it_is_a_grader_error(grader):
+    def refuses(case, part):
+        case.expect(part is None, "the reference is refused", id="x")
         raise ZeroDivisionError
 
-    assert grader.grade(judged_by(method), NOTHING).outcome is Outcome.GRADER_ERROR
+    for method, answer in (
+        (lambda *_: 1 / 0, NOTHING),
+        (lambda *_: 1 / 0, None),
+        (refuses, NOTHING),
+    ):
+        result = judged(grader, method, answer)
+        assert result.outcome is Outcome.GRADER_ERROR
+        assert "ZeroDivisionError" in result.detail
 
 
 @pytest.mark.parametrize(
@@ -180,17 +163,13 @@ def test_a_reference_that_raises_is_to_blame_if_it_does_so_on_its_own_data(
 ):
     """Its function is called with None, which it can't index."""
 
-    def method(case):
-        (answer,) = case.ask("copying_query", [[np.eye(3), 0]])
-        keys = answer.parts[0] if asks_what_it_got else None
-        keys = None if keys is None else answer.arguments[0]
+    def method(case, part):
+        keys = np.eye(3) if asks_what_it_got and part is not None else None
         asked = {"function": "copying_query", "arguments": [[keys, 0]], "parts": 1}
         asked["module"] = "attention_exploration.py"
-        case.reference(
-            "attention_exploration.call", {"forms": [str], "answers": [[ANY_REAL]]}, **asked
-        )
+        case.reference(CALL, {"forms": [str], "answers": [[ANY_REAL]]}, **asked)
 
-    assert grader.grade(judged_by(method), NOTHING).outcome is outcome
+    assert judged(grader, method).outcome is outcome
 
 
 def described(**fields):
@@ -201,22 +180,19 @@ def described(**fields):
 UNPLACED = wire.encode(described())
 
 
-def test_an_error_without_a_place_is_the_students_if_the_reference_has_none(grader):
-    result = grader.grade(TESTS[VALUES], lambda *_: answering(UNPLACED))
-    assert result.outcome is Outcome.ERROR
-    assert "KeyError" in result.message
+def test_an_error_without_a_place_is_the_students_unless_the_reference_has_it_too(grader):
+    result = grader.grade(ALL[VALUES], lambda *_: answering(UNPLACED))
+    assert result.outcome is Outcome.ERROR and "KeyError" in result.message
 
-
-def test_an_error_without_a_place_that_the_reference_has_too_is_ours(grader):
-    def method(case):
+    def method(case, _):
         asked = {"module": "attention_exploration.py", "function": "nobody_wrote_it"}
-        case.probe("attention_exploration.call", {}, **asked, arguments=[[]], parts=1)
+        case.probe(CALL, {}, **asked, arguments=[[]], parts=1)
 
-    assert grader.grade(judged_by(method)).outcome is Outcome.GRADER_ERROR
+    assert judged(grader, method, None).outcome is Outcome.GRADER_ERROR
 
 
 def test_an_error_without_a_place_just_before_the_deadline_is_nobodys(grader):
-    run = grader.run(TESTS[VALUES])
+    run = grader.run_of(ALL[VALUES])
 
     def late(job):
         if run.deadline:
@@ -225,17 +201,14 @@ def test_an_error_without_a_place_just_before_the_deadline_is_nobodys(grader):
         return answering(None)  # the reference, which is stopped at once
 
     run.pool = SimpleNamespace(run=late)
-    result = judge(run, TESTS[VALUES], TestResult(spec=TESTS[VALUES].spec, description=""))
+    result = judge(run, ALL[VALUES], TestResult(spec=ALL[VALUES].spec, description=""))
     assert result.outcome is Outcome.NOT_RUN
 
 
 FILLS = {
     "zeros": lambda a: np.zeros_like(a),
-    "the greatest numbers": lambda a: np.full_like(a, 3.4e38),
     "the greatest, of both signs": lambda a: np.where(np.indices(a.shape).sum(0) % 2, 3e38, -3e38),
-    "the smallest numbers": lambda a: np.full_like(a, 1e-45),
     "numbers whose squares overflow": lambda a: a * 1e25,
-    "one large number": lambda a: np.where(np.arange(a.size).reshape(a.shape) == 0, 3e38, a),
 }
 
 
@@ -250,7 +223,7 @@ def test_parameters_of_any_size_are_no_evidence_and_no_fault_of_ours(grader, nam
         found = sys.modules["hidden.evidence"]._evidence(case, "vanilla")
         case.expect(not found.sentence, found.sentence, id=found.id, **found.measured)
 
-    test = replace(TESTS["pretraining.test_accuracy"], method=method)
+    test = replace(ALL["pretraining.test_accuracy"], method=method)
     result = grader.grade(test, forging("shared.read_parameters", filled))
     assert result.outcome is Outcome.FAILED, result
     assert "Traceback" not in result.detail
@@ -269,7 +242,6 @@ LARGE = {
     "one that a judge can't read": lambda value: {"ok": True, "value": {**value, "answers": 1}},
     "an error": lambda _: described(where="submission/attention_exploration.py:1"),
     "an error without a place": lambda _: described(),
-    "an import error": lambda _: described(type="ImportError"),
 }
 
 
@@ -286,7 +258,7 @@ def test_no_answer_outlives_its_test(grader, name):
 
     gc.disable()  # nobody knows when it comes
     try:
-        grader.grade(TESTS[VALUES], answer)
+        grader.grade(ALL[VALUES], answer)
         assert kept and not any(each() for each in kept)
     finally:
         gc.enable()
