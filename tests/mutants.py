@@ -210,7 +210,7 @@ def passes_without(key: str, killed: Killed) -> bool:
 
 def read_table() -> dict[str, Killed]:
     """Return the table, by the key of the assertion."""
-    entries = tomllib.loads(TABLE.read_text(encoding="utf-8")) if TABLE.exists() else {}
+    entries = tomllib.loads(TABLE.read_text(encoding="utf-8"))
     return {key: Killed(**entry) for key, entry in entries.items()}
 
 
