@@ -1,8 +1,9 @@
 """Hypothesis strategies for a hostile worker's answers: nearly right, or completely different."""
 
+import functools
 import json
 import struct
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from dataclasses import replace
 from typing import Any
 
@@ -55,13 +56,7 @@ def arrays(draw: st.DrawFn) -> np.ndarray:
 
 
 # By name: hypothesis prints what it samples from.
-HUGE = {
-    "no entries": [None] * 150_000,
-    "texts": ["x"] * 150_000,
-    "deep": _nested(100),
-    "deeper": _nested(300),
-}
-MANY = st.sampled_from(sorted(HUGE))
+HUGE = {"no entries": [None] * 150_000, "deep": _nested(100), "deeper": _nested(300)}
 
 
 def values() -> st.SearchStrategy:
@@ -75,7 +70,7 @@ def values() -> st.SearchStrategy:
             ),
             max_leaves=6,
         ),
-        MANY.map(lambda name: HUGE[name]),
+        st.sampled_from(sorted(HUGE)).map(lambda name: HUGE[name]),
     )
 
 
@@ -88,13 +83,47 @@ def places(tree: Any, path: tuple = ()) -> Iterator[tuple]:
         yield from places(tree[key], (*path, key))
 
 
-def replaced(tree: Any, path: tuple, change: Callable[[Any], Any]) -> Any:
+def replaced(tree: Any, path: tuple, new: Any) -> Any:
     """Return the tree with one node replaced."""
     if not path:
-        return change(tree)
+        return new
     copy = dict(tree) if isinstance(tree, dict) else list(tree)
-    copy[path[0]] = replaced(tree[path[0]], path[1:], change)
+    copy[path[0]] = replaced(tree[path[0]], path[1:], new)
     return copy
+
+
+ARRAYS = {  # ways to alter an array that has dimensions and entries
+    "flat": lambda array: array.reshape(-1),
+    "deeper": lambda array: array[None],
+    "transposed": lambda array: array.T,
+    "empty": lambda array: array.reshape(-1)[:0],
+    "no columns": lambda array: array[..., :0],
+    "one less": lambda array: array[..., :-1],
+    "one more": lambda array: np.concatenate([array, array[:1]]),
+    "one number": lambda array: array.reshape(-1)[0],
+    "as it is": lambda array: array,
+}
+LISTS = {  # ways to alter a list; `odd` is anything small
+    "none": lambda items, odd: [],
+    "one less": lambda items, odd: items[:-1],
+    "backwards": lambda items, odd: items[::-1],
+    "one more": lambda items, odd: [*items, odd],
+    "another first": lambda items, odd: [odd, *items[1:]],
+    "others": lambda items, odd: [odd] * len(items),
+    "deeper": lambda items, odd: [items],
+    # A long item, this often, would make a frame of gigabytes, here and not in the grader.
+    "very many": lambda items, odd: [i for i in items[:1] if _is_short(i)] * 150_000,
+}
+DICTS = {  # ways to alter a dictionary in one of its keys
+    "fewer": lambda table, key: {k: v for k, v in table.items() if k != key},
+    "more": lambda table, key: {**table, "more": 1},
+    "renamed": lambda table, key: {k + "\ud800" * (k == key): v for k, v in table.items()},
+    "none": lambda table, key: {},
+}
+
+
+def _is_short(item: Any) -> bool:
+    return not isinstance(item, list | dict | np.ndarray) and len(repr(item)) < 1000
 
 
 @st.composite
@@ -105,9 +134,10 @@ def altered(draw: st.DrawFn, node: Any) -> Any:
     if isinstance(node, np.ndarray):
         return draw(_altered_array(node))
     if isinstance(node, list):
-        return draw(_altered_list(node))
+        return LISTS[draw(st.sampled_from(sorted(LISTS)))](node, draw(scalars | arrays()))
     if isinstance(node, dict):
-        return draw(_altered_dict(node))
+        key = draw(st.sampled_from(sorted(node))) if node else ""
+        return DICTS[draw(st.sampled_from(sorted(DICTS)))](node, key)
     if isinstance(node, bool) or node is None:
         return draw(scalars)
     if isinstance(node, int):
@@ -119,24 +149,11 @@ def altered(draw: st.DrawFn, node: Any) -> Any:
 
 @st.composite
 def _altered_array(draw: st.DrawFn, array: np.ndarray) -> np.ndarray:
-    shapes = {
-        "flat": lambda: array.reshape(-1),
-        "deeper": lambda: array[None],
-        "column": lambda: array[..., None],
-        "transposed": lambda: array.T,
-        "empty": lambda: array.reshape(-1)[:0],
-        "no columns": lambda: array[..., :0] if array.ndim else array,
-        "no rows": lambda: array[:0] if array.ndim else array,
-        "one less": lambda: array[..., :-1] if array.ndim else array,
-        "one more": lambda: np.concatenate([array, array[:1]]) if array.ndim else array,
-        "one row": lambda: array[:1] if array.ndim else array,
-        "one number": lambda: array.reshape(-1)[0] if array.size else array,
-        "as it is": lambda: array,
-    }
-    changed = np.array(shapes[draw(st.sampled_from(sorted(shapes)))]())
+    if array.ndim and array.size:
+        array = np.array(ARRAYS[draw(st.sampled_from(sorted(ARRAYS)))](array))
     dtype = np.dtype(draw(st.sampled_from([array.dtype.str] * 20 + [*wire.DTYPES])))
     with np.errstate(all="ignore"):
-        changed = changed.astype(dtype)
+        changed = array.astype(dtype)
         if draw(st.booleans()):
             fill = np.array(draw(st.sampled_from(FILLS)), dtype=np.float64).astype(dtype)
             if changed.size and draw(st.booleans()):
@@ -147,43 +164,6 @@ def _altered_array(draw: st.DrawFn, array: np.ndarray) -> np.ndarray:
 
 
 @st.composite
-def _altered_list(draw: st.DrawFn, items: list) -> list:
-    filling = draw(scalars | arrays())
-    # A long text, this often, would make a frame of gigabytes, here and not in the grader.
-    small = [
-        item
-        for item in items[:1]
-        if not isinstance(item, list | dict | np.ndarray) and len(repr(item)) < 1000
-    ]
-    changes = {
-        "none": lambda: [],
-        "one less": lambda: items[:-1],
-        "backwards": lambda: items[::-1],
-        "twice": lambda: items + items,
-        "one more": lambda: [*items, filling],
-        "another first": lambda: [filling, *items[1:]],
-        "others": lambda: [filling] * len(items),
-        "deeper": lambda: [items],
-        "the first alone": lambda: items[:1] * len(items),
-        "very many": lambda: small * 150_000,
-    }
-    return changes[draw(st.sampled_from(sorted(changes)))]()
-
-
-@st.composite
-def _altered_dict(draw: st.DrawFn, table: dict) -> dict:
-    left = draw(st.sampled_from(sorted(table))) if table else ""
-    fewer = {key: value for key, value in table.items() if key != left}
-    changes = {
-        "fewer": lambda: fewer,
-        "more": lambda: {**table, "more": 1},
-        "renamed": lambda: {**fewer, left + "\ud800": table.get(left)},
-        "none": lambda: {},
-    }
-    return changes[draw(st.sampled_from(sorted(changes)))]()
-
-
-@st.composite
 def nearly_right(draw: st.DrawFn, frame: bytes) -> bytes:
     """An honest worker's frame with one to three places altered."""
     tree = wire.decode(frame)
@@ -191,18 +171,12 @@ def nearly_right(draw: st.DrawFn, frame: bytes) -> bytes:
         ways = list(places(tree))
         deep = [way for way in ways if len(way) > 1]  # the value, not its envelope
         way = draw(st.sampled_from(deep if deep and draw(st.integers(0, 9)) else ways))
-        new = draw(altered(_at(tree, way)))
-        tree = replaced(tree, way, lambda _, new=new: new)
+        node = functools.reduce(lambda node, key: node[key], way, tree)
+        tree = replaced(tree, way, draw(altered(node)))
     try:
         return wire.encode(tree)
     except RecursionError:  # lists nested too deeply for this process
         return b""
-
-
-def _at(tree: Any, way: tuple) -> Any:
-    for key in way:
-        tree = tree[key]
-    return tree
 
 
 # Answers that are completely different ------------------------------------------------------------

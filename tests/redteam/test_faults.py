@@ -15,7 +15,6 @@ from pathlib import Path
 
 import pytest
 
-import grading
 from autograder.isolation import leftovers
 
 from .conftest import ASKED, FILE, RIGHT, whole
@@ -23,13 +22,13 @@ from .conftest import ASKED, FILE, RIGHT, whole
 # Uploads ------------------------------------------------------------------------------------
 
 
-def zipped(change=bytes, name=FILE, method=zipfile.ZIP_DEFLATED):
+def zipped(change=bytes, method=zipfile.ZIP_DEFLATED):
     """A fault: the submission is a zip, whose bytes are changed."""
 
     def make(upload: Path) -> Path:
         archive = upload.parent / "upload.zip"
         with zipfile.ZipFile(archive, "w", method) as writer:
-            writer.writestr(name, RIGHT)
+            writer.writestr(FILE, RIGHT)
         archive.write_bytes(change(archive.read_bytes()))
         return archive
 
@@ -39,11 +38,6 @@ def zipped(change=bytes, name=FILE, method=zipfile.ZIP_DEFLATED):
 def source(text: bytes):
     """A fault: the file has these bytes."""
     return lambda upload: (upload / FILE).write_bytes(text)
-
-
-def replaced_by(make_something):
-    """A fault: the file is replaced by something else."""
-    return lambda upload: ((upload / FILE).unlink(), make_something(upload / FILE))
 
 
 def encrypted(data: bytes) -> bytes:
@@ -74,28 +68,21 @@ def deep(upload: Path) -> None:
 # tests/harness/ has more archives, layouts and links, and test_fuzz_uploads.py any of them.
 UPLOADS = {
     # name: (fault, which may return another path to grade; exit code; words of the output)
-    "no file": (lambda u: u / "nowhere", 2, "no such file"),
-    "a file that is no zip": (lambda u: u / FILE, 2, "not a readable zip"),
     "a zip with spoilt data": (zipped(spoilt), 2, "zip"),
     "an encrypted zip": (zipped(encrypted), 2, "zip"),
-    "an empty zip": (zipped(lambda data: b"PK\5\6" + bytes(18)), 2, "no folder"),
     "a zip packed by bzip2": (zipped(method=zipfile.ZIP_BZIP2), 2, "unusual compr"),
-    "a zip with absolute names": (zipped(name=f"/etc/{FILE}"), 0, ""),
     "an empty source": (source(b""), 1, "copying_query"),
     "old Mac line ends": (source(RIGHT.replace(b"\n", b"\r")), 0, ""),
     "a byte-order mark": (source(b"\xef\xbb\xbf" + RIGHT), 0, ""),
     "a declared encoding": (source("# coding: latin-1\n# é\n".encode("latin-1") + RIGHT), 0, ""),
-    "an unknown encoding": (source(b"# coding: klingon\n" + RIGHT), 1, "syntax error"),
     "null bytes": (source(RIGHT + b"\0\0"), 1, "null bytes"),
     "brackets without end": (source(b"x = " + b"(" * 5000), 1, "syntax error"),
     "an endless expression": (source(b"x = " + b"-" * 100_000 + b"1"), 1, ""),
     "a source too large": (source(RIGHT + b"#" * (5 << 20)), 1, "missing"),
-    "a folder in its place": (replaced_by(Path.mkdir), 1, "missing"),
-    "a pipe in its place": (replaced_by(os.mkfifo), 1, "missing"),
-    "a link to the answers": (
-        replaced_by(lambda p: p.symlink_to(grading.SOLUTIONS / FILE)),
-        2,
-        "attention_exploration.py is a link",
+    "a pipe in its place": (
+        lambda u: (u / FILE).unlink() or os.mkfifo(u / FILE),
+        1,
+        "missing",
     ),
     "names that are no text": (
         lambda u: Path(os.fsdecode(bytes(u) + b"/submission/\xff\xfe\n\x1b.py")).touch(),
@@ -103,14 +90,8 @@ UPLOADS = {
         "",
     ),
     "folders too deep": (deep, 0, "left out"),
-    "thousands of files": (
-        lambda u: [(u / "submission" / f"m{number}.txt").touch() for number in range(4000)],
-        2,
-        "too many",
-    ),
     "a device": (lambda u: Path("/dev/zero"), 2, ""),
     "links in a circle": (lambda u: (u / "l").symlink_to("l") or u / "l", 2, ""),
-    "a name too long": (lambda u: u / ("x" * 5000), 2, ""),
 }
 
 
@@ -199,9 +180,7 @@ STAGES = [  # file, and the function of ours that crashes there
     ("autograder/authoritative.py", "open_pool"),
     ("src/grading/worker.py", "preload"),
     ("autograder/isolation/guardian.py", "watch"),
-    ("autograder/isolation/zygote.py", "_clean_up"),
     ("autograder/isolation/sandbox.py", "take"),
-    ("src/grading/wire.py", "encode"),
     ("src/grading/wire.py", "_load_arrays"),
     ("src/grading/verdicts.py", "of_ending"),
     ("src/questions/attention_exploration/tests.py", "AttentionCase.expect_weights"),
