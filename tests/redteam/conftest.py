@@ -1,5 +1,6 @@
 """A copy of the repository that may be damaged, an ordinary user who attacks it, and the arena."""
 
+import functools
 import json
 import os
 import pwd
@@ -75,8 +76,8 @@ def make_tree() -> Iterator[Callable[..., Path]]:
 
 
 def copy_tree(tree: Path) -> None:
-    """src, solutions and this folder; answers that only their owner can read."""
-    ignored = shutil.ignore_patterns("__pycache__", "*.params", "*.predictions")
+    """Copy src, solutions without data, and this folder; only their owner can read answers."""
+    ignored = shutil.ignore_patterns("__pycache__", "data", "*.params", "*.predictions")
     for name in ("src", "autograder", "solutions", "tests/redteam"):
         shutil.copytree(grading.ROOT / name, tree / name, ignore=ignored)
     text = pinned.text() + ATTACKED
@@ -95,7 +96,9 @@ def plant(tree: Path) -> str:
     for name in ("hidden/training.py", "submission/dataset.py"):
         with open(tree / "solutions" / name, "a", encoding="utf-8") as writer:
             writer.write(f'\nPLANTED = "{secret}"  # expected answers\n')
-    (tree / "solutions" / "data").mkdir(exist_ok=True)
+    for folder in ("solutions", "src"):
+        (tree / folder / "data").mkdir()
+    (tree / "src/data/birth_dev.tsv").write_text("Where was it born?\tHere\n", encoding="utf-8")
     for path in ("solutions/data/seed.txt", "solutions/data/birth_test.tsv", "out/earlier.json"):
         (tree / path).write_text(secret, encoding="utf-8")
     (tree.parent / "home" / "secret").write_text(secret, encoding="utf-8")
@@ -105,52 +108,37 @@ def plant(tree: Path) -> str:
 @pytest.fixture(scope="session")
 def reports(make_tree, ordinary_user) -> Callable[[str, str], dict[str, dict]]:
     """Return a function that runs part of a mode's attacks once, and returns reports by attack."""
-    cache: dict[tuple[str, str], dict[str, dict]] = {}
 
-    def get(mode: str, part: str) -> dict[str, dict]:
-        if (mode, part) not in cache:
-            as_root, _ = arena.MODES[mode]
-            owner = None if as_root else ordinary_user
-            names = arena.names(mode, part)
-            cache[mode, part] = run_arena(make_tree(owner), mode, owner, names)
-        return cache[mode, part]
+    @functools.cache
+    def run(mode: str, part: str) -> dict[str, dict]:
+        as_root, _ = arena.MODES[mode]
+        tree = make_tree(None if as_root else ordinary_user)
+        uid, gid = ordinary_user.pw_uid, ordinary_user.pw_gid
+        change = {"user": uid, "group": gid, "extra_groups": []}  # which only root may ask for
+        secret, report = plant(tree), tree.parent / "tmp" / "report.jsonl"
+        command = [sys.executable, "-B", tree / "tests/redteam/arena.py", tree, mode, report]
+        ran = subprocess.run(
+            command + arena.names(mode, part),
+            env={
+                "PATH": os.defpath,
+                "GRADER_SECRET": secret,
+                "HOME_SECRET": str(tree.parent / "home" / "secret"),
+                "TMPDIR": str(tree.parent / "tmp"),
+            },
+            stdin=subprocess.DEVNULL,
+            capture_output=True,
+            encoding="utf-8",
+            errors="replace",
+            check=False,
+            cwd=tree.parent / "tmp",
+            **{} if as_root or os.getuid() != 0 else change,
+        )
+        lines = report.read_text(encoding="utf-8").splitlines() if report.exists() else []
+        died = [f"died: {ran.stderr[-3000:]}"] if ran.returncode else []
+        found = {line["attack"]: line for line in map(json.loads, lines)}
+        return found | {"the arena": {"faults": died}}
 
-    return get
-
-
-def run_arena(
-    tree: Path, mode: str, owner: pwd.struct_passwd | None, names: list[str]
-) -> dict[str, dict]:
-    """Run `arena.py` in the tree as its owner."""
-    secret = plant(tree)
-    report = tree.parent / "tmp" / "report.jsonl"
-    ran = subprocess.run(
-        [sys.executable, "-B", tree / "tests/redteam/arena.py", tree, mode, report] + names,
-        env={
-            "PATH": os.defpath,
-            "GRADER_SECRET": secret,
-            "HOME_SECRET": str(tree.parent / "home" / "secret"),
-            "TMPDIR": str(tree.parent / "tmp"),
-        },
-        stdin=subprocess.DEVNULL,
-        capture_output=True,
-        encoding="utf-8",
-        errors="replace",
-        check=False,
-        cwd=tree.parent / "tmp",
-        **as_user(owner),
-    )
-    lines = report.read_text(encoding="utf-8").splitlines() if report.exists() else []
-    found = {line["attack"]: line for line in map(json.loads, lines)}
-    found["the arena"] = {"faults": [] if ran.returncode == 0 else [f"died: {ran.stderr[-3000:]}"]}
-    return found
-
-
-def as_user(owner: pwd.struct_passwd | None) -> dict:
-    """Arguments of subprocess.run that run it as `owner`."""
-    if owner is None or os.getuid() != 0:
-        return {}
-    return {"user": owner.pw_uid, "group": owner.pw_gid, "extra_groups": []}
+    return run
 
 
 @pytest.fixture(scope="package")
