@@ -12,7 +12,7 @@ import pytest
 
 from grading.cases import HINTS
 from questions.building_blocks.tests import BlocksAttention
-from tests import golden_verdicts, pinned
+from tests import benches, golden_verdicts, pinned
 from tests.golden_verdicts import Ending
 from tests.snapshots import check
 from tests.variants import GOLDEN, NEEDS_FILES, ROOT, Variant, all_variants
@@ -89,12 +89,19 @@ ONE_OF_EACH = {v.topic: v.name for v in VARIANTS}.values()
 IN_WORKERS = [*((n, "local") for n in ONE_OF_EACH), *((n, "confined") for n in BY_NAME)]
 
 
+@pytest.fixture(scope="module")
+def alone():
+    """A process of its own, since each one that has workers starts eight."""
+    with benches.open_executor(1) as executor:
+        yield executor
+
+
 @pytest.mark.parametrize("name, pool", IN_WORKERS)
 @pytest.mark.sampled(200, group_of=lambda name, pool: (BY_NAME[name].topic, pool))
-def test_workers_say_the_same(name: str, pool: str, found, executor):
+def test_workers_say_the_same(name: str, pool: str, found, alone):
     """A student's workers do one test after another; those of staff share nothing."""
     variant = BY_NAME[name]
-    other = executor.submit(golden_verdicts.endings, variant, pool=pool, **asked(variant))
+    other = alone.submit(golden_verdicts.endings, variant, pool=pool, **asked(variant))
     assert said(other.result()) == said(found[name].result())
 
 

@@ -74,7 +74,6 @@ class Grader(benches.Bench):
         (work / "staged").mkdir()
         self._submission = stage(course / "src", work / "staged", Course().provided)
         Course().prepare(ASSIGNMENT, self._submission.root)
-        self._probes: dict[BoundTest, int] = {}
 
     def file(self, name: str) -> Path:
         """Return a staged file's path, to be overwritten."""
@@ -85,13 +84,6 @@ class Grader(benches.Bench):
         run = self.run(self._submission, self._work, SEED)
         run.edition = next(e for e in ASSIGNMENT.editions.values() if test.spec in e.tests)
         return run
-
-    def probes(self, test: BoundTest) -> int:
-        """Return how many probes a test runs on an honest submission."""
-        if test not in self._probes:
-            self.grade(test, lambda _, right: right)
-            self._probes[test] = self.answers.asked
-        return self._probes[test]
 
     def grade(
         self, test: BoundTest, answer: Answer | None = None, hidden: bool = True
