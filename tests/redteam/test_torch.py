@@ -138,14 +138,6 @@ FORWARD = {
             cpu = numpy = tolist = double = to = detach
         return x.as_subclass(Lying)
     """,
-    "never ends": """
-        class Lying(torch.Tensor):
-            def detach(self):
-                while True:
-                    pass
-            cpu = numpy = tolist = double = to = detach
-        return x.as_subclass(Lying)
-    """,
     "is not there": "return torch.empty(x.shape, device='meta')",
     "is a terabyte": "return x[:1, :1, :1].expand(2**14, 2**12, 2**12)",
     "patches torch": """
