@@ -7,6 +7,7 @@ import pytest
 import torch
 
 from grading import wire
+from grading.errors import WireError
 from questions.span_corruption import items, probe
 
 DOCUMENT = "Ada Byron was born in London."
@@ -99,3 +100,11 @@ def test_the_probe_sends_every_entry_as_it_is(entry, monkeypatch):
     wire.check(sent, items.drawn([(2, 2)]))
     (run,) = sent["runs"]
     assert (run["x"].tolist(), run["x_sizes"].tolist()) == ([3, entry] * 2, [2, 0, 2, 0])
+
+
+@pytest.mark.parametrize("x_sizes", [[0, 0], [-1], [BLOCK_SIZE + 1], [], [2**62]])
+def test_an_answer_with_other_sizes_is_the_submissions_error(x_sizes):
+    right, spec = answer([RIGHT], [DOCUMENT]), items.drawn([(1, 1)])
+    wire.check({"runs": [right]}, spec)
+    with pytest.raises(WireError, match="sizes that add up"):
+        wire.check({"runs": [{**right, "x_sizes": np.array(x_sizes, np.int64)}]}, spec)

@@ -146,16 +146,13 @@ def test_any_predictions_have_a_verdict(grader, key, count):
 
 HOSTILE = {  # each part of a forged answer
     "none": None,
-    "words": "here",
     "a list": [1, 2],
     "a scalar": np.array(1.0),
     "zeros": np.zeros(4),
-    "whole numbers": np.zeros((2, 2), dtype=np.int64),
     "truth values": np.zeros((2, 2), dtype=bool),
     "three axes": np.zeros((4, 4, 4)),
     "nan": np.full(4, np.nan),
     "a matrix of nan": np.full((4, 4), np.nan),
-    "huge": np.full(4, 1e308),
     "a huge matrix": np.full((4, 4), 1e308),
     "a huge number": np.array(1e308),
 }
@@ -163,7 +160,6 @@ OF_FUNCTIONS = [key for key, test in TESTS.items() if issubclass(test.case, Func
 
 
 @pytest.mark.parametrize("name", HOSTILE)
-@pytest.mark.sampled(3)
 def test_no_part_of_a_functions_answer_passes_or_breaks_its_judge(grader, name, recwarn):
     def answer(probe, right):
         value = wire.decode(right.frame)["value"]
