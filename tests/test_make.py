@@ -66,7 +66,7 @@ def test_a_wrong_value_is_one_line_that_lists_the_right_ones_and_changes_nothing
         lines = [line for line in ran.stderr.splitlines() if not line.startswith("make")]
         assert len(lines) == 1 and lines[0].startswith(("error: ", "classroom: ")), ran.stderr
         assert words in lines[0]
-        assert contents(tree) == before, target
+    assert contents(tree) == before
 
 
 UNDESCRIBED = """
