@@ -158,7 +158,8 @@ def made(tmp_path_factory):
     make(root / "class")
     write(root / "class" / "staff", solution(9))
     write(root / "references" / "public <i>", solution(9))
-    write(root / "references" / "2025", solution(700))
+    write(root / "references" / "2025", solution(700) | {f"{n}.py": "" for n in range(401)})
+    write(root / "references" / "2025", {"0.py": "y" * ((1 << 20) + 1)})
     write(root / "references" / "notes", {"readme.md": "nothing"})
     write(root / "results", results_of_ours())
     rows = [f"Where was P{i} born?\t{place}\n" for i, place in enumerate(PLACES)]
@@ -211,6 +212,7 @@ def test_what_is_left_out_is_noted(made):
     notes = re.findall("note: (.*)", made.output)
     for part in (
         *("vanilla.finetune.params", "references/notes", "predictions for test", "--exclude"),
+        *("2025: 0.py is not compared: more than 1048576 bytes", "2025: only the first 400 files"),
     ):
         assert any(part in note for note in notes)
     assert all(note in unescape(made.index) for note in notes)
