@@ -57,11 +57,12 @@ def test_gradients_are_those_of_the_plain_step(submission, build, batch, kind):
 def test_bfloat16_gradients_are_within_its_rounding(submission, build, batch, kind):
     # bfloat16 keeps 8 bits: each rounding is 2**-9 = .002 of a value, and a gradient has gone
     # through some twenty of them, to and fro, which add up like a random walk: .009; no term
-    # is rounded worse than twice that on average. Sums over many tokens are more exact: in
-    # bfloat16, as torch's LayerNorm makes them, they would be wrong by up to half of their size.
+    # is rounded worse than twice that on average. Averages over tokens are more exact: .02 is twice
+    # what they have. In bfloat16, as torch's LayerNorm makes such sums, they would be wrong by up to
+    # half of their size.
     dataset, model = build(kind)
     randomize(model)
-    x, y = batch(dataset, rows=500)
+    x, y = batch(dataset, rows=200)
     with submission.fast.Engine(model, submission.fast.Pace("bfloat16", 1)) as engine:
         engine.backward(x, y)
     got = {name: parameter.grad.double() for name, parameter in model.named_parameters()}
@@ -71,7 +72,7 @@ def test_bfloat16_gradients_are_within_its_rounding(submission, build, batch, ki
     summed = [name for name in got if "emb" in name or "ln" in name]
     assert len(summed) >= 11
     for name in summed:
-        assert difference([got[name]], [expected[name]]) < 0.04, name
+        assert difference([got[name]], [expected[name]]) < 0.02, name
 
 
 RIGHT = [v for v in all_variants() if v.topic == "synthesizer" and v.is_right]
