@@ -1,7 +1,6 @@
 """`python -m tools.NAME`: wrong usage, or a missing data set or package, is one line."""
 
 import os
-import shutil
 import subprocess
 import sys
 import threading
@@ -28,10 +27,10 @@ HAVE_EDITIONS = (
 HAVE_RECIPES = ("autograder", "demo", "reference", "release")
 
 
-@pytest.fixture(scope="module")
-def bare(tmp_path_factory):
+@pytest.fixture
+def bare(tmp_path):
     """Return a fresh checkout, without a data set or builds."""
-    return copy_of_the_project(tmp_path_factory.mktemp("project"))
+    return copy_of_the_project(tmp_path)
 
 
 # Commands, one a line, in one process.
@@ -66,25 +65,20 @@ def answers(tree, calls) -> dict[str, str]:
     return {" ".join(call): line for call, line in zip(calls, said, strict=True)}
 
 
-def test_wrong_usage_is_one_line(bare):
+def test_wrong_usage_and_a_missing_data_set_are_one_line(bare):
     assert len(COMMANDS) >= 20
-    for line in answers(bare, [(name, "--papers=a4") for name in sorted(COMMANDS)]).values():
-        assert "--help)" in line
+    unknown = [(name, "--papers=a4") for name in sorted(COMMANDS)]
     calls = [(*command.split(), "--edition=nope") for command in HAVE_EDITIONS]
     calls += [(command, "--recipe=nope") for command in HAVE_RECIPES]
-    check("tools_usage", answers(bare, calls))
-
-
-def test_without_a_data_set_a_command_says_how_to_make_one(bare):
-    found = answers(bare, [(name,) for name in NEED_DATA])
+    found = answers(bare, [*unknown, *calls, *((name,) for name in NEED_DATA)])
+    assert all("--help)" in found[" ".join(call)] for call in unknown)
+    check("tools_usage", {" ".join(call): found[" ".join(call)] for call in calls})
+    lacking = {name: found[name] for name in NEED_DATA}
     (bare / "src/data").mkdir()
-    try:
-        for name in set(datafiles.SHIPPED) - {datafiles.DEV}:
-            (bare / name).touch()
-        found["reference, without one file"] = answers(bare, [("reference",)])["reference"]
-    finally:
-        shutil.rmtree(bare / "src/data")
-    check("tools_without_data", found, {str(bare): "PROJECT"})
+    for name in {*datafiles.SHIPPED} - {datafiles.DEV}:
+        (bare / name).touch()
+    lacking["reference, without one file"] = answers(bare, [("reference",)])["reference"]
+    check("tools_without_data", lacking, {str(bare): "PROJECT"})
 
 
 # ---------------------------------------------------------------- this Python
