@@ -58,8 +58,7 @@ def test_bfloat16_gradients_are_within_its_rounding(submission, build, batch, ki
     # bfloat16 keeps 8 bits: each rounding is 2**-9 = .002 of a value, and a gradient has gone
     # through some twenty of them, to and fro, which add up like a random walk: .009; no term
     # is rounded worse than twice that on average. Averages over tokens are more exact: .02 is twice
-    # what they have. In bfloat16, as torch's LayerNorm makes such sums, they would be wrong by up to
-    # half of their size.
+    # what they have. As torch's LayerNorm sums them up in bfloat16, they would be wrong by half.
     dataset, model = build(kind)
     randomize(model)
     x, y = batch(dataset, rows=200)
