@@ -86,6 +86,7 @@ def hints(desk: Desk, *words: str) -> str:
 
 def test_a_failing_practice_test_asks_and_tells_its_formula_only_to_those_who_ask(desk):
     desk.replace("building_blocks.py", " / math.sqrt(q.size(-1))", "")
+    assert "sqrt" not in grade(desk, "4a-0-basic", "--hint", "2")[1]
     code, out = grade(desk, "4a-0-basic", "--hint", "3")
     assert code == 1
     report, formula = out.splitlines()[:-1], out.splitlines()[-1]
