@@ -56,8 +56,11 @@ def test_what_is_previewed_counts_once_it_is_applied_and_all_of_it(made):
     code, said, _ = made("apply", "--reason", "too\u202e\nstrict")
     assert code == 0 and "regrade-1 counts now: up 3" in said
     assert made.counted() == [5.5] * 5
-    # Later submissions are graded with it.
     assert made.rows("SELECT value FROM class WHERE key = 'release'") == [("b" * 16,)]
+    made.hand_in("5-later")  # is graded with it
+    code, said, _ = made("grade")
+    assert code == 0 and "6 of 6 submissions have a result" in said
+    assert len(made.workers.requests) == 1
     code, said, _ = made("history")
     assert re.search(
         r"regrade-1 applied: up 3.*\(release b{16}\) by \S+: too\\u202e\\nstrict\n", said
