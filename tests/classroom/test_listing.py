@@ -100,7 +100,8 @@ def test_a_full_disk_ends_a_command_with_one_line(monkeypatch, capsys):
     assert capsys.readouterr().err == "classroom: [Errno 28] No space left on device\n"
 
 
-def test_a_signal_interrupts_a_command():
+@pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGHUP])
+def test_a_signal_interrupts_a_command(number):
     code = (
         "import runpy, sys, time; from classroom import exports\n"
         "def run(asked): print('begun', flush=True); time.sleep(60)\n"
@@ -113,9 +114,9 @@ def test_a_signal_interrupts_a_command():
         stdout=subprocess.PIPE,
         stderr=subprocess.PIPE,
         encoding="utf-8",
-        preexec_fn=lambda: signal.signal(signal.SIGTERM, signal.SIG_DFL),
+        preexec_fn=lambda: signal.signal(number, signal.SIG_DFL),
     )
     assert process.stdout.readline() == "begun\n"
-    os.kill(process.pid, signal.SIGTERM)
+    os.kill(process.pid, number)
     assert process.communicate() == ("", "classroom: interrupted\n")
     assert process.returncode == 130

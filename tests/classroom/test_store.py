@@ -109,6 +109,8 @@ def test_the_roll_is_what_was_read_and_a_students_latest_submission_counts(store
     assert kept == [("2026-11-02T17:00:00.365935+00:00", 3)]
     names = rows(store, "SELECT key, name, sid FROM students ORDER BY key")
     assert names == [("a@x", 'Ada \u202e "B" \\udc80\n', "007"), ("b@x", "Bob", None)]
+    # Regrades find the files from any folder.
+    assert rows(store, "SELECT path FROM sources") == [(str(Path("export").resolve()),)]
 
     store.db.execute("DELETE FROM submissions")
     add(store, Submission("canvas_1_20", (ADA,), number=20), Submission("canvas_2_9", (BOB,)))
@@ -141,6 +143,15 @@ def test_a_record_keeps_its_tests_and_exact_points_and_counts_if_that_is_said(st
     assert rows(store, "SELECT count(*) FROM tests") == [(1,)]
     with pytest.raises(AssertionError, match="is a preview"):
         store.count(store.add_record(record("preview")))
+
+
+def test_a_transaction_is_kept_whole_or_not_at_all(store):
+    with pytest.raises(ZeroDivisionError), store.transaction():
+        store.note("regrade-1 applied", reason="\udcff")
+        _ = 1 / 0
+    assert rows(store, "SELECT * FROM history") == [] and not store.db.in_transaction
+    store.note("regrade-1 applied", reason="\udcff")  # from a terminal that isn't UTF-8
+    assert rows(store, "SELECT reason FROM history") == [("\\udcff",)]
 
 
 def test_one_command_changes_it_at_a_time(store, monkeypatch):
