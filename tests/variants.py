@@ -12,7 +12,9 @@ or it has nothing but comments, one of which changes given code,
 
     # edit: attention.py | config.block_size)) | config.block_size - 1))
 
-or a folder NAME/ of whole modules. `lay_out` lays it over the complete reference.
+or a folder NAME/ of whole modules. `lay_out` lays it over the complete reference, and so does
+
+    python -m tests.variants TOPIC/wrong/NAME.py FOLDER     into a new folder, to be graded
 """
 
 from __future__ import annotations
@@ -20,6 +22,7 @@ from __future__ import annotations
 import ast
 import importlib.util
 import shutil
+import sys
 import textwrap
 from dataclasses import dataclass
 from functools import cached_property
@@ -230,3 +233,10 @@ def _function_around(text: str, line: int) -> str:
     functions = [n for n in ast.walk(ast.parse(text)) if isinstance(n, ast.FunctionDef)]
     around = [f for f in functions if f.lineno < line <= f.end_lineno]
     return max(around, key=lambda f: f.lineno).name
+
+
+if __name__ == "__main__":
+    name, folder = sys.argv[1:]
+    if Path(folder).exists():
+        sys.exit(f"{folder} exists already: expected the name of a new folder")
+    lay_out(Variant(GOLDEN / name), Path(folder))
