@@ -2,6 +2,7 @@
 
 import shutil
 import sys
+from importlib.util import cache_from_source
 from pathlib import Path
 
 import pytest
@@ -30,6 +31,15 @@ def test_no_file_of_an_upload_comes_before_pretraining_or_a_library(submission, 
         (submission / "submission" / f"{name}.py").write_text(RAISES, encoding="utf-8")
     results = grade(submission, "1e-2-basic", "1e-5-hidden", "1g-2-basic")
     assert {r.outcome for r in results.values() if r.is_selected} == {Outcome.PASSED}
+
+
+def test_only_what_the_grader_adds_is_compiled(submission, tmp_path):
+    """A student's source could take gigabytes, or crash the interpreter: a worker compiles it."""
+    (submission / "submission" / "model.py").unlink()  # the grader adds its own
+    root = stage(submission, tmp_path / "staged", PROVIDED).root
+    for path in root.glob("*/*.py"):
+        is_ours = path.parent.name == "pretraining" or path.name == "model.py"
+        assert Path(cache_from_source(str(path))).exists() == is_ours, path
 
 
 def test_the_assignments_own_folder_gets_no_note(tmp_path):

@@ -2,6 +2,7 @@
 
 import subprocess
 import sys
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -10,7 +11,7 @@ import grading
 from grading.pool import Ending, Finished, InProcessPool
 from grading.runner import Observer, Options
 from grading.verdicts import Outcome, Stuck, find_stuck
-from grading.wire import Notes
+from grading.wire import Notes, read_notes
 from grading.worker import Limits
 from questions.provided import CourseData
 from questions.shared.trained_files import model_configs
@@ -85,14 +86,53 @@ def test_a_loop_outside_an_import_is_run_by_every_test(submission, grade_hastily
     assert results["3b-0-basic"].outcome is Outcome.PASSED
 
 
+@pytest.mark.parametrize("way", ["zygote", pytest.param("local", marks=pytest.mark.long)])
+def test_an_import_that_waits_is_run_once(way, submission, grade, monkeypatch):
+    monkeypatch.setattr("grading.worker.IMPORT_S", SOON_S)
+    monkeypatch.setattr("grading.worker.WALL_FACTOR", 1.2)
+    results = grade(append(submission, "\nimport time\ntime.sleep(600)\n"), *ASKED, way=way)
+    first, *others = (results[test_id] for test_id in ASKED)
+    assert first.cause == "timed-out.import" and FILE in first.message
+    assert all("in an earlier test" in result.message for result in others)
+
+
+# What counts as stuck: otherwise, each of the other tests has to try ------------------------------
+
+WHOLE = Limits.for_test(20.0)
 SHORTENED = Limits.for_test(20.0, left_s=15.0)  # by the run's deadline
 
 
-def test_a_limit_that_the_deadline_shortened_says_nothing_of_an_import():
-    for limits, stuck in ((SHORTENED, None), (Limits.for_test(20.0), Stuck(FILE, True))):
-        notes = Notes(0, FILE.removesuffix(".py").replace("/", "."), 0.2, "")
-        ending = Ending(0, 0, "import-wall", cpu_s=20.0, wall_s=40.0, memory_bytes=0)
-        assert find_stuck(Finished(ending, True, None, "", notes), limits, [FILE], True) == stuck
+def stuck(reason: str = "import", limits: Limits = WHOLE, **notes: object) -> Stuck | None:
+    """Return what is stuck in a worker that ended after 40 s, in an import unless notes differ."""
+    noted = replace(Notes(0, "submission.helper", 0.2, ""), **notes)
+    ending = Ending(0, 0, reason, cpu_s=20.0, wall_s=40.0, memory_bytes=0)
+    finished = Finished(ending, True, None, "", noted)
+    return find_stuck(finished, limits, ["submission/helper.py"], named=True)
+
+
+def test_only_a_whole_limit_spent_in_an_import_is_stuck():
+    assert stuck() == stuck("import-wall") == Stuck("submission/helper.py", named=True)
+    for reason in ("cpu", "wall", "memory", "abandoned", ""):
+        assert stuck(reason) is None
+    assert stuck("import-wall", SHORTENED) is None
+    assert stuck(began_s=30.0) is None  # most of the time was spent before
+    for other in ("", "submission.nothing", "os"):
+        assert stuck(importing=other) is None
+
+
+def test_of_imports_within_imports_the_last_that_has_not_ended_is_noted():
+    assert read_notes(b"I a 0\nI a.b 1\n").importing == "a.b"
+    assert read_notes(b"I a 0\nI a.b 1\nE\ngrd1").importing == "a"
+    assert read_notes(b"I a 0\nI a.b 1\nE\nE\n").importing == ""
+    for forged in (b"E\nI a 0\n", b"I a nan\n", b"I a -1\n", b"I a \xc2\xb2\n", b"I a 0"):
+        assert read_notes(forged).importing == ""
+
+
+def test_thousands_of_imports_leave_the_frame_where_it_is(write_query, grade):
+    loop = "for _ in range(5000): importlib.reload(submission.mine)\nreturn 100.0 * keys[j]\n"
+    submission = write_query(f"import importlib, submission.mine\n{loop}")
+    (submission / "submission" / "mine.py").touch()
+    assert grade(submission, ASKED[0])[ASKED[0]].outcome is Outcome.PASSED
 
 
 # Which tests come first -------------------------------------------------------------------------

@@ -58,7 +58,7 @@ def test_files_are_named_without_our_folders(write_query, grade):
 
 
 def test_resident_memory_is_watched(write_query, grade, monkeypatch):
-    """On a student's computer; tests/redteam/attacks/hoards_memory.py tries staff's workers."""
+    """On a student's computer; tests/redteam/attacks/hoards_in_daemons.py tries staff's workers."""
     monkeypatch.setattr("grading.worker.MEMORY_BYTES", 300 << 20)
     body = "kept = [bytearray(b'x') * (50 << 20) for _ in range(12)]\nimport time; time.sleep(9)\n"
     result = grade(write_query(body), ID, way="local")[ID]
@@ -131,6 +131,40 @@ def test_processes_threads_and_files_are_counted(kind, write_query, grade):
         assert result.outcome in (Outcome.KILLED, Outcome.ERROR)
 
 
+def test_orphans_are_reaped_while_a_test_runs_and_still_count(write_query, grade):
+    zombies = """
+        import os, time
+        for _ in range({count}):
+            if os.fork() == 0:
+                if os.fork() == 0: os._exit(0)
+                os._exit(0)
+            os.wait()
+        time.sleep(0.3)
+        states = []
+        for entry in filter(str.isdigit, os.listdir("/proc")):
+            try: words = open(f"/proc/{{entry}}/stat").read().rpartition(") ")[2].split()
+            except OSError: continue
+            if words[1] == str(os.getppid()) and words[0] == "Z": states.append(entry)
+        assert not states
+        return 100.0 * keys[j]
+    """
+    few = grade(write_query(zombies.format(count=8)), ID, layers=UNCONFINED)[ID]
+    assert few.outcome is Outcome.PASSED, few
+    many = grade(write_query(zombies.format(count=80)), ID, layers=UNCONFINED)[ID]
+    assert many.cause == "killed.processes", many
+
+
+def test_folders_too_deep_for_a_path_are_removed(tmp_path):
+    opened = [os.open(tmp_path, os.O_RDONLY)]
+    for _ in range(60):
+        os.mkdir("x" * 200, dir_fd=opened[-1])
+        opened.append(os.open("x" * 200, os.O_RDONLY, dir_fd=opened[-1]))
+    for descriptor in opened:
+        os.close(descriptor)
+    leftovers.remove_tree(tmp_path / ("x" * 200))
+    assert list(tmp_path.iterdir()) == []
+
+
 def test_removing_stops_in_time(tmp_path):
     for number in range(50):
         (tmp_path / "flood" / str(number)).mkdir(parents=True)
@@ -138,6 +172,22 @@ def test_removing_stops_in_time(tmp_path):
     assert len(list((tmp_path / "flood").iterdir())) == 50
     leftovers.remove_tree(tmp_path / "flood", until=time.monotonic() + 60)
     assert not (tmp_path / "flood").exists()
+
+
+def test_a_worker_has_no_descriptors_but_its_own(write_query, grade):
+    """With its guardian's, it could tell the grader how it ended."""
+    body = """
+        import os
+        opened = []
+        for number in range(256):
+            try:
+                os.fstat(number)
+            except OSError:
+                continue
+            opened.append(number)
+        raise ValueError(opened)
+    """
+    assert "[0, 1, 2, 3, 4]" in grade(write_query(body), ID)[ID].message
 
 
 def test_nothing_outlives_a_test(write_query, grade, tmp_path):
@@ -165,6 +215,13 @@ def test_bytes_that_are_no_utf8_are_a_syntax_error(submission, grade):
     result = grade(submission, ID)[ID]
     assert result.outcome is Outcome.SYNTAX_ERROR
     assert "attention_exploration.py" in result.message
+
+
+def test_a_function_that_is_there_but_not_found_is_not_said_to_be_missing(submission, grade):
+    with open(submission / "submission" / "helper.py", "a", encoding="utf-8") as file:
+        file.write("\ndel initialize_synthesizer_model\n")
+    message = grade(submission, "1g-0-basic")["1g-0-basic"].message
+    assert "no attribute" in message and "xcs224n" not in message
 
 
 def test_a_deadline_in_the_middle_of_a_test_is_nobodys_fault(submission, grade):

@@ -1,4 +1,4 @@
-"""What a worker's filter does with each system call, and how files are counted that vanish."""
+"""What a worker's filter does with each system call, and how its files are counted."""
 
 import contextlib
 import os
@@ -141,3 +141,11 @@ def test_files_that_vanish_hide_no_others(tmp_path, monkeypatch):
     most = replace(Limits.for_test(1.0), scratch_files=3)
     assert guardian.is_flooded(str(tmp_path), most)
     assert not guardian.is_flooded(str(tmp_path), replace(most, scratch_files=4))
+
+
+def test_not_only_files_are_counted_but_also_their_bytes(tmp_path):
+    (tmp_path / "inner").mkdir()
+    (tmp_path / "inner" / "large").write_bytes(os.urandom(1 << 20))
+    most = replace(Limits.for_test(1.0), scratch_bytes=1 << 19)
+    assert guardian.is_flooded(str(tmp_path), most)
+    assert not guardian.is_flooded(str(tmp_path), replace(most, scratch_bytes=1 << 21))

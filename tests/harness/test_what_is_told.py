@@ -11,7 +11,7 @@ import pytest
 
 from grading import worker
 from grading.runner import Observer, Options
-from grading.verdicts import Outcome
+from grading.verdicts import Outcome, float_ranges
 
 ID, HIDDEN = "3a-0-basic", "3a-1-hidden"
 FILE = "submission/attention_exploration.py"
@@ -78,6 +78,22 @@ def test_hidden_tests_name_no_file_of_a_students_own(name, submission, write_que
     own.write_text("def encode():\n    raise ValueError\nencode()\n", encoding="utf-8")
     result = grade(submission, HIDDEN)[HIDDEN]
     assert result.message.startswith("ValueError; ") and name in result.detail
+
+
+def test_of_functions_that_are_missing_hidden_tests_name_only_the_assignments(write_query, grade):
+    before = "import submission.helper as h; raise AttributeError(name='secret', obj=h)\n"
+    message = grade(write_query(RIGHT, before=before), HIDDEN)[HIDDEN].message
+    assert "AttributeError; " in message and "secret" not in message
+
+
+def test_a_place_that_a_worker_made_up_is_not_repeated(tmp_path):
+    """It would be shown as a warning, also of a hidden test."""
+    (tmp_path / "submission").mkdir()
+    (tmp_path / "submission" / "dataset.py").write_text("x = 1\n", encoding="utf-8")
+    there = "submission/dataset.py:1"
+    assert float_ranges({"float_ranges": [there]}, tmp_path) == there
+    for claimed in (None, "x", [], [5], [there, there], ["submission/dataset.py:99"], ["secret"]):
+        assert float_ranges({"float_ranges": claimed}, tmp_path) == ""
 
 
 def test_randint_with_a_float_is_named_once_before_gradescope_refuses_it(submission, runner, pools):
