@@ -1,6 +1,7 @@
 """Whatever a class hands in, and however it is exported, nobody is lost without a note."""
 
 import os
+import time
 
 import pytest
 
@@ -164,6 +165,21 @@ def test_all_attempts_are_read_if_that_is_asked_for_and_loose_files_are_one(tmp_
             "vanilla.model.params": b"weights",
             "notes": b"",
         }
+
+
+def test_equal_uploads_are_sent_as_equal_bytes_at_any_time_and_others_are_not(
+    tmp_path, monkeypatch
+):
+    """These bytes tell whether files have changed since they were graded."""
+    lay(tmp_path / "one", RIGHT)
+    lay(tmp_path / "two", RIGHT | {".venv/lib/torch.py": b"never searched"})
+    lay(tmp_path / "three", {"submission/a.py": b"x = 2\n"})
+    lay(tmp_path / "four", {"submission/b.py": b"x = 1\n"})
+    read = by_name(read_export(tmp_path))
+    packed = {name: one.upload.pack() for name, one in read.items()}
+    assert packed["one"] == packed["two"] and len({*packed.values()}) == 3
+    monkeypatch.setattr(time, "localtime", lambda *_: time.gmtime(1_800_000_000))
+    assert read["one"].upload.pack() == packed["one"]
 
 
 def test_what_is_too_large_or_has_no_name_takes_no_space_and_is_refused_by_the_grader(

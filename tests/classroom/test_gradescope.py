@@ -194,6 +194,8 @@ def test_broken_metadata_is_refused_in_one_line(monkeypatch):
         (f"a:\n  :a: {'[' * 5_000}{']' * 5_000}\n", "file:1: nested too deeply"),
         (f"a:\n  a0: &a0 [x]\n{aliases}", "file:10: this entry would take more than"),
         (f"a:\n  k: [{'v, ' * 1200}]\n", "file:2: this entry would take more than"),
+        # What anchors name is kept for the whole file.
+        ("".join(f"e{n}:\n  k: &a{n} v\n" for n in range(1200)), "file:"),
     ):
         with pytest.raises(UsageError) as caught:
             read(text)

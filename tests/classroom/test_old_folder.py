@@ -21,7 +21,10 @@ def record(score, **changed):
 
 STUDENTS = {
     "canvas_34_208": [{"key": "canvas:34", "name": "ada", "sid": None, "email": None}],
-    "submission_1": [{"key": "a@x", "name": "Zoë", "sid": "007", "email": "A@x"}],
+    "submission_1": [
+        {"key": "a@x", "name": "Zoë", "sid": "007", "email": "A@x"},
+        {"key": "b@x", "name": "Bob", "sid": None, "email": "b@x"},
+    ],
     "submission_2": [],
 }
 RECORDS = {
@@ -78,6 +81,7 @@ def old(tmp_path):
 EXPECTED = {
     "SELECT key, email, sid, canvas_id FROM students ORDER BY key": [
         ("a@x", "A@x", "007", None),
+        ("b@x", "b@x", None, None),
         ("canvas:34", None, None, "34"),
     ],
     "SELECT submitted, number FROM submissions WHERE id = 'canvas_34_208'": [
@@ -98,7 +102,7 @@ EXPECTED = {
     "SELECT value FROM class WHERE key != 'imported' ORDER BY key": [("tiny",), (REGRADE,)],
     "SELECT submission, outcome, score FROM scores WHERE score NOT NULL ORDER BY submission": [
         ("canvas_34_208", "graded", "1.50"),
-        ("submission_1", "graded", "2.50"),
+        *[("submission_1", "graded", "2.50")] * 2,  # a group's
     ],
     "SELECT what, at, reason, author FROM history ORDER BY id": [
         ("regrade-1 applied", "2027-01-31T08:00:00+00:00", "a bug", "Kim"),

@@ -152,6 +152,7 @@ def test_scores_questions_tests_and_causes_have_the_numbers_computed_by_hand(tmp
     expected |= {"cpu_s_greatest": "4", "discrimination": "0.61807"}
     assert {key: table[0][key] for key in expected} == expected
     assert table[4]["discrimination"] == ""  # everybody passes
+    assert numbers.correlation([1, 2], [1, 2]) is None  # two points are always on a line
     bars = numbers.histogram([0, 1.0, 9.99, 10, 12], 10)  # with extra credit above the maximum
     assert [*bars.values()] == [1, 1, 0, 0, 0, 0, 0, 0, 0, 3]
 
