@@ -38,6 +38,17 @@ def text(root):
 # Attention ------------------------------------------------------------------------------------
 
 
+def test_the_root_makes_the_examples_gradient_117000_times_as_large(text):
+    slopes = []
+    for divisor in (8, 1):
+        products = torch.tensor([112.0, 96.0], dtype=F64, requires_grad=True)
+        weights = (products / divisor).softmax(0)
+        slopes.append(torch.autograd.grad(weights[0], products)[0][0].item())
+    assert slopes == [pytest.approx(0.0131, rel=2e-3), pytest.approx(1.1e-7, rel=0.03)]
+    assert slopes[0] / slopes[1] == pytest.approx(117_000, rel=5e-3)
+    assert "about 117{,}000 times" in text("attention") and r"\(.0131\)" in text("attention")
+
+
 def test_largest_weights_of_ten_random_keys_are_those_of_the_text(text):
     """Given q, the scores q.k are independent N(0, |q|^2). Means of 100,000 weights in [0, 1] are
     off by .009 with probability below 2 exp(-2 * 1e5 * .009^2) < 1e-6 (Hoeffding)."""

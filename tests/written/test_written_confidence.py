@@ -85,6 +85,33 @@ def test_refusals_are_those_of_the_same_answers(of_trained, confidence):
     assert 0 <= found["calibration_error"] <= 1
 
 
+def test_cloze_numbers_are_those_of_the_command(of_trained, trained):
+    with imports_from(trained / "src"):
+        import inputs
+        from experiments import gaps, people
+        from pretraining import recipes
+        from submission import model, utils
+
+        fields = recipes.load_recipe().model_of("vanilla")
+        corpus = inputs.read_corpus("wiki.txt", fields["block_size"])
+        config = model.GPTConfig(corpus.vocab_size, **fields)
+        network = inputs.build_model("vanilla", config, torch.device("cpu"))
+        path = trained / "vanilla.pretrain.params"
+        network.load_state_dict(utils.load_parameters(path, network))
+        groups = {
+            split: people.people_of(*inputs.read_answered(file)[1:])
+            for split, file in (("train", "birth_places_train.tsv"), ("dev", "birth_dev.tsv"))
+        }
+        asked = list(gaps.ask(network, corpus, groups))
+    for row, one in zip(of_trained["cloze"], asked, strict=True):
+        scores = one.splits | {"verbatim": one.verbatim, "otherwise": one.otherwise}
+        shares = {
+            name: round(score.right / score.total, 3) if score.total else None
+            for name, score in scores.items()
+        }
+        assert row == {"text": one.text.format(name="NAME")} | shares
+
+
 @pytest.mark.parametrize(
     "name, text, expected",
     [
@@ -125,3 +152,14 @@ def test_what_is_made_up_is_compared_with_the_finetuning_table(confidence):
     assert found["favourite"] == {"place": "Rome", "share": 0.6, "of_training": 0.8}
     assert (found["distinct"], found["of_training"]) == (3, 0.6)  # Oslo is dev's alone
     assert found["look_alikes"]["share"] == 0.2  # but dev's people count as namesakes
+
+
+def test_how_often_a_right_answer_is_more_probable(confidence):
+    assert confidence.overlap([0.9, 0.5], [0.5, 0.1]) == 0.875  # 3 above, 1 tie, of 4
+    assert confidence.overlap([], [0.5]) is None
+
+
+def test_examples_are_only_what_latex_sets_as_it_stands(confidence):
+    names = ["Zoë Ok", *(f"Zoë A{special}" for special in "\\{}$&#^_~%")]
+    rows = [(f"Where was {name} born?", "Łódź", "Oslo", 0.5) for name in names]
+    assert [e["question"] for e in confidence.examples(rows)] == ["Where was Zoë Ok born?"]

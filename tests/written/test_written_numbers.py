@@ -236,6 +236,27 @@ def test_the_share_of_keys_that_turn_is_the_one_that_is_derived(compared):
     assert abs(row["turned"] - turned) <= error < 0.02
 
 
+@pytest.mark.parametrize("change", ["length", "lengths", "stranger"])
+def test_each_design_is_as_far_off_as_with_other_samples(compared, change):
+    """Keys lie on their means here, since noise moves the steady head of `length` alone.
+
+    Of the two heads' mean square, short lengths make nearly all: a few hundred samples of 18,000,
+    so that its root is known to about 4 %.
+    """
+    rng, drawn = np.random.default_rng(1), N if change == "lengths" else 1
+    lengths = np.ones((N + (change == "stranger"), 200_000))
+    lengths[:drawn] = rng.normal(1, math.sqrt(0.5), size=(drawn, 200_000))
+    lengths = lengths[:, (lengths[:2] > 0).all(axis=0)]
+    a, b, *others = np.eye(N + 1)[:N, : len(lengths), None]  # the last key is the stranger
+    designs = {"sum": [a + b], "steady": [-sum(others)], "two": [a, b]}
+    for design, queries in designs.items():
+        heads = [weights(S * query * lengths)[:2] for query in queries]
+        squares = ((np.mean(heads, axis=0) - 0.5) ** 2).sum(axis=0)
+        if (change, design) != ("length", "steady"):
+            measured = compared[change][design]["rms"]["value"]
+            assert measured == pytest.approx(math.sqrt(squares.mean()), rel=0.12), design
+
+
 def test_which_design_is_the_best_for_which_change(compared):
     """The single head that looks away wins while one length changes alone; else two heads do."""
     order = {
