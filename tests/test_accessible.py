@@ -2,7 +2,7 @@
 
 import pytest
 
-from tests.accessible import browser, check, opened
+from tests.accessible import browser, check, check_files, opened
 
 PAGE = """<!DOCTYPE html><html lang="en"><head><title>Page</title>
 <meta name="viewport" content="width=device-width"><style>{}</style></head>
@@ -34,3 +34,14 @@ def test_each_barrier_is_found(tmp_path):
             with pytest.raises(AssertionError, match=fault):
                 check(page)
             page.close()
+
+
+@pytest.mark.requires_tool("chromium")
+@pytest.mark.parametrize(("scheme", "is_narrow"), [("light", False), ("dark", True)])
+def test_files_are_checked_in_light_and_dark_wide_and_narrow(tmp_path, scheme, is_narrow):
+    path = tmp_path / "page.html"
+    width = "max-width: 400px" if is_narrow else "min-width: 1000px"
+    style = f"@media (prefers-color-scheme: {scheme}) and ({width}) {{ p {{ color: #bbb }} }}"
+    path.write_text(PAGE.format(style, ""), encoding="utf-8")
+    with pytest.raises(AssertionError, match="color-contrast"):
+        check_files([path])

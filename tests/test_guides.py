@@ -41,9 +41,12 @@ pytestmark = [pytest.mark.requires_tool("make"), pytest.mark.requires_tool("git"
 
 def guide(name: str) -> str:
     """Return a guide, in which ruff alone checks what it has changed, in place of `make lint`."""
+    ruff = "".join(
+        f"\npython -m ruff {words} src solutions" for words in ("check", "format --check")
+    )
     path = ROOT / "CONTRIBUTING.md" if name == "CONTRIBUTING" else ROOT / "docs" / f"{name}.md"
     text = path.read_text(encoding="utf-8")
-    return text.replace("\nmake lint", "\npython -m ruff check src solutions")
+    return text.replace("\nmake lint", ruff)
 
 
 def project(target: Path) -> Path:

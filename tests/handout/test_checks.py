@@ -148,6 +148,21 @@ def test_a_build_that_fails_leaves_dist_as_it_was(course, build_with, monkeypatc
     assert left == dict.fromkeys(names, "good")
 
 
+def test_a_new_autograder_replaces_the_test_zips_of_its_edition_alone(
+    course, build_with, monkeypatch
+):
+    """Another edition's name may begin with this one's."""
+    own, other = (course / f"dist/test-{e}-starter-expect-1.zip" for e in ("xcs224n", "xcs224n-b"))
+    own.parent.mkdir(exist_ok=True)
+    for path in (own, other):
+        path.touch()
+    monkeypatch.setattr(reference, "train", lambda *_, **__: course)
+    monkeypatch.setattr(autograder, "build", lambda *_: [])
+    assert build_with("autograder") == 0
+    assert (own.exists(), other.exists()) == (False, True)
+    other.unlink()
+
+
 NO_RECIPE = (TOML, 'recipe = "smoke"', 'recipe = "smok"')
 
 

@@ -9,7 +9,7 @@ from autograder.description import load_course
 from tests import pinned
 from tests.handout.conftest import edited
 from tests.project import ROOT
-from tools import autograder, starter, student
+from tools import archive, autograder, starter, student
 from tools.handout import build, description
 from tools.handout.build import outline
 from tools.handout.sheet import Sheet
@@ -97,3 +97,12 @@ def test_an_edit_changes_what_mentions_it_and_nothing_else(course, numbers, befo
     assert after.keys() == before.keys()
     expected = expected | AUTOGRADERS if name == TOML else expected  # they hold the description
     assert {key for key in before if before[key] != after[key]} == expected
+
+
+@pytest.mark.parametrize("edition", EDITIONS)
+def test_the_commands_of_the_students_readme_run_and_read_files_that_they_get(course, edition):
+    given = {*archive.files_of(course, student.TAKEN), "mingpt-demo/play_char.ipynb"}
+    text = student.readme(course, edition, "letter")
+    commands = "".join(re.findall(r"^```sh\n(.*?)^```", text, re.MULTILINE | re.DOTALL))
+    files = re.findall(r"(?:python|uv run|notebook|-[rcf]) (\S+\.\w+)", commands)
+    assert len(files) > 20 and {*files} <= given

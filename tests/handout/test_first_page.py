@@ -7,6 +7,7 @@ import pytest
 
 from tests import pinned
 from tests.snapshots import check
+from tools.handout import __main__ as command
 from tools.handout import description, first_page
 
 
@@ -76,3 +77,18 @@ def test_the_first_page_says_what_is_required_what_it_is_worth_and_how_long_it_t
         path.write_text(original.replace(before, after) if before else original, encoding="utf-8")
         found[title] = summary(rendered(edition, dataset=dataset)[0])
     check("handout_first_page", found)
+
+
+def test_an_edition_without_tested_questions_is_rejected_in_one_line(repo, monkeypatch, capsys):
+    words = """
+[editions.words]
+title = "Words"
+questions = [{ number = "2a", topic = "consider_accuracy", written = 1 }]
+[editions.words.gradescope]
+hidden_tests = "visible"
+"""
+    (repo / "assignment.toml").write_text(pinned.text() + words, encoding="utf-8")
+    monkeypatch.setattr(command, "REPO", repo)
+    assert command.main(["--edition", "words", "--dataset", "world"]) == 2
+    (line,) = capsys.readouterr().err.splitlines()
+    assert line.startswith("error: assignment.toml: [editions.words]: got no question with tests")

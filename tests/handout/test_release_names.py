@@ -180,17 +180,20 @@ UNFAIR = [
     (datafiles.TEST_ANSWERS, "\n", "!\n", "data set: smoke"),
     (datafiles.GRADING_SECRET, "\n", "0\n", "grading secret: "),
 ]
+# One line is about all data, so that this one has to be alone.
+OTHER_DATA = [(datafiles.WIKI, ".\n", "!\n", "data set: smoke")]
 
 
-def test_what_is_unfair_needs_a_reason(project, run):
+@pytest.mark.parametrize("changes", [UNFAIR, OTHER_DATA], ids=["many", "data"])
+def test_what_is_unfair_needs_a_reason(project, run, changes):
     assert run()[0] == 0
-    for *edit, _ in UNFAIR:
+    for *edit, _ in changes:
         replace(project, *edit)
     own = [project / "errata.toml", project / "course.toml"]
     before = [path.read_bytes() for path in own]
     code, printed = run()
     assert code == 1 and "BREAKING" in printed
-    for *_, words in UNFAIR:
+    for *_, words in changes:
         assert f"  {EDITION}: {words}" in printed
     assert [path.read_bytes() for path in own] == before
     code, printed = run("--breaking", 'It was "wrong".')

@@ -177,6 +177,18 @@ def test_an_unpacked_zip_a_link_to_the_folder_and_line_ends_of_windows_will_do(
     assert contents(copy.root) == updated(second)
 
 
+def test_the_command_of_the_guide_updates_a_copy(copy, second, tmp_path):
+    guide = (ROOT / "docs" / "hot-fix.md").read_text(encoding="utf-8")
+    (command,) = re.findall(r"^python (src/update\.py) (~/\S+)$", guide, re.MULTILINE)
+    program, packed = (word.replace("~", str(tmp_path)) for word in command)
+    Path(packed).parent.mkdir()
+    shutil.copy(copy.zip, packed)
+    ran = python(copy.root, program, packed)
+    assert (ran.returncode, ran.stderr) == (0, "")
+    copy.before()
+    assert contents(copy.root) == updated(second)
+
+
 # -- what a student has changed -------------------------------------------------------------------
 
 BROKEN = "        return ids[:-1], ids[1:]\n"
