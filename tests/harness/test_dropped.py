@@ -10,13 +10,15 @@ from autograder import authoritative
 from autograder.description import StaffAssignment, load_assignment
 from autograder.gradescope import document
 from autograder.judging import course_runner
+from grading import cli
 from grading.runner import Observer, Options, Runner
 from grading.verdicts import ExitCode, Outcome, Results, exit_code
 from questions.course import Course
 from tests import pinned
 from tests.classroom.tiny import TINY, needs_root
 from tests.project import copy_of_the_project
-from tools import autograder, container, world
+from tools import autograder, container, emulate, world
+from tools.handout import first_page
 
 REASON = "its keys were not orthogonal"
 BASIC = "perpendicular = { kind = "
@@ -89,7 +91,7 @@ def test_an_upload_with_nothing_to_grade_gets_its_points_too(runner):
     assert results.as_dict(staff=True)["score"] == 4
 
 
-def test_gradescope_gives_its_points(runner, write_query, pools):
+def test_gradescope_gives_its_points_and_says_why(runner, write_query, pools):
     results = graded(runner, write_query(STARTER), pools["zygote"])
     extra = {"judged_by": "0" * 64, "versions": {}, "layers": [], "missing": []}
     content = document.document(results, "visible", [], extra | {"authoritative": True}, 1.0)
@@ -100,6 +102,14 @@ def test_gradescope_gives_its_points(runner, write_query, pools):
     assert entries["1a-3-hidden"]["score"] == entries["1a-3-hidden"]["max_score"] == 3
     assert entries["1a-3-hidden"]["extra_data"] == {"outcomes": {"1a-3-hidden": "dropped"}}
     assert content["score"] == 4
+    assert "\n".join(emulate.student_lines(content)).count(REASON) == 2
+
+
+def test_the_list_and_the_sheet_name_it(runner, capsys):
+    edition = runner.assignment.edition("tiny")
+    cli._list(runner, edition)
+    assert capsys.readouterr().out.count(f"(dropped: {REASON})") == 2
+    assert first_page.tests_in_words(edition.tests).endswith("; 2 dropped")
 
 
 @pytest.mark.long
