@@ -102,9 +102,12 @@ def test_the_probe_sends_every_entry_as_it_is(entry, monkeypatch):
     assert (run["x"].tolist(), run["x_sizes"].tolist()) == ([3, entry] * 2, [2, 0, 2, 0])
 
 
-@pytest.mark.parametrize("x_sizes", [[0, 0], [-1], [BLOCK_SIZE + 1], [], [2**62]])
-def test_an_answer_with_other_sizes_is_the_submissions_error(x_sizes):
-    right, spec = answer([RIGHT], [DOCUMENT]), items.drawn([(1, 1)])
-    wire.check({"runs": [right]}, spec)
-    with pytest.raises(WireError, match="sizes that add up"):
-        wire.check({"runs": [{**right, "x_sizes": np.array(x_sizes, np.int64)}]}, spec)
+@pytest.mark.parametrize("sizes", [[BLOCK_SIZE, 0], [-1], [BLOCK_SIZE + 1], [], [2**62]])
+@pytest.mark.parametrize("half", ["x", "y"])
+def test_an_answer_with_other_sizes_is_the_submissions_error(half, sizes):
+    right, spec = answer([RIGHT], [DOCUMENT]), items.drawn([(1, 1), (1, 1)])
+    wire.check({"runs": [right, right]}, spec)
+    forged = {**right, f"{half}_sizes": np.array(sizes, np.int64)}
+    for runs in ([forged, right], [right, forged], [right], [right] * 3):
+        with pytest.raises(WireError, match="2 draws with sizes that add up"):
+            wire.check({"runs": runs}, spec)

@@ -83,9 +83,14 @@ def test_what_is_looked_for_is_what_stands_in_print():
     source = r"""
 Short. Shorter. % A comment, which is never printed, holds nothing that could be found.
 A reader of this \emph{first sentence} would pass 100\% of it on to \textbf{all \emph{the} others}.
-It is cut short by what \(E = m c^2\) stands for, and then by
+Short again, which is not enough. And this one, too. It is cut short by what \(E = m c^2\)
+stands for, and then by
 something else of that kind <<by.jinja>> but for all that there are letters enough to look for here,
 and at last by \unknown{something that sets \textit{its own} argument elsewhere} and goes on
+
+The cell on the left of this table's row stands here
+& and its second cell stands over there on its right \\
+while another row has a cell that is long enough, too
 \begin{align*}
   a &= b_1 + b_2 + b_3 + b_4 + b_5 + b_6 + b_7,  % why \\
   \label{eq:name} c &= d \\
@@ -94,11 +99,15 @@ and at last by \unknown{something that sets \textit{its own} argument elsewhere}
 """
     prose = [
         (3, "A reader of this first sentence would pass of it on to all the others"),
-        (4, "stands for and then by something else of that kind"),
-        (5, "but for all that there are letters enough to look for here and at last by"),
-        (6, "something that sets its own argument elsewhere"),
+        (4, "Short again which is not enough And this one too It is cut short by what"),
+        (5, "stands for and then by something else of that kind"),
+        (6, "but for all that there are letters enough to look for here and at last by"),
+        (7, "something that sets its own argument elsewhere"),
+        (9, "The cell on the left of this table's row stands here"),
+        (10, "and its second cell stands over there on its right"),
+        (11, "while another row has a cell that is long enough too"),
     ]
-    formulas = [(8, "a=b1+b2+b3+b4+b5+b6+b7"), (10, "+e3+e4+e5+e6+e7+e8+e9.")]
+    formulas = [(13, "a=b1+b2+b3+b4+b5+b6+b7"), (15, "+e3+e4+e5+e6+e7+e8+e9.")]
     expected = [(line, leaks.letters(text)) for line, text in prose] + formulas
     found = [(secret.source, secret.text) for secret in secrets.of_latex(source, "x")]
     assert found == [(f"x, line {line}", text) for line, text in expected]

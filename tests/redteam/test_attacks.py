@@ -54,3 +54,7 @@ def test_each_attack_says_what_it_tries_and_finds_the_modules_that_it_is_made_fo
         for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
             if isinstance(node, ast.Import | ast.ImportFrom) and OURS.match(ast.unparse(node)):
                 exec(ast.unparse(node), {})
+
+
+def test_every_attack_is_tried_where_all_layers_protect():
+    assert not arena.NOT_STOPPED["root"] and not arena.NOT_STOPPED["user"]
