@@ -141,6 +141,17 @@ def test_root_refuses_an_interpreter_that_others_cannot_reach(interpreters, tmp_
     assert by == "python3"
 
 
+@AS_ROOT
+def test_root_installs_the_venv_module_that_debian_splits_off(interpreters, project):
+    # Refused until the stand-in for apt-get has run.
+    done = project / "done"
+    change = f"{GOOD}; import os; os.path.exists('{done}') or sys.modules.update(ensurepip=None)"
+    script(project / "bin" / "apt-get", f'echo "$@" >>"{done}"')
+    ran, by, _ = interpreters({"python3.12": change})
+    assert done.read_text(encoding="utf-8") == "update\ninstall -y python3-venv\n"
+    assert "installing python3-venv with apt" in ran.stdout and by == "python3.12", ran.stderr
+
+
 # ---------------------------------------------------------------- creating .venv
 
 

@@ -109,6 +109,8 @@ def test_a_total_or_a_column_for_each_question_is_read():
     assert read(head, GRADED + ",4.0,1.49,")[1][2] == "1.49"  # the total is rounded, too
     german = [line.replace(",", ";").replace("5.5", "5,5") for line in ("\ufeff" + HEAD, GRADED)]
     assert read(*german) == [("written", "", "5.5", "6")]
+    # A list of one's own needs no other columns.
+    assert read("Name,SID,Email,Total Score", "A,7,a@x,3") == [("written", "", "3", None)]
     # What isn't graded is a gap, and what is missing has no points.
     ends = ("a@x,,,6.0,Ungraded,52,2027-02-01 10:00:00 -0800,0,0,1", "b@x,,,6.0,Missing,,,,0,0",
             "c@x,,,6.0,,53,,,0,1")  # fmt: skip
