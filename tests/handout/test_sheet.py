@@ -24,6 +24,9 @@ def test_every_question_stands_in_its_place_with_its_points(rendered, edition):
     practice = headings(rendered(edition, document="practice")[0])
     spaces = re.findall(r"\\answerspace(?:\[no points\])?\{([\w-]+)\}", text)
     assert [slot.id for slot in sheet.slots] == spaces
+    # Where a model is trained, its accuracies are reported, without points.
+    trained = ["no_pretraining", "pretraining", "synthesizer", *["rope"] * (edition == "current")]
+    assert [slot.topic for slot in sheet.slots if not slot.points] == trained
     shown = headings(text) + practice
     questions = in_order(pinned.load().edition(edition).questions)
     for question, (number, title, worth) in zip(questions, shown, strict=True):
