@@ -223,7 +223,7 @@ def left_in(temporary: Path) -> list[str]:
     What a worker that was killed leaves is removed by its keeper, perhaps after the client ended.
     """
     deadline = time.monotonic() + 300
-    while left := [path.name for path in temporary.iterdir() if path.name[:5] != "dask-"]:
+    while left := [path.name for path in temporary.iterdir() if not path.name.startswith("dask-")]:
         if time.monotonic() > deadline:
             break
         time.sleep(0.2)

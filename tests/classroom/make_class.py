@@ -27,9 +27,23 @@ Kowalski Lindqvist Moreau Nakamura Okafor Petrov Quispe Rossi Schmidt Tanaka Ued
 Weber Xu Yıldız Zeman""".split()
 # The first students' names, of whom two have the same.
 ODD = (
-    *("Maria Silva", "Maria Silva", "عمر الخطيب", "Byron, Ada", "=HYPERLINK(1)", "李 小龙", "Null"),
-    *('O\'Brien: "Bob" #1', "Søren Ångström", "Zoe\u0301 Decomposed", "mononym", "ด.ช. สมชาย ใจดี"),
-    *("Юлия Ёлкина", "- Dash", "<b>Bold</b> & Sons", "👩‍🔬 Emoji", "N" * 300),
+    "Maria Silva",
+    "Maria Silva",
+    "عمر الخطيب",
+    "Byron, Ada",
+    "=HYPERLINK(1)",
+    "李 小龙",
+    "Null",
+    'O\'Brien: "Bob" #1',
+    "Søren Ångström",
+    "Zoe\u0301 Decomposed",
+    "mononym",
+    "ด.ช. สมชาย ใจดี",
+    "Юлия Ёлкина",
+    "- Dash",
+    "<b>Bold</b> & Sons",
+    "👩‍🔬 Emoji",
+    "N" * 300,
 )
 OUTPUT = "Your draws of spans: \u2047 mean 0.25, expected 0.22 to 0.28\n" * 3
 FAILED = {"output": f"The autograder failed to execute correctly.\n{OUTPUT}"}

@@ -131,15 +131,19 @@ def test_a_files_name_says_whose_it_is_and_nothing_is_left_out_without_a_note(
             tmp_path.joinpath(name).write_bytes(CODE)
         else:
             lay(tmp_path / name, RIGHT)
-    export, found = read_export(tmp_path), {}
+    export = read_export(tmp_path)
+    assert len(export.submissions) == 2
+    found = {}
     for one in export.submissions:
-        platform, _, number = one.students[0].key.partition(":")
-        if number:
-            known = {f"{platform}_id": number}
-            assert one.students == (Student(f"{platform}:{number}", one.students[0].name, **known),)
-            key = one.id if platform == "canvas" else f"{platform}_{number}"
-            found[key] = f"{one.students[0].name}{' late' * one.late} {one.attempt}"
-    assert found == kept and len(export.submissions) == 2
+        (student,) = one.students
+        platform, _, number = student.key.partition(":")
+        if not number:  # other.zip
+            continue
+        assert student == Student(student.key, student.name, **{f"{platform}_id": number})
+        late = " late" if one.late else ""
+        key = one.id if platform == "canvas" else f"{platform}_{number}"
+        found[key] = f"{student.name}{late} {one.attempt}"
+    assert found == kept
     said = "".join(export.notes)
     assert bool(said) == bool(note) and note in said
     assert ("several archives" in said) == ("several archives" in note)

@@ -153,7 +153,7 @@ class Made:
 
 @pytest.fixture(scope="module")
 def made(tmp_path_factory):
-    """Return the class in `similar.py`, compared with itself and with two references."""
+    """Return a class, compared with itself and with two references."""
     root = tmp_path_factory.mktemp("similar")
     make(root / "class")
     write(root / "class" / "staff", solution(9))
@@ -211,8 +211,12 @@ def test_equal_and_disguised_parameters_and_rare_wrong_answers_are_listed(made):
 def test_what_is_left_out_is_noted(made):
     notes = re.findall("note: (.*)", made.output)
     for part in (
-        *("vanilla.finetune.params", "references/notes", "predictions for test", "--exclude"),
-        *("2025: 0.py is not compared: more than 1048576 bytes", "2025: only the first 400 files"),
+        "vanilla.finetune.params",
+        "references/notes",
+        "predictions for test",
+        "--exclude",
+        "2025: 0.py is not compared: more than 1048576 bytes",
+        "2025: only the first 400 files",
     ):
         assert any(part in note for note in notes)
     assert all(note in unescape(made.index) for note in notes)

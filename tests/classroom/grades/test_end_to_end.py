@@ -9,7 +9,6 @@ import csv
 import io
 import re
 from decimal import Decimal
-from itertools import takewhile
 
 import pytest
 
@@ -83,8 +82,11 @@ def hand_in(made) -> None:
         code = row[3]
         if code == "-" or code.startswith("="):
             continue
-        group = takewhile(lambda later: ROWS[later][3].startswith("="), range(place + 1, len(ROWS)))
-        members = [person, *(PEOPLE[later] for later in group)]
+        members = [person]
+        for later, other in zip(ROWS[place + 1 :], PEOPLE[place + 1 :], strict=True):
+            if not later[3].startswith("="):
+                break
+            members.append(other)
         points = [] if code == "fault" else map(float, code.split())
         made.add(1000 + place, members, at(float(row[5]) * 1440), *points)
 
