@@ -1,4 +1,4 @@
-"""What a worker's filter does with each system call, and how its files are counted."""
+"""What a worker's filter does with each system call, and which of its limits are exceeded."""
 
 import contextlib
 import os
@@ -17,6 +17,7 @@ HEADERS = {
     "x86_64": Path("/usr/include/x86_64-linux-gnu/asm/unistd_64.h"),
     "aarch64": Path("/usr/include/asm-generic/unistd.h"),
 }
+NAN = float("nan")
 ALLOWED, REFUSED, IGNORED = system_calls.ALLOWED, system_calls.REFUSED, system_calls.IGNORED
 EAGAIN, EINVAL, ENOTTY = (system_calls.ERRNO | number for number in (11, 22, 25))
 OWN, OTHER = 1234, 4321
@@ -149,3 +150,29 @@ def test_not_only_files_are_counted_but_also_their_bytes(tmp_path):
     most = replace(Limits.for_test(1.0), scratch_bytes=1 << 19)
     assert guardian.is_flooded(str(tmp_path), most)
     assert not guardian.is_flooded(str(tmp_path), replace(most, scratch_bytes=1 << 21))
+
+
+# What the guardian makes of it ----------------------------------------------------------------
+
+LIMITS = Limits.for_test(2.0)
+USE = guardian._Usage(cpu_s=0.1, memory_bytes=0, processes=1, threads=1)
+
+
+def over(use: guardian._Usage, elapsed_s: float, imports: guardian.Imports) -> str:
+    return guardian._over(use, elapsed_s, imports, LIMITS, abandoned=False)
+
+
+@pytest.mark.parametrize("lie", [(False, 1e9, 1e9), (False, -1e9, -1e9), (True, NAN, NAN)])
+def test_a_worker_that_lies_about_its_imports_gets_their_limit_and_no_more(lie):
+    clock = guardian.Clock()
+    guardian.NOTE.pack_into(clock._shared, 1, *lie)
+    cpu_s, wall_s = LIMITS.cpu_s + LIMITS.import_s, LIMITS.wall_s + LIMITS.import_wall_s
+    used = replace(USE, cpu_s=cpu_s + 0.1)
+    assert over(used, 0.1, clock.read(used.cpu_s)) == "cpu"
+    assert over(USE, wall_s + 0.1, clock.read(USE.cpu_s)) == "wall"
+
+
+def test_too_many_processes_are_called_so_though_their_memory_is_too_much():
+    """Shared pages count for each process; a student should read what is really wrong."""
+    both = replace(USE, memory_bytes=4 << 30, processes=LIMITS.processes + 1)
+    assert over(both, 0.1, guardian.Imports()) == "processes"

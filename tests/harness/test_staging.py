@@ -94,6 +94,18 @@ def test_a_tar_whose_description_of_a_file_is_long_is_not_read_into_memory(tmp_p
 # What is searched ---------------------------------------------------------------------------------
 
 
+def test_too_many_files_cost_nothing_where_nobody_has_to_look(tmp_path, monkeypatch):
+    """The code is where it should be; only a file that is missing is searched."""
+    monkeypatch.setattr("grading.upload.MAX_FILES", 10)
+    make_package(tmp_path / "upload" / "submission")
+    for folder in ("one", "two"):
+        (tmp_path / "upload" / folder).mkdir()
+        for number in range(6):
+            (tmp_path / "upload" / folder / f"{number}.png").touch()
+    staged = stage(tmp_path / "upload", tmp_path / "staged", required=(OUTPUT,))
+    assert len(staged.taken) == 3 and staged.missing == [OUTPUT]
+
+
 def test_a_search_keeps_no_folders_open_and_follows_no_link(tmp_path):
     """A process may have 1,024 files open."""
     package = make_package(tmp_path / "upload" / "a" / "Submission")
