@@ -2,17 +2,18 @@
 
 import contextlib
 import textwrap
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import replace
 
 import numpy as np
 import pytest
 
+from autograder import authoritative, isolation
 from grading import wire
 from grading.errors import WireError
 from grading.pool import Finished, Job, LocalPool
 from grading.runner import Observer, Options
-from grading.verdicts import Outcome
+from grading.verdicts import Outcome, Results
 from grading.worker import Limits
 from tests.redteam import arena
 
@@ -20,9 +21,10 @@ PROBE = "questions.attention_exploration.probe:call"
 # What a later job can observe: answers of the libraries, and the worker that it runs in.
 LATER = """
 def average_query(keys, a, b):
-    import json, random, threading
-    seen = [np.exp(1.0), np.random.rand(), random.random(), len(json.dumps([1]))]
-    seen += [len(threading.enumerate()), len(os.listdir(".")), len(sys.path), len(sys.meta_path)]
+    import decimal, json, random, threading, warnings
+    seen = [np.exp(1.0), np.random.rand(), random.random(), sum([1, 2]), len(json.dumps([1]))]
+    seen += [sys.getrecursionlimit(), len(threading.enumerate()), len(os.listdir("."))]
+    seen += [len(sys.path), len(sys.meta_path), len(warnings.filters), decimal.getcontext().prec]
     seen += [os.getcwd().count("scratch-"), len(os.environ), sys.gettrace() is None]
     seen += ["PWNED" in str(os.environ), hasattr(sys.modules["submission"], "PWNED")]
     if "torch" in sys.modules:
@@ -39,6 +41,9 @@ ATTACKS = {
     "a function of numpy": "np.exp = lambda x: np.zeros(2)",
     "a function's code": "import json; json.dumps.__code__ = (lambda *_, **k: '').__code__",
     "the seeds": "import random; random.seed(0); np.random.seed(0)",
+    "the method of a class": "import random; random.Random.random = lambda self: 0.5",
+    "the recursion limit": "sys.setrecursionlimit(5000)",
+    "a thread": "import threading, time; threading.Thread(target=time.sleep, args=(60,)).start()",
     "a thread that spoils": """
         import threading, time
         def spoil():
@@ -47,34 +52,56 @@ ATTACKS = {
                 time.sleep(0.001)
         threading.Thread(target=spoil, daemon=True).start()""",
     "a trace": "sys.settrace(lambda *_: None)",
+    "warnings": "import warnings; warnings.simplefilter('error')",
     "sys.path": "sys.path.insert(0, os.getcwd())",
     "the environment": "os.environ['PWNED'] = '1'; os.environ.pop('PATH', None)",
+    "the folder": "os.chdir('/')",
+    "the umask": "os.umask(0o777)",
     "the submission's package": "import submission; submission.PWNED = 1",
+    "an alias": "import submission; sys.modules['mine'] = submission",
+    "the probe under another name": "sys.modules['submission.attention_exploration'] = "
+    "sys.modules['questions.attention_exploration.probe']",
+    "a module of the library": "sys.modules['json'] = sys.modules['math']",
     "hooks of imports": "sys.path_hooks.clear(); sys.meta_path.clear()",
+    "an alarm": "import signal; signal.alarm(1)",
+    "a handler": "import signal; signal.signal(signal.SIGTERM, signal.SIG_IGN)",
+    "an open file": "global kept; kept = open('left', 'w')",
     "a child": "import subprocess; subprocess.Popen(['sleep', '60'])",
+    "memory": "global kept; sys.modules['json'].kept = np.ones(40_000_000)",
+    "a context": "import decimal; decimal.getcontext().prec = 2",
+    "the garbage collector": "import gc; gc.disable()",
     "the worker": "from grading import worker; worker.prepare = None",
     "a finalizer": "global kept\nclass Late:\n"
     "    def __del__(self): np.exp = lambda x: 0.0\nkept = Late(); kept.me = kept",
+    "the files": "[open(str(n), 'w').close() for n in range(50)]",
+    "the streams": "sys.stdout = sys.stderr = None",
+    "closed streams": "sys.stdout.close()",
+    "the end": "os._exit(0)",
     "all descriptors": "os.closerange(0, 256)",
     "its standard input": "os.read(0, 1 << 20)",
+    "a deadlock": "import threading; lock = threading.Lock(); lock.acquire(); lock.acquire()",
     "a loop in C": "import itertools; sum(itertools.repeat(0))",
+    "a flood of answers": "while True: os.write(4, b'PWNED' * 1000)",
     "a fork": "os.fork()",
+    "a session of its own": "import time\nif os.fork() == 0: os.setsid(); time.sleep(2)",
 }
 ATTACKS_ON_TORCH = {
     "a function": "torch.nn.functional.softmax = lambda *_: torch.zeros(3)",
+    "a method": "torch.Tensor.softmax = lambda *_: torch.zeros(3)",
     "an operator": "torch.Tensor.__abs__ = lambda self: self",
     "the default dtype": "torch.set_default_dtype(torch.float64)",
+    "the default device": "torch.set_default_device('meta')",
     "gradients": "torch.set_grad_enabled(False)",
+    "inference": "global kept; kept = torch.inference_mode(); kept.__enter__()",
+    "threads": "torch.set_num_threads(3)",
     "the seed": "torch.manual_seed(0)",
     "a hook of all layers": "torch.nn.modules.module.register_module_forward_hook("
     "lambda *_: torch.zeros(2))",
     "a mode": "from torch.overrides import TorchFunctionMode; TorchFunctionMode().__enter__()",
+    "deterministic algorithms": "torch.use_deterministic_algorithms(True)",
+    "tiny numbers": "torch.set_flush_denormal(True)",
 }
 
-CASES = [(name, False) for name in ATTACKS] + [(name, True) for name in ATTACKS_ON_TORCH]
-# What code does every day costs no new worker.
-UNDONE = ("the seeds", "sys.path", "the environment", "gradients", "the seed")
-WRONG = ("NameError", "SyntaxError", "ImportError", "AttributeError")  # the attack tried nothing
 ALONE: dict[bool, list] = {}
 
 
@@ -91,7 +118,7 @@ def slower() -> float:
 
 
 @pytest.fixture
-def run(pool, slower, tmp_path):
+def run(pool, tmp_path, slower):
     """Return a function that runs a query of a submission with this code in it."""
     package = tmp_path / "staged" / "submission"
     package.mkdir(parents=True)
@@ -125,24 +152,48 @@ def answer(finished: Finished) -> list:
     return [part.tolist() for part in envelope["value"]["answers"][0]]
 
 
+WRONG = ("NameError", "SyntaxError", "ImportError", "AttributeError")  # the attack tried nothing
+UNDONE = """the seeds, the recursion limit, warnings, sys.path, the environment, the folder,
+the umask, the submission's package, an alias, a context, the files, the default dtype, gradients,
+threads, the seed, tiny numbers, its standard input, the probe under another name, an open file,
+inference""".replace("\n", " ").split(", ")
+
+
+@pytest.mark.parametrize("name", ATTACKS)
+@pytest.mark.sampled(2)
+def test_a_job_meets_nothing_of_an_earlier_one(name, run, undisturbed):
+    later = run_after(run, attacking(ATTACKS[name]), torch=False)
+    assert answer(later) == undisturbed[False]
+    assert later.used is (name in UNDONE)
+
+
+@pytest.mark.parametrize("name", ATTACKS_ON_TORCH)
+@pytest.mark.sampled(3)
+def test_a_job_meets_nothing_that_an_earlier_one_did_to_torch(name, run, undisturbed):
+    later = run_after(run, attacking(ATTACKS_ON_TORCH[name], "import torch"), torch=True)
+    assert answer(later) == undisturbed[True]
+    assert later.used is (name in UNDONE)
+
+
+def test_the_attack_that_poisons_the_next_test(run, undisturbed):
+    attack = arena.ATTACKS["poisons_the_next_test"].read_text(encoding="utf-8")
+    later = run_after(run, attacking("attack(keys, j)", attack), torch=False)
+    assert answer(later) == undisturbed[False] and not later.used
+
+
 def attacking(attack: str, before: str = "") -> str:
     body = textwrap.indent(textwrap.dedent(attack).strip(), "    ")
     head = f"import os, sys\nimport numpy as np\n{before}\n"
     return f"{head}def copying_query(keys, j):\n{body}\n    return keys[j]\n{LATER}"
 
 
-@pytest.mark.parametrize(("name", "torch"), CASES)
-@pytest.mark.sampled(2)
-def test_a_job_meets_nothing_of_an_earlier_one(name, torch, run, undisturbed):
-    attack = ATTACKS_ON_TORCH[name] if torch else ATTACKS[name]
-    code = attacking(attack, "import torch" if torch else "")
+def run_after(run: Callable[..., Finished], code: str, torch: bool) -> Finished:
+    """Let a worker run an attack; return what the next job answers."""
     attacked = run(code, "copying_query", torch)
     with contextlib.suppress(WireError):
         envelope = wire.decode(attacked.frame or b"")
         assert envelope["ok"] or envelope["error"]["type"] not in WRONG, envelope
-    later = run(code, "average_query", torch)
-    assert answer(later) == undisturbed[torch]
-    assert later.used or name not in UNDONE
+    return run(code, "average_query", torch)
 
 
 # What counts ------------------------------------------------------------------------------------
@@ -155,15 +206,75 @@ def average_query(keys, a, b):
         raise KeyError("lost")
     return 100.0 * (keys[a] + keys[b])
 """
+WRONG_EVERYWHERE = "def {}(*_):\n    raise {}('lost')\n"
+FUNCTIONS = ("copying_query", "copying_keys", "average_query")
+ASKED = ("3a-0-basic", "3a-1-hidden", "3b-0-basic")
 
 
-def test_a_failure_that_a_fresh_worker_does_not_repeat_does_not_count(runner, submission):
-    path = submission / "submission" / "attention_exploration.py"
-    code = SETS + "    return 100.0 * keys[j]\n" + FAILS
-    path.write_text(f"import numpy as np\n{code}", encoding="utf-8")
-    options = Options(submission=submission, selection=("3a-0-basic", "3a-1-hidden", "3b-0-basic"))
-    with contextlib.closing(LocalPool(1)) as pool:
-        results = runner.run(options, 7, Observer(), pool)
-    assert {t.outcome for t in results.selected_tests} == {Outcome.PASSED}
+class Recorder:
+    """A pool that notes which of its jobs had to be fresh."""
+
+    def __init__(self, pool: LocalPool) -> None:
+        self._pool, self.fresh = pool, []
+
+    def __getattr__(self, name: str) -> object:
+        return getattr(self._pool, name)
+
+    def run(self, job: Job) -> Finished:
+        if job.role == "submission":
+            self.fresh.append(job.fresh)
+        return self._pool.run(job)
+
+
+@pytest.fixture
+def recorded(runner, submission):
+    """Return a function that grades a submission with this code; results, and which were fresh."""
+
+    def grade(
+        code: str, *selection: str, pool: LocalPool | None = None
+    ) -> tuple[Results, list[bool]]:
+        path = submission / "submission" / "attention_exploration.py"
+        path.write_text(f"import numpy as np\n{code}", encoding="utf-8")
+        with contextlib.closing(pool or LocalPool(1)) as pool:
+            recorder = Recorder(pool)
+            options = Options(submission=submission, selection=selection)
+            return runner.run(options, 7, Observer(), recorder), recorder.fresh
+
+    return grade
+
+
+def test_a_failure_that_a_fresh_worker_does_not_repeat_does_not_count(recorded):
+    results, fresh = recorded(SETS + "    return 100.0 * keys[j]\n" + FAILS, *ASKED)
+    assert {t.outcome for t in results.tests if t.is_selected} == {Outcome.PASSED}
+    assert fresh == [False, False, False, True]
     (warning,) = results.facts["warnings"]
     assert warning.startswith("3b-0-basic: error after other tests, passed in a new process")
+
+
+def test_after_three_that_agreed_failures_count_directly(recorded):
+    code = "".join(WRONG_EVERYWHERE.format(name, "KeyError") for name in FUNCTIONS)
+    results, fresh = recorded(code, "3a", "3b")
+    assert {t.outcome for t in results.tests if t.is_selected} == {Outcome.ERROR}
+    # The first test has a worker that has run nothing.
+    assert fresh == [False, *[False, True] * 3, False, False]
+    assert "warnings" not in results.facts
+
+
+def test_what_is_not_written_needs_no_other_worker(recorded):
+    code = "".join(WRONG_EVERYWHERE.format(name, "NotImplementedError") for name in FUNCTIONS)
+    results, fresh = recorded(code, "3a", "3b")
+    assert all(t.is_unwritten for t in results.tests if t.is_selected) and not any(fresh)
+
+
+@pytest.mark.parametrize("beside_solutions", [False, True])
+def test_with_fresh_workers_nothing_is_run_twice(recorded, monkeypatch, beside_solutions):
+    """As with `--fresh`, and where the solutions are but workers can't be confined."""
+    if beside_solutions:
+        monkeypatch.setattr(isolation, "is_available", lambda: False)
+        pool = authoritative.open_pool(7)
+    else:
+        pool = LocalPool(1, always_fresh=True)
+    results, fresh = recorded(SETS + FAILS, *ASKED, pool=pool)
+    ends = [t.outcome for t in results.tests if t.is_selected]
+    assert ends == [Outcome.FAILED, Outcome.FAILED, Outcome.PASSED]
+    assert fresh == [False] * 3
