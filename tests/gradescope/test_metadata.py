@@ -7,6 +7,7 @@ import pytest
 
 from autograder import solutions
 from autograder.gradescope import metadata, session
+from classroom.grade import Release
 from tools import emulate
 
 from .test_document import ASSIGNMENT, edition_of
@@ -87,6 +88,9 @@ def test_grading_again_has_the_same_seed_and_another_submission_another(tmp_path
     seeds = {i: session.seed_of(metadata.Metadata(submission_id=i)) for i in ("1", "2")}
     assert seeds["1"] != seeds["2"]
     assert session.seed_of(metadata.Metadata(submission_id="1")) == seeds["1"]
+    # A class that is graded outside of Gradescope has the same inputs.
+    release = Release("", "tiny", "", "", b"secret", b"")
+    assert release.seed("submission_1") == str(seeds["1"])
     (tmp_path / session.SECRET).write_text("another", encoding="ascii")
     assert session.seed_of(metadata.Metadata(submission_id="1")) != seeds["1"]
     assert session.seed_of(metadata.Metadata(submission_id="\ud800")) not in seeds.values()
