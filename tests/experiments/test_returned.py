@@ -12,6 +12,10 @@ from tests.snapshots import check
 
 PRE = "pretrain vanilla wiki.txt --writing_params_path w"
 SYNTHESIZER, ROPE = (PRE.replace("vanilla", variant) for variant in ("synthesizer", "rope"))
+FINE = (
+    "finetune vanilla wiki.txt --writing_params_path w "
+    "--finetune_corpus_path birth_places_train.tsv"
+)
 READING = "synthesizer wiki.txt --reading_params_path params"  # which are never read
 EVALUATE = f"evaluate {READING} --eval_corpus_path birth_dev.tsv --outputs_path out"
 LENGTHS = itertools.cycle((64, 64, 63))
@@ -40,6 +44,7 @@ CASES = [
     (f"{HELPER}initialize_vanilla_model", PRE, "the class", type),
     (f"{HELPER}initialize_vanilla_model", PRE, "a layer", lambda made: torch.nn.Linear(2, 2)),
     (f"{HELPER}pretrain", PRE, "nothing", lambda made: None),
+    (f"{HELPER}finetune", FINE, "nothing", lambda made: None),
     (f"{HELPER}pretrain", PRE, "three", lambda made: (1, 2, 3)),
     (f"{HELPER}pretrain", PRE, "classes", lambda made: (int, int)),
     (f"{HELPER}pretrain", PRE, "no config", spoilt("config", None)),

@@ -1,6 +1,7 @@
 """Tracing: what follows from the design holds for any model; trios are what they should be."""
 
 import pytest
+import torch
 
 NAMES = ["Ada Berg", "Eva Lund", "Ida Falk", "Ole Rask", "Max Wolf", "Kim Park"]
 NAMES += ["Vera Braun", "Nora Klein"]  # of another shape
@@ -55,3 +56,14 @@ def test_what_follows_from_the_design_is_so_and_is_said_to_be_fixed(lab, people,
     assert fixed == expected
     free = [value for key, value in share.items() if key not in fixed]
     assert len(free) == 10 and all(0 != value != 1 for value in free)
+
+
+def test_streams_end_in_the_models_own_logits(lab, people, random_model):
+    dataset, model = random_model(people, layers=3)
+    ids = torch.tensor([lab.people.encode(dataset, people[0].question + "⁇")])
+    streams = lab.trace.streams(model, ids)
+    assert len(streams) == 4
+    with torch.no_grad():
+        for block, x in enumerate(streams):
+            logits = lab.trace.finish(model, x, block)
+            assert torch.allclose(logits, model(ids)[0][:, -1], atol=1e-5)

@@ -229,6 +229,21 @@ def test_parameters_of_any_size_are_no_evidence_and_no_fault_of_ours(grader, nam
     assert "Traceback" not in result.detail
 
 
+@pytest.mark.parametrize(("loss", "lacks"), [(None, "UNTRAINED"), (0.0, "IGNORANT")])
+def test_a_model_that_knows_nobody_is_no_evidence(grader, monkeypatch, loss, lacks):
+    """Not even if it fills spans well, as one that was pretrained on other people does."""
+    evidence, found = sys.modules["hidden.evidence"], []
+    if loss is not None:
+        monkeypatch.setattr(evidence, "_loss", lambda *_: loss)
+    test = replace(
+        ALL["pretraining.test_accuracy"],
+        method=lambda case: found.append(evidence._evidence(case, "vanilla").id),
+    )
+    # Positions begin as zeros, which point nowhere.
+    grader.grade(test, forging("shared.read_parameters", arrays(lambda a: a + np.float32(0.01))))
+    assert found == [getattr(evidence, lacks)[0]]
+
+
 # What remains of an answer ------------------------------------------------------------------------
 
 

@@ -5,6 +5,7 @@ import importlib
 import re
 import shlex
 import shutil
+import sys
 from unittest.mock import Mock
 
 import pytest
@@ -116,6 +117,17 @@ def test_evaluate_shows_probabilities_and_writes_a_line_for_each_question(
         assert file.read() == "London\nLon don\n" * 10
 
 
+def test_finetuning_starts_from_the_parameters_given(run, trained, modules, monkeypatch):
+    seen = {}
+    monkeypatch.setattr(
+        modules[1], "train", lambda model, path, trainer: seen.update(model.state_dict())
+    )
+    path = trained / "vanilla.pretrain.params"
+    assert run(f"{FINE} birth_places_train.tsv --reading_params_path {path}")[0] == 0
+    state = torch.load(path, weights_only=True)
+    assert all(torch.equal(seen[name], state[name]) for name in state)
+
+
 def test_helpers_of_earlier_years_without_a_recipe_still_run(run, modules, monkeypatch):
     helper = modules[1]
     known = helper.pretrain
@@ -151,6 +163,14 @@ def test_training_draws_its_loss_and_logs_it(run, tmp_path):
     assert [event.step for event in losses] == list(range(1, len(losses) + 1))
     for name in ("learning_rate_adamw", "tokens_per_second"):
         assert events.Scalars(f"train/{name}")
+
+
+def test_an_environment_from_before_matplotlib_trains_without_a_picture(run, tmp_path, monkeypatch):
+    for name in ("matplotlib", "matplotlib.figure"):
+        monkeypatch.setitem(sys.modules, name, None)
+    code, output, _ = run("pretrain vanilla wiki.txt --writing_params_path w.params")
+    assert code == 0 and (tmp_path / "w.params").is_file() and not (tmp_path / "w.svg").exists()
+    assert "There is no picture, since this Python has no matplotlib." in output
 
 
 # What is written in place of what, and what is said of it.

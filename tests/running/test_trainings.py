@@ -75,8 +75,8 @@ def test_a_checkpoint_of_another_recipe_is_one_line(run, tmp_path, monkeypatch):
     found["of another recipe"] = re.sub(r"GPTConfig\(.*?\)", "GPTConfig(...)", errors)
     check("run_checkpoint_refused", found)
     assert (tmp_path / "w.checkpoint").exists() and not (tmp_path / "w").exists()
-    assert run(f"{PRE} --restart")[0] == 0
-    assert not (tmp_path / "w.checkpoint").exists()
+    assert run(f"{PRE} --resume")[0] == 0
+    assert not (tmp_path / "w.checkpoint").exists()  # the training is finished
 
 
 def test_a_file_is_written_by_one_training_at_a_time(root, run, tmp_path):

@@ -55,6 +55,7 @@ WRITTEN = {
     "an answer twice": submission() + block(BEGIN + "{1d}", CLOSE, "More."),
     "an answer without an id": submission() + block(BEGIN, CLOSE, "More."),
     "the first end lost": changed(CLOSE + "\n", ""),
+    "the last end lost": submission().rpartition(CLOSE)[0],
     "a beginning lost": changed(BEGIN + "{3d}\n", ""),
     "an END lost": last_changed(f"{END}\n", ""),
     "both markers lost": last_changed(f"{START}\nBecause.\n{END}\n", "Because.\n"),

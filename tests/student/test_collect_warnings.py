@@ -205,6 +205,7 @@ FINE_IMPORTS = (
     "from submission.dataset import NameDataset\nimport pretraining",
     "import utils\nfrom trainer import Trainer\nfrom mine1 import mine",  # our own and theirs
     "import sympy, typing_extensions",  # torch requires them
+    "try:\n    import pandas\nexcept ImportError:\n    pandas = None",
     "try:\n    import google.colab\nexcept (ModuleNotFoundError, OSError):\n    pass",
     "try:\n    import pandas\nexcept:\n    pass",
     "from typing import TYPE_CHECKING\nif TYPE_CHECKING:\n    import pandas",

@@ -163,6 +163,17 @@ def test_an_update_repairs_what_is_damaged_and_an_earlier_zip_of_it_stays(copy, 
     assert contents(copy.root) == updated(second) | {f"{TESTS}.mine": b"damaged"}
 
 
+def test_copies_from_before_releases_had_names_are_updated(copy, first, second):
+    tables = json.loads(first[EDITION.as_posix()])
+    del tables["editions"]["xcs224n"]["release"]
+    old = half_done(first) | {EDITION.as_posix(): json.dumps(tables).encode()}
+    copy.lay_out({name: content for name, content in old.items() if name != GIVEN})
+    (copy.root / RUN).write_bytes(b"edited")  # the copy doesn't say how it was given
+    assert copy.update()[0] == 0
+    assert copy.before()[RUN] == b"edited"
+    assert contents(copy.root) == updated(second)
+
+
 def test_an_unpacked_zip_a_link_to_the_folder_and_line_ends_of_windows_will_do(
     copy, first, second, tmp_path
 ):
@@ -294,8 +305,16 @@ ZIPS = {
     "lists that are no lists": lambda files: files | {GIVEN: b"[1]"},
     "no edition": lambda files: release(files, SECOND) | {EDITION.as_posix(): b"{"},
 }
+
+
+def moved_away(folder: Path) -> None:
+    """Put a folder elsewhere, and a link to it in its place."""
+    folder.symlink_to(folder.rename(folder.parent.parent / "elsewhere"))
+
+
 FOLDERS = {
     "a link inside": lambda root: os.symlink(root.parent, root / "CHANGES.md"),
+    "a folder that is a link": lambda root: moved_away(root / "src"),
     "a folder in the way": lambda root: (root / "CHANGES.md").mkdir(),
     "no copy of the assignment": lambda root: (root / EDITION).unlink(),
 }

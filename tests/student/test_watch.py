@@ -112,3 +112,12 @@ def test_what_makes_no_sense_with_a_watch_is_refused_in_a_line(desk):
         code, out, err = desk.run(Command(Course()).main, "--watch", other)
         assert (code, out, err.count("\n")) == (2, "", 1)
         assert err.startswith("grader.py: --watch ")
+
+
+def test_a_run_under_a_debugger_writes_no_result(desk, monkeypatch):
+    """It is in process, without isolation."""
+    monkeypatch.setattr("grading.cli.is_debugged", lambda: True)
+    path = desk.root / "result.json"
+    code, out, err = desk.run(Command(Course()).main, "--json", str(path))
+    assert (code, out, path.exists()) == (2, "", False)
+    assert err == "grader.py: --json can't be used under a debugger: tests run in process\n"

@@ -1,5 +1,7 @@
 """What a student sees during training: estimate, hints, the picture of the loss."""
 
+import io
+import sys
 import xml.etree.ElementTree as ElementTree
 
 import pytest
@@ -117,3 +119,20 @@ def test_the_picture_is_an_svg_that_is_the_same_each_time(submission):
     assert not texts and tree.get("role") == "img"
     assert tree.find(f"{SVG}title").text == "pretrain <vanilla>: loss 2.000 after 1 steps"
     assert "pretrain <vanilla>" in {text.text for text in tree.iter(f"{SVG}text")}
+
+
+@pytest.mark.parametrize(("variable", "is_drawn"), [("_", True), ("NO_COLOR", False)])
+def test_a_bar_is_drawn_for_people_who_see_colours(submission, monkeypatch, variable, is_drawn):
+    terminal = io.StringIO()
+    terminal.isatty = lambda: True
+    monkeypatch.setattr(sys, "stderr", terminal)
+    monkeypatch.setenv("TERM", "xterm-256color")
+    monkeypatch.delenv("NO_COLOR", raising=False)
+    monkeypatch.setenv(variable, "1")
+    bar = submission.progress.progress_bar(10, 3)
+    bar.update()
+    bar.set_postfix_str("loss 0.5", refresh=False)
+    bar.close()
+    text = terminal.getvalue()
+    assert "4/10" in text and "loss 0.5" in text
+    assert ("\x1b[32m" in text) is is_drawn
