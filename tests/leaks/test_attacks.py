@@ -72,6 +72,7 @@ TEXTS = {
     "the seed with separators": ("123_456_789_012", OF_SEED),
     "the seed in hex": (f"random.seed({int(SEED):#X})", OF_SEED),
     "the secret": (f"SECRET={SECRET}", OF_SECRET),
+    "the secret in decimal": (str(int(SECRET, 16)), OF_SECRET),
     "a sentence": (SENTENCE, WRITTEN_BY + "4"),
     "a sentence in LaTeX": (SENTENCE.replace("two", r"\textbf{two}"), WRITTEN_BY + "4"),
     "a hyphenated sentence": (SENTENCE.replace("query", "que-\nry"), WRITTEN_BY + "4"),
