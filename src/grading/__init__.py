@@ -41,9 +41,10 @@ What a run promises, whichever pool runs it:
   on a student's computer, a question's other tests are not run after two time-outs.
 
 The `LocalPool` of a student's computer promises nothing else: its workers do job after job, so a
-failure in a used one counts only if a fresh one repeats it (`runner.py`); limits are the worker's
-own; code can do whatever the user can. A run there is for the student's own information. How runs
-are protected that count, or that are next to solutions, is in staff's package `autograder`.
+failure in a used one counts only if a fresh one repeats it, until three of a run were repeated
+(`runner.py`); limits are the worker's own; code can do whatever the user can. A run there is for
+the student's own information. How runs are protected that count, or that are next to solutions, is
+in staff's package `autograder`.
 """
 
 from pathlib import Path
