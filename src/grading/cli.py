@@ -312,8 +312,8 @@ def _watch(submission: Path, run: Callable[[], Iterable[Path]]) -> None:
     while True:
         saved |= _saved(further - places)
         places |= further
-        print(WAITING.format(time.strftime("%H:%M:%S")), flush=True)
         try:
+            print(WAITING.format(time.strftime("%H:%M:%S")), flush=True)
             saved = _next_save(places, saved)
         except KeyboardInterrupt:
             print("\nThe watch has ended.")
