@@ -94,12 +94,13 @@ def height(lines):
     return len(lines) + LINES_OF_SPACE * sum(bool(SPACE.match(line)) for line in lines)
 
 
-def faults(pages, titles, numbers):
+def faults(pages, titles, numbers, commands):
     """Return what is wrong with the breaks between pages, each as its kind and a line.
 
     Args:
         titles: of sections, as `1 Attention exploration`.
         numbers: ids of spaces for numbers, which need not be on their question's page.
+        commands: that should each be whole on a page.
     """
     heading = None
     for page, kind, line in headings(pages):
@@ -110,10 +111,45 @@ def faults(pages, titles, numbers):
     for lines in pages:
         if re.match("In code|Answer |The web page", lines[0]):
             yield "a page that begins with the end of a question", lines[0]
+        if len(cited := [line for line in lines if REFERENCE.match(line)]) == 1:
+            yield "a lonely reference", cited[0]
         for place, line in enumerate(lines):
             least = LEAST_OF_SECTION if line in titles else LEAST if QUESTION.match(line) else 0
             if least and height(lines[place + 1 :]) < least:
                 yield "a heading at the foot of a page", line
+    joined = [" ".join(" ".join(lines).replace("\\ ", "").split()) for lines in pages]
+    for command in commands:
+        if not any(command in text for text in joined):
+            yield "a broken command", command
+    for lines in pages[:-1]:
+        if height(lines) < 12:
+            yield "a page that is nearly empty", lines[0]
+
+
+TEXT = ["Some text."] * 12
+ASKED = ["(a) Copying [1 point (Written)]", "What?", "Answer 3a"]
+BROKEN = ["python src/run.py pretrain \\", "--writing_params_path v.params"]
+
+
+@pytest.mark.parametrize(
+    ("pages", "fault"),
+    [
+        ([[*TEXT, *ASKED], [*TEXT, *BROKEN], TEXT[:1]], None),
+        ([[*TEXT, *ASKED[:2], "More."], [*ASKED[2:], *TEXT]], "a space apart from its question"),
+        ([TEXT, ["In code. Write it.", *TEXT]], "a page that begins with the end of a question"),
+        ([[*TEXT, "[1] A. Radford. Text."], TEXT], "a lonely reference"),
+        ([[*TEXT, *ASKED[:2]], TEXT], "a heading at the foot of a page"),
+        ([[*TEXT, "2 Title", *TEXT[:5]], TEXT], "a heading at the foot of a page"),
+        ([[*TEXT, BROKEN[0]], [BROKEN[1], *TEXT]], "a broken command"),
+        ([TEXT[:11], TEXT], "a page that is nearly empty"),
+    ],
+)
+def test_each_fault_of_a_page_break_is_seen(pages, fault):
+    """Or else finding none would prove nothing."""
+    commands = ["python src/run.py pretrain --writing_params_path v.params"]
+    whole = fault in (None, "a broken command")
+    seen = [kind for kind, _ in faults(pages, {"2 Title"}, set(), commands if whole else [])]
+    assert fault in seen if fault else seen == []
 
 
 def test_pages_end_where_they_may(printed):
@@ -124,7 +160,7 @@ def test_pages_end_where_they_may(printed):
     spaces = [line for _, kind, line in headings(printed.pages) if kind == "space"]
     assert [SPACE.match(line)[1] for line in spaces] == [slot.id for slot in printed.sheet.slots]
     numbers = {slot.id for slot in printed.sheet.slots if slot.part == sheet.NUMBERS}
-    assert list(faults(printed.pages, titles, numbers)) == []
+    assert list(faults(printed.pages, titles, numbers, printed.commands)) == []
     holding = [lines for lines in printed.pages if any(map(REFERENCE.match, lines))]
     assert len(printed.sheet.cited()) >= 5 and len(holding) == 1
     sizes = {tuple(round(float(n)) for n in page.mediabox[2:]) for page in printed.reader.pages}
