@@ -114,7 +114,9 @@ def reports(make_tree, ordinary_user) -> Callable[[str, str], dict[str, dict]]:
         as_root, _ = arena.MODES[mode]
         tree = make_tree(None if as_root else ordinary_user)
         uid, gid = ordinary_user.pw_uid, ordinary_user.pw_gid
-        change = {"user": uid, "group": gid, "extra_groups": []}  # which only root may ask for
+        identity = {}
+        if not as_root and os.getuid() == 0:  # only root may become somebody else
+            identity = {"user": uid, "group": gid, "extra_groups": []}
         secret, report = plant(tree), tree.parent / "tmp" / "report.jsonl"
         command = [sys.executable, "-B", tree / "tests/redteam/arena.py", tree, mode, report]
         ran = subprocess.run(
@@ -131,7 +133,7 @@ def reports(make_tree, ordinary_user) -> Callable[[str, str], dict[str, dict]]:
             errors="replace",
             check=False,
             cwd=tree.parent / "tmp",
-            **{} if as_root or os.getuid() != 0 else change,
+            **identity,
         )
         lines = report.read_text(encoding="utf-8").splitlines() if report.exists() else []
         died = [f"died: {ran.stderr[-3000:]}"] if ran.returncode else []

@@ -54,6 +54,11 @@ def spoilt(data: bytes) -> bytes:
     return data[:at] + b"\xff\xff\xff\xff" + data[at + 4 :]
 
 
+def pipe(upload: Path) -> None:
+    (upload / FILE).unlink()
+    os.mkfifo(upload / FILE)
+
+
 def deep(upload: Path) -> None:
     """Folders deeper than a path can be long."""
     here = os.open(upload / "submission", os.O_RDONLY)
@@ -79,11 +84,7 @@ UPLOADS = {
     "brackets without end": (source(b"x = " + b"(" * 5000), 1, "syntax error"),
     "an endless expression": (source(b"x = " + b"-" * 100_000 + b"1"), 1, ""),
     "a source too large": (source(RIGHT + b"#" * (5 << 20)), 1, "missing"),
-    "a pipe in its place": (
-        lambda u: (u / FILE).unlink() or os.mkfifo(u / FILE),
-        1,
-        "missing",
-    ),
+    "a pipe in its place": (pipe, 1, "missing"),
     "names that are no text": (
         lambda u: Path(os.fsdecode(bytes(u) + b"/submission/\xff\xfe\n\x1b.py")).touch(),
         0,

@@ -141,7 +141,12 @@ def test_namesakes_are_counted_against_chance(confidence):
     found = confidence.look_alikes(asked, answers, known)
     assert found["share"] == 0.333 and found["by_chance"] == 0.222
     (example,) = found["examples"]
-    assert list(example.values()) == [asked[0], "Ana Ruiz", "Lima", 0.9]
+    assert example == {
+        "question": asked[0],
+        "namesake": "Ana Ruiz",
+        "prediction": "Lima",
+        "probability": 0.9,
+    }
 
 
 def test_what_is_made_up_is_compared_with_the_finetuning_table(confidence):
