@@ -106,7 +106,7 @@ def test_what_does_not_prove_itself_leaves_no_zip(
     (entry,) = (e for e in results["tests"] if test_id in e["extra_data"]["outcomes"])
     (results if "score" in change else entry).update(change)
     poor = dataclasses.replace(graded, results=results)
-    nothing = dataclasses.replace(graded, results={**results, "tests": []})
+    nothing = dataclasses.replace(graded, results={**graded.results, "score": 0, "tests": []})
     # Both are graded at once, and the starter must not be what stops the build:
     graded_as = {"reference": poor, "starter": nothing}
     monkeypatch.setattr(emulate, "grade", lambda _, path, **__: graded_as[path.stem])
