@@ -1,7 +1,6 @@
 # Every command; `make` alone lists them with their variables. macOS's GNU make, 3.81, is enough.
 STAMP := .venv/.stamp
 DATA := src/data/dataset.json
-# The tests that edits break most often; they take less than two minutes.
 QUICK := $(addprefix tests/, test_starter.py test_requirements.py test_imports.py \
   test_span_corruption.py test_attention.py test_report.py student leaks/test_leaks.py \
   handout/test_sheet.py gradescope/test_document.py $(addprefix harness/test_, assignment.py \
@@ -57,14 +56,15 @@ grade: $(STAMP) $(DATA) ## grade src/submission [ARGS="1e-0-basic --seed 1"]
 
 demo: $(STAMP) $(DATA) ## generate a data set, train and grade the reference solution [RECIPE=NAME]
 
-# solutions/submission and src/submission are the same package, so mypy must check them separately.
-lint: $(STAMP) ## check style, formatting and types
+lint: style types ## check style, formatting and types
+style: $(STAMP) ## check style and formatting: seconds
 	@$(RUN) -m ruff check .
 	@$(RUN) -m ruff format --check .
-	@echo "checking types (half a minute the first time) ..."
+	@$(RUN) -m nbstripout --verify --keep-id mingpt-demo/*.ipynb handout/student/*.ipynb
+# solutions/submission and src/submission are the same package, so mypy must check them separately.
+types: $(STAMP) ## check types: half a minute the first time
 	@$(RUN) -m mypy --no-error-summary
 	@MYPYPATH=solutions $(RUN) -m mypy --no-error-summary solutions/submission
-	@$(RUN) -m nbstripout --verify --keep-id mingpt-demo/*.ipynb handout/student/*.ipynb
 
 handout: $(STAMP) ## build the sheet as PDF and HTML, the solutions and the outline [EDITION=NAME PAPER=a4|letter]
 student: $(STAMP) $(DATA) ## build the zip that students download [EDITION=NAME PAPER=a4|letter]
@@ -90,7 +90,7 @@ test test-long test-quick coverage: export PYTHONDONTWRITEBYTECODE :=
 test: $(STAMP) ## run all checks, and all tests but the long ones [ARGS="-k starter"]
 	@$(RUN) && sh tools/apt.sh
 	@$(GENERATED)
-	@$(MAKE) lint
+	@$(MAKE) style
 	@$(PYTEST) -n 4 $(ARGS)
 
 test-long: $(STAMP) ## run the long tests, which `make test` leaves out: hours [ARGS="-k starter"]

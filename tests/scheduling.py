@@ -42,6 +42,7 @@ FIRST = (
     "golden",
     "tests/handout/test_pages.py",
     "tests/handout/test_web.py",
+    "tests/test_types.py",
     "clusters",
     "tests/test_notebooks.py",
     "experiments",
