@@ -20,6 +20,7 @@ import io
 import re
 import sys
 import zipfile
+from collections.abc import Iterator
 from dataclasses import dataclass, field
 from pathlib import Path
 
@@ -47,31 +48,27 @@ SILENT = re.compile(
 
 @dataclass(frozen=True)
 class Block:
-    """A place to type in: an answer environment, or a declaration's braces.
+    """A place to type in: an answer environment, or a declaration's braces."""
 
-    Attributes:
-        title: its name in messages ("answer 3a").
-        first, last: its lines, from 1, including its borders.
-        text: its content, without comments.
-    """
-
-    title: str
-    first: int
+    title: str  # its name in messages: "answer 3a"
+    first: int  # its lines, from 1, including its borders
     last: int
-    text: str
+    text: str  # its content, without comments
+    id: str = ""  # of an answer, where it has one
+
+    @property
+    def is_empty(self) -> bool:
+        return not self.text.strip()
 
 
 @dataclass
 class Source:
-    """A LaTeX file: its lines, and its text without comments, with the same line numbers.
-
-    `findings` collects (line number, sentence).
-    """
+    """A LaTeX file."""
 
     path: Path
     lines: list[str]
-    code: str
-    findings: list[tuple[int, str]] = field(default_factory=list)
+    code: str  # its text without comments, with the same line numbers
+    findings: list[tuple[int, str]] = field(default_factory=list)  # (line number, sentence)
 
     def find(self, number: int, sentence: str) -> None:
         """Record that something is wrong in a line, counted from 1."""
@@ -132,29 +129,28 @@ def check_source(path: Path) -> int:
         raise InputError(f"{show(sheet.path)}: no \\answerspace{{...}}, expected one per question")
     answers = find_answers(source)
     check_ids(source, sheet, slots, answers)
-    optional = [block for name, block in answers if name in unscored and not block.text.strip()]
-    blocks = [block for _, block in answers] + find_declarations(source)
+    optional = [block for block in answers if block.id in unscored and block.is_empty]
+    blocks = answers + find_declarations(source)
     markers = find_markers(source)
     for block in blocks:
         check_block(source, block, markers, may_be_empty=block in optional)
         Scanner(source, block).scan()
     check_strays(source, blocks, markers)
-    answered = {name for name, block in answers if name in slots and block.text.strip()}
+    answered = {block.id for block in answers if not block.is_empty}
     scored = slots.keys() - unscored
     for checked in (source, sheet):
         for number, sentence in sorted(checked.findings):
             print(f"{show(checked.path)}:{number}: {sentence}")
     if optional:
-        names = ", ".join(block.title.removeprefix("answer ") for block in optional)
-        print(f"Without points, and empty: {names}.")
+        print(f"Without points, and empty: {', '.join(block.id for block in optional)}.")
     print(f"{len(answered & scored)} of {len(scored)} questions are answered in {show(path)}.")
     if path.resolve() == (WRITTEN / "submission.tex").resolve():
         pack_for_overleaf()
     return 1 if source.findings or sheet.findings else 0
 
 
-def find_answers(source: Source) -> list[tuple[str, Block]]:
-    """Return the answers with their ids, in order; report a missing beginning, end or id."""
+def find_answers(source: Source) -> list[Block]:
+    """Return the answers in order; report a missing beginning, end or id."""
     answers = []
     borders = list(BORDER.finditer(source.code))
     for match, before, after in zip(borders, [None, *borders], [*borders[1:], None], strict=False):
@@ -170,23 +166,22 @@ def find_answers(source: Source) -> list[tuple[str, Block]]:
             source.find(number, f"{match[0]} has no \\end{{answer}}; put it back")
         end = after.start() if after else len(source.code)
         text, last = source.code[match.end() : end], source.line_of(end)
-        answers.append((name, Block(f"answer {name}".rstrip(), number, last, text)))
+        answers.append(Block(f"answer {name}".rstrip(), number, last, text, name))
     return answers
 
 
-def check_ids(
-    source: Source, sheet: Source, slots: dict[str, int], answers: list[tuple[str, Block]]
-) -> None:
+def check_ids(source: Source, sheet: Source, slots: dict[str, int], answers: list[Block]) -> None:
     """Report answers that are missing, unknown or duplicated; those without an id were reported."""
     lines: dict[str, int] = {}
-    for name, block in answers:
-        if name in lines and name:
-            source.find(block.first, f"answer {name} appears twice, first in line {lines[name]}")
-        elif name and name not in slots:
-            close = difflib.get_close_matches(name, slots, n=1)
+    for block in filter(lambda block: block.id, answers):
+        if block.id in lines:
+            first = lines[block.id]
+            source.find(block.first, f"{block.title} appears twice, first in line {first}")
+        elif block.id not in slots:
+            close = difflib.get_close_matches(block.id, slots, n=1)
             hint = f" (did you mean {close[0]}?)" if close else ""
-            source.find(block.first, f"answer {name}: the sheet has no such question{hint}")
-        lines.setdefault(name, block.first)
+            source.find(block.first, f"{block.title}: the sheet has no such question{hint}")
+        lines.setdefault(block.id, block.first)
     for name in slots.keys() - lines.keys():
         wanted = f"\\begin{{answer}}{{{name}}}"
         sheet.find(slots[name], f"answer {name} is missing: {source.path.name} has no {wanted}")
@@ -236,13 +231,10 @@ def find_markers(source: Source) -> dict[int, str]:
 
 
 def check_block(source: Source, block: Block, markers: dict[int, str], may_be_empty: bool) -> None:
-    """Report an empty block, missing markers, and text outside of them.
-
-    Removes the block's markers from `markers`.
-    """
+    """Report an empty block, missing markers, and text outside of them, and pop these."""
     numbers = [n for n in range(block.first, block.last + 1) if n in markers]
     kinds = [markers.pop(number) for number in numbers]
-    if not block.text.strip() and not may_be_empty:
+    if block.is_empty and not may_be_empty:
         none = "; `none` is a valid answer" if block.title.startswith("\\") else ""
         source.find(block.first, f"{block.title} is empty{none}")
     gone = [f"`{marker}`" for marker in (START, END) if marker not in kinds]
@@ -291,10 +283,9 @@ TABLES = re.compile(
 )
 VERBATIM = re.compile(r"(verbatim|Verbatim|lstlisting|listing|shell|minted|comment)\*?")
 PAIRS = {"{": "}", "\\(": "\\)", "\\[": "\\]", "$": "$", "$$": "$$"}
-NUMBER = re.compile(  # or a word, before a percent sign; not the name of a command
-    r"(\d|[)$]|\d(\}+|\\\\)|(?<![\\a-zA-Z])[a-zA-Z]+)$"
-)
 FORMULA_SIGNS = {end: begin for begin, end in PAIRS.items() if begin != "{"}
+# What stands before a percent sign that is meant: a number or a word, not the name of a command.
+NUMBER = re.compile(r"(\d|[)$]|\d(\}+|\\\\)|(?<![\\a-zA-Z])[a-zA-Z]+)$")
 DEFINITION = re.compile(r"\\((re|provide)?newcommand|e?def)\b")
 ESCAPES = {
     "_": "LaTeX stops at _ outside of a formula; write \\_, or the formula between $ and $",
@@ -306,7 +297,7 @@ ESCAPES = {
 
 @dataclass(frozen=True)
 class Context:
-    """What surrounds a place in an answer."""
+    """A group, formula or environment around a place in an answer."""
 
     closing: str  # what ends it: a sign, or the name of an environment
     number: int  # the line on which it begins
@@ -328,25 +319,23 @@ class Scanner:
             if not line.strip() or MARKER.match(line.strip()):
                 self._leave(self._outermost_formula())  # LaTeX ends it with the paragraph
             else:
-                self._scan_line(number, line)
+                for sentence in dict.fromkeys(self._of_line(number, line)):  # each once
+                    self._find(number, sentence)
 
-    def _scan_line(self, number: int, line: str) -> None:
-        sentences: dict[str, None] = {}  # each once
+    def _of_line(self, number: int, line: str) -> Iterator[str]:
         for match in TOKEN.finditer(line):
             is_verbatim = VERBATIM.fullmatch(self._contexts[-1].closing) is not None
             if is_verbatim and match["border"] != "end" and not match["characters"]:
                 continue
             if match["sign"] == "%":
-                sentences |= dict.fromkeys(self._comment(number, line, match.start()))
-                break
-            sentences |= dict.fromkeys(self._sentences(number, line, match))
-        for sentence in sentences:
-            self._find(number, sentence)
+                yield from self._of_comment(number, line, match.start())
+                return
+            yield from self._of_token(number, line, match)
 
     def _find(self, number: int, sentence: str) -> None:
         self._source.find(number, f"{self._block.title}: {sentence}")
 
-    def _sentences(self, number: int, line: str, match: re.Match[str]) -> list[str]:
+    def _of_token(self, number: int, line: str, match: re.Match[str]) -> list[str]:
         """Read a token; return what is wrong with it."""
         here, sign = self._contexts[-1], match["sign"]
         if match["bar"]:
@@ -406,7 +395,7 @@ class Scanner:
                 break
         del self._contexts[depth:]
 
-    def _comment(self, number: int, line: str, place: int) -> list[str]:
+    def _of_comment(self, number: int, line: str, place: int) -> list[str]:
         """Return what is wrong with a percent sign that isn't escaped."""
         before, behind = line[:place].strip(), line[place + 1 :].strip()
         if not before:
@@ -432,11 +421,7 @@ LEFT_BEHIND = re.compile(
 
 
 def pack_for_overleaf() -> None:
-    """Write overleaf.zip with the present files of the folder written.
-
-    Raises:
-        InputError: it can't be written.
-    """
+    """Write overleaf.zip with the present files of the folder written, or raise an InputError."""
     if not (WRITTEN / "with_solutions.tex").is_file():
         return  # not a copy of the course's zip
     target, packed = ROOT / "overleaf.zip", io.BytesIO()

@@ -19,7 +19,6 @@ if __name__ == "__main__":
 
 import json
 import os
-import re
 import sys
 import tempfile
 import zipfile
@@ -31,38 +30,28 @@ import grading
 from grading import release, staging
 from grading.edition import Assignment, Edition, load_assignment
 from grading.errors import UTF16, UsageError, is_utf16
+from grading.release import is_code
 from pretraining.files import write_atomically
 from questions.provided import PROVIDED, QUESTION_FILES, CourseData
 
 NAME = "assignment5.zip"
 MAX_UPLOAD_BYTES = 100 * 10**6  # Gradescope's limit
 DATE = (1980, 1, 1, 0, 0, 0)  # of each file in the zip, so that the same work gives the same bytes
-# These parts have no points of their own, but every training needs them.
-NEEDED = ("finetuning",)
+NEEDED = "finetuning"  # the topic of parts without points that every training needs
 
 
 @dataclass
 class Work:
-    """The contents of the zip, and what to print about them.
+    """What the grader would copy, what of it goes into the zip, and what to print about it."""
 
-    Attributes:
-        files: the staged copies, by name in the zip.
-        origins: where each was found.
-        warnings: a line for each thing that is missing or looks wrong.
-        notes: lines about things that are fine.
-    """
-
-    files: dict[str, Path]
-    origins: dict[str, Path]
-    warnings: list[str] = field(default_factory=list)
-    notes: list[str] = field(default_factory=list)
+    staged: staging.Staged
+    files: dict[str, Path]  # by name in the zip
+    warnings: list[str] = field(default_factory=list)  # of what is missing or looks wrong
+    notes: list[str] = field(default_factory=list)  # about things that are fine
 
 
 def gather(scratch: Path) -> Work:
-    """Find and check the work as the grader would.
-
-    Args:
-        scratch: an empty folder for copies.
+    """Find and check the work as the grader would, with copies in the empty folder `scratch`.
 
     Raises:
         UsageError: there is no code, two files of one name differ, or edition.json is broken.
@@ -76,26 +65,18 @@ def gather(scratch: Path) -> Work:
         )
     staged = staging.stage(grading.SRC, scratch / "staged", PROVIDED, edition.required_files)
     others = (*edition.required_files, staging.EXPERIMENTS)
-    wanted = [name for name in staged.taken if _is_code(name) or name in others]
-    work = Work(
-        files={name: staged.root / name for name in wanted},
-        origins={name: Path(staged.taken[name]) for name in wanted},
-    )
+    packed = [name for name in staged.taken if is_code(name) or name in others]
+    work = Work(staged, {name: staged.root / name for name in packed})
     if edition.release:
         content = json.dumps({"release": edition.release, "edition": edition.name}) + "\n"
         work.files[staging.COPY] = scratch / staging.COPY
         work.files[staging.COPY].write_text(content, encoding="utf-8", newline="\n")
-        work.origins[staging.COPY] = grading.ROOT / staging.COPY
     work.warnings += release.findings(staged, edition)
     check_code(work, edition)
     for name in edition.required_files:
         work.warnings += check_output(name, staged, assignment)
-    check_omissions(work, staged, edition)
+    check_omissions(work, edition)
     return work
-
-
-def _is_code(name: str) -> bool:
-    return name.startswith("submission/")
 
 
 # -- code -----------------------------------------------------------------------------------------
@@ -108,7 +89,7 @@ def check_code(work: Work, edition: Edition) -> None:
         if not os.path.lexists(grading.SRC / name):  # check_omissions() reports what was left out
             work.warnings.append(f"src/{name} is missing; take it from the course's zip")
     work.warnings += _strangers(given)
-    for name in sorted(filter(_is_code, work.files)):
+    for name in sorted(filter(is_code, work.files)):
         where, data = f"src/{name}", work.files[name].read_bytes()
         if not data.strip():
             work.warnings.append(f"{where} is empty")
@@ -132,8 +113,8 @@ def check_code(work: Work, edition: Edition) -> None:
 def _strangers(given: Collection[str]) -> list[str]:
     """Return a warning for each added module in a package that the grader brings itself."""
     folders = [grading.SRC / package for package in PROVIDED.packages] if given else []
-    found = sorted(path for folder in folders for path in folder.rglob("*.py"))
-    names = [path.relative_to(grading.SRC).as_posix() for path in found]
+    paths = sorted(path for folder in folders for path in folder.rglob("*.py"))
+    names = [path.relative_to(grading.SRC).as_posix() for path in paths]
     advice = "is not packed, and the grader lacks it; move what you import to src/submission/"
     return [f"src/{name} {advice}" for name in names if name not in given]
 
@@ -143,10 +124,10 @@ def _counts(text: str, number: int, edition: Edition) -> bool:
 
     A comment above its first marker names its topic: `# [span corruption]`.
     """
-    above = "\n".join(text.split("\n")[:number])
-    topics = re.findall(r"^[ \t]*# \[([a-z ]+)\]\s*$", above, re.MULTILINE)
-    topic = topics[-1].replace(" ", "_") if topics else NEEDED[0]
-    return topic in NEEDED or any(q.coding for q in edition.questions if q.topic == topic)
+    lines = text.split("\n")[:number]
+    topics = [match[1] for match in map(release.TOPIC.fullmatch, map(str.strip, lines)) if match]
+    topic = topics[-1].replace(" ", "_") if topics else NEEDED
+    return topic == NEEDED or any(q.coding for q in edition.questions if q.topic == topic)
 
 
 # -- parameters and predictions -------------------------------------------------------------------
@@ -215,9 +196,9 @@ def check_predictions(
 # -- what stays behind ----------------------------------------------------------------------------
 
 
-def check_omissions(work: Work, staged: staging.Staged, edition: Edition) -> None:
+def check_omissions(work: Work, edition: Edition) -> None:
     """Report what isn't packed, with a warning if the grader needs it."""
-    for omission in staged.omissions:
+    for omission in work.staged.omissions:
         path = grading.ROOT / omission.name
         folder = path.is_dir() and any(path.rglob("*.py"))
         needed = path.name in (*edition.required_files, staging.EXPERIMENTS)
@@ -225,7 +206,7 @@ def check_omissions(work: Work, staged: staging.Staged, edition: Edition) -> Non
             work.warnings.append(f"{omission.name} is not packed ({omission.reason})")
         else:
             work.notes.append(f"Not packed: {omission}")
-    others = sorted(staged.taken.keys() - work.files.keys())
+    others = sorted(work.staged.taken.keys() - work.files.keys())
     if others:
         work.notes.append(f"Not packed, because it is not required: {', '.join(others)}")
     if any((grading.ROOT / "submission").glob("*.py")):
@@ -298,8 +279,8 @@ def collect(out: Path) -> tuple[Work, list[str]]:
             raise UsageError(f"{out} can't be written: {error.strerror or error}") from None
         lines = []
         for name, path in sorted(work.files.items()):
-            usual = grading.SRC / "submission" if _is_code(name) else grading.ROOT
-            place = work.origins[name].parent
+            usual = grading.SRC / "submission" if is_code(name) else grading.ROOT
+            place = Path(work.staged.taken.get(name, usual / name)).parent
             found = "" if place == usual else f"  (in {place.relative_to(grading.ROOT).as_posix()})"
             lines.append(f"  {name:<44}{show_size(path.stat().st_size):>12}{found}")
     return work, [*lines, f"{len(work.files)} files in {out}, {show_size(size)}."]

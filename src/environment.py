@@ -50,13 +50,17 @@ def _from_here(path: str) -> str:
         return path
 
 
+def _say(fault: str) -> None:
+    command = os.path.basename(sys.argv[0])
+    command = "error" if command == "-m" else command  # in `python -m`, while packages are imported
+    print(f"{command}: {fault}", file=sys.stderr)
+
+
 HIDING = hiding_files()
-COMMAND = os.path.basename(sys.argv[0]).replace("-m", "error")
 for _file in HIDING:
-    print(
-        f"{COMMAND}: {_from_here(_file)} has the name of a module that Python or the commands "
-        "need, and would be imported in its place: rename it",
-        file=sys.stderr,
+    _say(
+        f"{_from_here(_file)} has the name of a module that Python or the commands need, and "
+        "would be imported in its place: rename it"
     )
 if HIDING:
     sys.exit(2)
@@ -195,7 +199,7 @@ def require(*packages: str) -> None:
 
 
 def find_submission() -> None:
-    """Import `submission` as the grader does: its modules also have their bare names.
+    """Let `submission` be imported as by the grader: its modules also have their bare names.
 
     Exit with code 2 and one line for each module that is saved as UTF-16.
     """
@@ -212,7 +216,7 @@ def find_submission() -> None:
 
 
 def parser(doc: str) -> argparse.ArgumentParser:
-    """Return the parser of a command whose help begins with its docstring."""
+    """Return the parser of a command whose help begins with this docstring of its module."""
     return argparse.ArgumentParser(
         description=doc, formatter_class=argparse.RawDescriptionHelpFormatter
     )
@@ -306,10 +310,6 @@ def reader_has_left() -> bool:
     return left
 
 
-def _say(fault: str) -> None:
-    print(f"{os.path.basename(sys.argv[0])}: {fault}", file=sys.stderr)
-
-
 def _end(fault: str) -> None:
     _say(f"{fault}; {mend()}")
     sys.exit(USAGE)
@@ -339,6 +339,4 @@ def _windows() -> bool:
 
 
 def _quoted(word: str) -> str:
-    if _windows():
-        return f'"{word}"' if " " in word else word
-    return shlex.quote(word)
+    return subprocess.list2cmdline([word]) if _windows() else shlex.quote(word)

@@ -1,4 +1,4 @@
-"""Finds and checks the inputs of commands that run models: files, recipe, device, model."""
+"""Finds and checks what commands that run models work with: files, recipe, device, model."""
 
 import argparse
 import os
@@ -20,16 +20,13 @@ STAFF = Path(__file__).resolve().parent / "staff"  # a model, and the data set o
 
 @dataclass(frozen=True)
 class Setting:
-    """What a command works with.
-
-    Attributes: dataset, a CharCorruptionDataset, and model, a GPT; None if it needs no corpus.
-    """
+    """What a command works with."""
 
     args: argparse.Namespace
     recipe: recipes.Recipe
     device: torch.device
-    dataset: Any = None
-    model: Any = None
+    dataset: Any = None  # a CharCorruptionDataset, if the command needs a corpus
+    model: Any = None  # a GPT, likewise
 
 
 def find_data(path: str) -> Path:

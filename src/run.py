@@ -345,9 +345,9 @@ def show_predictions(
 
 def run(args: argparse.Namespace) -> None:
     """Run the command that the arguments describe."""
-    inputs = [getattr(args, name) for name in INPUTS]
+    inputs = list(filter(None, (getattr(args, name) for name in INPUTS)))
     for path in filter(None, (args.writing_params_path, args.outputs_path)):
-        check_writable(path, list(filter(None, inputs)))
+        check_writable(path, inputs)
     with contextlib.ExitStack() as stack:
         if args.function in TRAININGS:
             stack.enter_context(files.only_training(args.writing_params_path))
@@ -359,39 +359,30 @@ def run(args: argparse.Namespace) -> None:
         seed_in_words = choose_seed(args)
         utils.set_seed(args.seed)
         command = COMMANDS[args.function]
-        setting = Setting(args, recipe, device)
+        dataset = model = None
         if command.has_corpus:
             fields = recipe.model_of(args.variant)
             dataset = read_corpus(args.pretrain_corpus_path, fields["block_size"])
             config = GPTConfig(dataset.vocab_size, **fields)
             model = build_model(args.variant, config, device)
-            setting = Setting(args, recipe, device, dataset, model)
             print(
                 f"{args.function} {args.variant}: recipe {recipe.name}, {len(dataset)} documents, "
                 f"{dataset.vocab_size} characters, {sum(p.numel() for p in model.parameters()):,} "
                 f"parameters, device {device}"
                 + (f", seed {seed_in_words}" if args.function in TRAININGS else "")
             )
-        command.run(setting)
+        command.run(Setting(args, recipe, device, dataset, model))
 
 
 @dataclass(frozen=True)
 class Command:
-    """A command of run.py.
-
-    Attributes:
-        run: carries it out.
-        needs: the options that it requires.
-        has_corpus: whether it needs a corpus, and a model for it.
-        staff: which of the staff's models it can examine: the pretrained one, or the finetuned.
-        library: what it needs besides those that every command needs.
-    """
+    """A command of run.py."""
 
     run: Callable[[Setting], None]
-    needs: tuple[str, ...] = ()
-    has_corpus: bool = True
-    staff: str = ""
-    library: str = ""
+    needs: tuple[str, ...] = ()  # the options that it requires
+    has_corpus: bool = True  # whether it needs a corpus, and a model for it
+    staff: str = ""  # the stage of the staff's model that it can examine: "pretrain" or "finetune"
+    library: str = ""  # what it needs besides those that every command needs
 
 
 PARAMS, OUTPUTS = "reading_params_path", "outputs_path"
@@ -438,9 +429,9 @@ def what_was_kept(path: str | None) -> str:
     if path is None:
         return "nothing was written."
     checkpoint = checkpoint_of(path)
-    go_on = f"resume from {checkpoint} with --resume" if Path(checkpoint).is_file() else ""
     older = f"{path} keeps its older contents" if Path(path).is_file() else f"there is no {path}"
-    return f"{older}; {go_on}." if go_on else f"{older}."
+    is_begun = Path(checkpoint).is_file()
+    return f"{older}; resume from {checkpoint} with --resume." if is_begun else f"{older}."
 
 
 if __name__ == "__main__":

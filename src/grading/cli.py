@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import argparse
 import contextlib
-import importlib
 import importlib.util
 import inspect
 import os
@@ -44,9 +43,10 @@ from .upload import is_litter
 from .verdicts import ExitCode, Results, exit_code, refusing_to_write, write_atomically
 
 STAFF = "autograder"  # the folder of staff's part, which students don't have
-METHOD = re.compile(r"\b(?:self|case|apart)\.(\w+)")  # of the topic, with which a test asks probes
+# What the source of a test names: methods of its topic, probes, functions of staff's.
+METHOD = re.compile(r"\b(?:self|case|apart)\.(\w+)")
 PROBE = re.compile(r'"(\w+\.\w+)"')
-STAFFS = re.compile(r"\bhidden\.(\w+)")  # a function of staff's that a basic test calls
+STAFFS = re.compile(r"\bhidden\.(\w+)")
 PATIENCE = 2  # time-outs in a question, on a student's computer
 MORE_HINTS = "Hints: --hint 2 prints where to look, and in practice --hint 3 prints the formula"
 MAX_TRACEBACK = 20_000  # characters
@@ -150,7 +150,8 @@ class Command:
             _list(runner, edition)
             return ExitCode.OK
         if asked.where:
-            _show_where(runner, edition, asked.tests)
+            for test in runner.select(edition, tuple(asked.tests)):
+                _show_where(runner, test)
             return ExitCode.OK
         self.refuse_contradictions(asked)
         return self.grade(runner, asked)
@@ -227,7 +228,7 @@ class Command:
         console = StudentConsole(asked.json, counts=not asked.in_process)
         try:
             # In process, a debugger may be reading what somebody types.
-            with report.bar("tests", is_shown=not asked.in_process) as console.move:
+            with report.bar(is_shown=not asked.in_process) as console.move:
                 results = self.run_tests(runner, asked, seed, console, pool, patience=PATIENCE)
         finally:
             if sys.exc_info()[0] in (None, KeyboardInterrupt):
@@ -302,9 +303,8 @@ class Command:
 def _watch(submission: Path, run: Callable[[], Iterable[Path]]) -> None:
     """Run now, and after each save until Ctrl-C; `run` returns further folders to watch.
 
-    What is saved during a run is graded after it. The run is not abandoned: with an editor that
-    saves at every pause, none would reach its end. Files are polled, which works everywhere, also
-    on a network.
+    What is saved during a run is graded after it, because with an editor that saves at every pause,
+    no run would reach its end. Files are polled, which works everywhere, also on a network.
     """
     places = {submission, *(submission / folder for folder in USUAL)}
     saved = _saved(places)
@@ -407,17 +407,9 @@ def _list(runner: Runner, edition: Edition) -> None:
         print(f"  {spec.test_id:<13}{worth:>5}  {test.description}{dropped}")
 
 
-def _show_where(runner: Runner, edition: Edition, words: list[str]) -> None:
-    for test in runner.select(edition, tuple(words)):
-        print(f"{test.spec.test_id}  {test.description}")
-        for line in where_lines(runner, test):
-            print(f"  {line}")
-
-
-def where_lines(runner: Runner, test: BoundTest) -> list[str]:
-    """Return a line for the test, for each of its probes, and for its judge, if it is here."""
-    judging, methods = runner.judging, _methods(test)
-    source = "".join(map(inspect.getsource, methods))
+def _show_where(runner: Runner, test: BoundTest) -> None:
+    """Print a line for the test, for each of its probes, and for its judge, if it is here."""
+    judging, source = runner.judging, "".join(map(inspect.getsource, _methods(test)))
     judges: list[Callable[..., Any]] = []
     if judging is not None:
         judges = [getattr(judging.hidden, name) for name in dict.fromkeys(STAFFS.findall(source))]
@@ -427,13 +419,15 @@ def where_lines(runner: Runner, test: BoundTest) -> list[str]:
     source += "".join(map(inspect.getsource, judges))
     members = inspect.getmembers(test.case, lambda value: isinstance(value, str))
     source += "".join(f'"{value}"' for _, value in members)  # a topic's attribute may name a probe
-    probes = [_probe(runner.questions.probe(name)) for name in dict.fromkeys(PROBE.findall(source))]
-    found = [f"test   {_place(test.method)}"]
-    found += [f"probe  {place}" for place in probes if place]
-    found += [f"judge  {_place(judge)}" for judge in judges]
+    print(f"{test.spec.test_id}  {test.description}")
+    print(f"  test   {_place(test.method)}")
+    for name in dict.fromkeys(PROBE.findall(source)):
+        if place := _place_of_probe(runner.questions.probe(name)):
+            print(f"  probe  {place}")
+    for judge in judges:
+        print(f"  judge  {_place(judge)}")
     if test.spec.is_hidden and judging is None:
-        found.append("judge  staff's: solutions/hidden/ is not on this computer")
-    return found
+        print("  judge  staff's: solutions/hidden/ is not on this computer")
 
 
 def _methods(test: BoundTest) -> list[Callable[..., Any]]:
@@ -448,18 +442,18 @@ def _methods(test: BoundTest) -> list[Callable[..., Any]]:
     return methods
 
 
-def _probe(name: str) -> str:
+def _place_of_probe(name: str) -> str:
     """Return the place of "module:function", or "" for no probe, without importing torch."""
     module, _, function = name.partition(":")
     try:
-        spec = importlib.util.find_spec(module)
+        spec = find_spec(module)
     except ModuleNotFoundError:  # some other text with a dot
         return ""
-    path = Path(spec.origin) if spec is not None and spec.origin else None
-    texts = [] if path is None else path.read_text(encoding="utf-8").splitlines()
-    for number, line in enumerate(texts, 1):
-        if path is not None and line.startswith(f"def {function}("):
-            return f"{_shown(path)}:{number}  {function}"
+    if spec is not None and spec.origin:
+        path = Path(spec.origin)
+        for number, line in enumerate(path.read_text(encoding="utf-8").splitlines(), 1):
+            if line.startswith(f"def {function}("):
+                return f"{_shown(path)}:{number}  {function}"
     return ""
 
 

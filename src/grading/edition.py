@@ -209,7 +209,8 @@ def load_assignment(root: Path) -> Assignment:
     """
     if not (root / "autograder" / "description.py").is_file():
         return read(root / EDITION)
-    if "autograder" not in sys.modules:  # workers may import from what stays here, so no more
+    # No more than is needed, because this stays, and workers may import from it.
+    if "autograder" not in sys.modules:
         sys.path.insert(1, str(root))  # after the folder of the command that runs
     try:
         description = importlib.import_module("autograder.description")

@@ -15,17 +15,17 @@ import hashlib
 import json
 import re
 import sys
-import tempfile
 import textwrap
 import warnings
+import zipfile
 from collections.abc import Callable, Iterable, Iterator
-from contextlib import ExitStack, closing, suppress
+from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 
 import grading
 
-from . import staging, upload
+from . import upload
 from .edition import EDITION, Edition
 from .errors import UsageError, is_utf16
 from .staging import Staged, listed
@@ -33,8 +33,8 @@ from .staging import Staged, listed
 GIVEN = "src/given_files.json"  # digests of the zip's other files, by name
 LINES = "submission_lines.json"  # in src/ of a student's copy: see fingerprints()
 NAME = re.compile(r"(.+\.\d+)?")  # of a release
-# What Windows doesn't accept as the name of a file or folder.
-REFUSED = re.compile(r'(con|prn|aux|nul|(com|lpt)\d)(\..*)?|.*([<>:"|?*\\\0-\x1f].*|[. ])', re.I)
+# What is no name of a file or folder on Windows, or nowhere: "" and "..".
+REFUSED = re.compile(r'|(con|prn|aux|nul|(com|lpt)\d)(\..*)?|.*([<>:"|?*\\\0-\x1f].*|[. ])', re.I)
 REQUIREMENT = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]*")
 CAUGHT = {"ImportError", "ModuleNotFoundError", "Exception", "BaseException"}
 UNPARSABLE = (SyntaxError, ValueError, RecursionError, MemoryError)  # also of too deep a nesting
@@ -234,7 +234,7 @@ def _interfaces(text: str) -> dict[str, str]:
 
     try:
         visit(ast.parse("\n".join(lines)), ())
-    except (SyntaxError, ValueError, RecursionError, MemoryError):
+    except UNPARSABLE:
         return {}
     return found
 
@@ -298,45 +298,33 @@ def given_files(source: Path) -> dict[str, bytes]:
         UsageError: it is not the course's zip, or it is damaged or was changed.
         OSError: it can't be read.
     """
-    with ExitStack() as stack:
-        if source.is_dir():  # Safari unpacks what it downloads
-            top = upload.Folder(upload.on_disk(source), source, source.name)
-        else:
-            work = Path(stack.enter_context(tempfile.TemporaryDirectory()))
-            archive = stack.enter_context(open(source, "rb"))
-            opened = upload.open_archive(archive, source, source.name, work, is_whole=True)
-            top = stack.enter_context(opened)
-        inner = [top.below(name) for name, each in top.entries.items() if each.kind == "folder"]
-        base = next((base for base in (top, *inner) if base and _folder(base, GIVEN)), None)
-        if base is None:
-            raise UsageError(f"{source} has no {GIVEN}: expected the course's zip for students")
-        digests = _table(lambda name: _content(base, name, staging.MAX_CODE_BYTES), GIVEN)
-        files, remaining = dict[str, bytes](), staging.MAX_TOTAL_BYTES
-        for name in digests:
-            files[name] = _content(base, name, remaining)
-            remaining -= len(files[name])
+    if source.is_dir():  # Safari unpacks what it downloads
+        files = _listed_files(source)
+    else:
+        with open(source, "rb") as archive, upload.archive_errors(source.name):
+            files = _listed_files(zipfile.Path(zipfile.ZipFile(archive)))
+    if GIVEN not in files:
+        raise UsageError(f"{source} has no {GIVEN}: expected the course's zip for students")
+    digests = _table(files.__getitem__, GIVEN)
+    del files[GIVEN]
     faults = [] if digests else [GIVEN]
+    faults += [f"{name} is missing" for name in digests if name not in files]
     faults += [name for name, content in files.items() if digest(content) != digests[name]]
     faults += [name for name in files if any(map(REFUSED.fullmatch, name.split("/")))]
-    if faults or len({name.lower() for name in files}) < len(files):
-        what = faults[0] if faults else "two names differ only in case"
-        raise UsageError(f"{source} is not as the course made it ({what}): download it again")
+    if len({name.lower() for name in files}) < len(files):
+        faults.append("two names differ only in case")
+    if faults:
+        raise UsageError(f"{source} is not as the course made it ({faults[0]}): download it again")
     return files | {GIVEN: manifest(files)}
 
 
-def _folder(base: upload.Folder, name: str) -> upload.Folder | None:
-    folder = base.below(*name.split("/")[:-1])
-    return folder if folder and name.rpartition("/")[2] in folder.entries else None
-
-
-def _content(base: upload.Folder, name: str, limit_bytes: int) -> bytes:
-    if (folder := _folder(base, name)) is None:
-        raise UsageError(f"{base.shown(name)} is missing: download the zip again")
-    with closing(folder.file(name.rpartition("/")[2])) as reader:
-        content = reader.read(limit_bytes + 1)
-    if len(content) > limit_bytes:
-        raise UsageError(f"{base.shown(name)} is too large: is this the course's zip?")
-    return content
+def _listed_files(top: Path | zipfile.Path) -> dict[str, bytes]:
+    """Return the list of given files and the files on it, from `top` or a folder in it."""
+    base = next((each for each in (top, *top.iterdir()) if (each / GIVEN).is_file()), None)
+    if base is None:
+        return {}
+    names = [GIVEN, *_table(lambda name: (base / name).read_bytes(), GIVEN)]
+    return {name: (base / name).read_bytes() for name in names if (base / name).is_file()}
 
 
 # From which release the work is -------------------------------------------------------------------
@@ -394,12 +382,12 @@ def findings(staged: Staged, edition: Edition) -> list[str]:
         lines.append(f"src/{LINES} is damaged: lines outside the markers are not checked")
     for name in sorted(given):
         path = grading.SRC / name
-        if not _is_code(name) and path.is_file():
+        if not is_code(name) and path.is_file():
             text = path.read_text(encoding="utf-8", errors="replace")
             if changed_outside(name, text, given[name]):
                 lines.append(f"src/{name} was changed; the grader uses the course's version")
-    own = [Path(name).stem for name in filter(_is_code, {*given, *staged.taken})]
-    for name in sorted(filter(_is_code, staged.taken)):
+    own = [Path(name).stem for name in filter(is_code, {*given, *staged.taken})]
+    for name in sorted(filter(is_code, staged.taken)):
         data = (staged.root / name).read_bytes()
         if data.strip() and not is_utf16(data):
             text = data.decode("utf-8-sig", errors="replace")
@@ -431,7 +419,8 @@ def check_syntax(where: str, data: bytes) -> list[str]:
     return []
 
 
-def _is_code(name: str) -> bool:
+def is_code(name: str) -> bool:
+    """Return whether a file's name in src/, or in an upload, is that of a student's module."""
     return name.startswith("submission/")
 
 

@@ -208,8 +208,7 @@ class Cause:
 
     def explained(self, tests: Iterable[TestResult]) -> list[TestResult]:
         """Return those of these tests that this explains."""
-        ids = {test.spec.test_id for test in self.tests}
-        return [test for test in tests if test.spec.test_id in ids]
+        return [test for test in tests if test in self.tests]
 
 
 @dataclass(frozen=True)
@@ -479,15 +478,15 @@ def show(lines: Iterable[Line]) -> None:
 
 
 @contextmanager
-def bar(unit: str, is_shown: bool = True) -> Iterator[Callable[[int, int], None]]:
-    """Show progress in a terminal while the block runs; yield what moves the bar: (done, total)."""
+def bar(is_shown: bool) -> Iterator[Callable[[int, int], None]]:
+    """Show how many tests have ended while the block runs; yield what moves the bar."""
     console = console_on(sys.stderr) if is_shown else None
     if console is None:
         yield lambda done, total: None
         return
     from rich.progress import BarColumn, MofNCompleteColumn, Progress
 
-    columns = (BarColumn(), MofNCompleteColumn(), unit)
+    columns = (BarColumn(), MofNCompleteColumn(), "tests")
     with Progress(*columns, console=console, transient=True, auto_refresh=False) as progress:
         task = progress.add_task("", total=None)
         yield lambda done, total: progress.update(task, completed=done, total=total, refresh=True)

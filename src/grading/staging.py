@@ -5,11 +5,10 @@ to it or inside it. The public course has had its files in `src/*.py`, in `src/s
 flat; people pack the folder above, the folder below, or all of a drive, and an archive in an
 archive. Wherever the code is, it is graded alike. Only regular files are copied, links on the path
 to any of them are refused (`upload.py`), and what was copied or left out is reported, by the paths
-in the upload. No file is ever completely in memory.
+in the upload. No module or output is ever completely in memory.
 
 The copy also gets what the assignment provides: given modules that the submission lacks, and
-packages that are always the grader's own. What can't be found, or is there twice, is said in one
-sentence with the names that are there.
+packages that are always the grader's own.
 """
 
 from __future__ import annotations
@@ -20,7 +19,7 @@ import py_compile
 import re
 import shutil
 import stat
-from collections.abc import Collection, Iterable, Iterator
+from collections.abc import Iterable, Iterator
 from contextlib import ExitStack, closing, suppress
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -55,8 +54,8 @@ SHOWN = 4  # names in a sentence
 COPY, COPY_BYTES = "release.json", 1_000
 RELEASE = re.compile(r"[\w-]{1,60}\.[1-9][0-9]{0,3}")
 EDITION = re.compile(r"[A-Za-z0-9_-]{1,40}")
-# What students predicted and saw in experiments: for those who read their answers.
 STAFFS_MODEL = ("src", "staff")  # its files in a student's copy are nobody's work
+# What students predicted and saw in experiments: for those who read their answers.
 EXPERIMENTS, EXPERIMENTS_BYTES = "experiments.json", 100_000
 MAX_TABLE = 20_000  # characters
 DIGEST = re.compile(r"[0-9a-f]{64}")
@@ -92,7 +91,7 @@ class Staged:
     taken: dict[str, str] = field(default_factory=dict)  # each staged name's origin
     omissions: list[Omission] = field(default_factory=list)
     added: list[str] = field(default_factory=list)  # the given modules that the grader added
-    total_bytes: int = 0  # of what was copied
+    total_bytes: int = 0  # of the modules and outputs that were copied
     package: Path | None = None  # the folder of the student's modules, unless it is in an archive
     place: str = ""  # where it was found, if that is an unusual place
     required: tuple[str, ...] = ()  # all files that count
@@ -209,7 +208,7 @@ def _package(
     Returns:
         the folder, and whether it is in a usual place.
     """
-    found, origin = find_package(start, provided.modules, provided.given), ""
+    found, origin = find_package(start, provided), ""
     if found is None and (packed := _only_archive(start)):
         folder, origin = packed
         work = staged.root.parent
@@ -222,7 +221,7 @@ def _package(
             raise SubmissionError(f"{folder.label(origin)}: {error}") from None
         opened = upload.open_archive(archive, folder.place(origin), folder.shown(origin), work)
         start = stack.enter_context(opened)
-        found = find_package(start, provided.modules, provided.given)
+        found = find_package(start, provided)
     if found is None:
         raise _no_package(start)
     package, is_usual = found
@@ -464,10 +463,8 @@ def complete(root: Path, provided: Provided) -> list[str]:
 # Where the code is --------------------------------------------------------------------------------
 
 
-def find_package(
-    start: Folder, own: Collection[str], given: Collection[str]
-) -> tuple[Folder, bool] | None:
-    """Find the folder of the modules: `own`, which students write, and the others, `given`.
+def find_package(start: Folder, provided: Provided) -> tuple[Folder, bool] | None:
+    """Find the folder of the modules.
 
     Returns:
         the folder, and whether it is where the assignment's own commands put it; None if there is
@@ -479,11 +476,12 @@ def find_package(
     places = (each for each in _usual_places(start) if any(n.endswith(".py") for n in each.names))
     usual = next(places, None)
     if usual is None:
-        return _search(start, own, given)
+        return _search(start, provided)
+    own = {*provided.modules}
     is_named = usual is not start and usual.parts[-1] == "submission"
-    if not is_named and own and not {*own} & {*usual.names}:  # a script beside a folder
+    if not is_named and own and not own & {*usual.names}:  # a script beside a folder
         with suppress(SubmissionError):
-            return _search(start, own, given) or (usual, True)
+            return _search(start, provided) or (usual, True)
     return usual, True
 
 
@@ -501,12 +499,10 @@ def _usual_places(start: Folder) -> Iterator[Folder]:
         yield from inside(wrapping)
 
 
-def _search(
-    start: Folder, own: Collection[str], given: Collection[str]
-) -> tuple[Folder, bool] | None:
+def _search(start: Folder, provided: Provided) -> tuple[Folder, bool] | None:
     """Find the modules anywhere: by the folder's name, else by the modules' names."""
     files = [(folder, {*names}) for folder, names in start.walk()]
-    known = {*own, *given} - {"__init__.py"}
+    known = {*provided.modules, *provided.given} - {"__init__.py"}
     python = [folder for folder, names in files if any(n.endswith(".py") for n in names)]
     named = [one for one in python if one.parts and PACKAGE.fullmatch(one.parts[-1])]
     full = [folder for folder, names in files if len(known & names) >= ENOUGH_MODULES]

@@ -7,8 +7,8 @@ rename in between can circumvent. If the platform can't do that (Windows), each 
 first.
 
 No file is ever made under a name from an archive, so no name can lead elsewhere, and what isn't
-graded, such as a whole Python environment, takes no space. Only a compressed tar's data are stored,
-in a file without a name, because they can't be read at any place.
+graded, such as a whole Python environment, takes no space. Only an archive in an upload and a
+compressed tar's data are stored, in a file without a name, because they can't be read at any place.
 
 Whatever can't be accepted, or is too much, raises a SubmissionError that says so in one sentence.
 """
@@ -341,9 +341,7 @@ def is_tar(head: bytes) -> bool:
 
 
 @contextmanager
-def open_archive(
-    file: IO[bytes], path: Path, alias: str, work: Path, is_whole: bool = False
-) -> Iterator[Folder]:
+def open_archive(file: IO[bytes], path: Path, alias: str, work: Path) -> Iterator[Folder]:
     """Open a zip or a tar as a folder, whatever its name is.
 
     Args:
@@ -351,7 +349,6 @@ def open_archive(
         path: where the archive is, for people.
         alias: what messages call it.
         work: a folder where an archive's data may be stored, in a file without a name.
-        is_whole: see `add`.
 
     Raises:
         SubmissionError: it is neither, is damaged, or is too large, or a name in it leads elsewhere
@@ -377,7 +374,7 @@ def open_archive(
                 if number >= MAX_FILES:
                     raise SubmissionError(TOO_MANY.format(MAX_FILES))
                 if member.kind != "folder":
-                    add(tree, name, member, is_whole)
+                    add(tree, name, member)
         yield Folder(folder_of(tree), path, alias)
 
 

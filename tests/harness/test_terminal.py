@@ -58,7 +58,7 @@ def test_old_consoles_show_what_they_can(encoding, monkeypatch):
     screen = io.TextIOWrapper(written, encoding=encoding, errors="replace")
     screen.isatty = lambda: True
     monkeypatch.setattr(sys, "stderr", screen)
-    with report.bar("tests") as move:
+    with report.bar(True) as move:
         move(1, 2)
     results = crashing("\u041f\u0440\u0438\u0432\u0435\u0442 \U0001f600 \udc80")
     for line in report.student_lines(results, []):
@@ -72,7 +72,7 @@ def test_old_consoles_show_what_they_can(encoding, monkeypatch):
 def test_without_rich_text_is_plain(monkeypatch):
     monkeypatch.setitem(sys.modules, "rich.console", None)
     assert shown(crashing(), Screen()) == shown(crashing())
-    with report.bar("tests") as move:
+    with report.bar(True) as move:
         move(1, 2)
 
 

@@ -17,7 +17,8 @@ import pytest
 import environment
 import update
 from grading.edition import EDITION, Erratum
-from grading.release import END, GIVEN, LINES, START, fingerprints, manifest
+from grading.errors import UsageError
+from grading.release import END, GIVEN, LINES, START, fingerprints, given_files, manifest
 from tests import pinned
 from tests.interpreter import python
 from tests.project import ROOT
@@ -300,6 +301,7 @@ ZIPS = {
     "a changed file": lambda files: files | {RUN: b"changed"},
     "a missing file": lambda files: {n: c for n, c in files.items() if n != RUN},
     "a name of Windows": lambda files: renamed(files, "README.md", "src/Aux.md"),
+    "a name that leads outside": lambda files: renamed(files, "README.md", "../README.md"),
     "two cases of a name": lambda files: release(files | {"readme.MD": b"2"}, SECOND),
     "an upload": lambda files: {"submission/dataset.py": files[DATASET]},
     "lists that are no lists": lambda files: files | {GIVEN: b"[1]"},
@@ -476,6 +478,14 @@ def test_a_file_that_is_held_open_meanwhile_is_one_line_and_the_same_command_doe
     assert copy.update() == (0, f"Nothing to update: this copy is xcs224n {SECOND}.\n", "")
     copy.before()
     assert contents(copy.root) == updated(second)
+
+
+def test_an_unpacked_release_gives_no_file_outside_it(tmp_path):
+    (tmp_path / "mine").write_bytes(b"1")
+    for name in ("../mine", f"{tmp_path}/mine"):
+        folder = lay_out(tmp_path / "NEW", {GIVEN: manifest({name: b"1"})})
+        with pytest.raises(UsageError, match="not as the course made it"):
+            given_files(folder)
 
 
 # -- what a release says of itself ----------------------------------------------------------------
