@@ -103,10 +103,10 @@ class CausalSelfAttention(nn.Module):
         """Make the layers.
 
         Args:
-            config: its n_embd, n_head, block_size, attn_pdrop, resid_pdrop are used.
+            config: its n_embd, n_head, block_size, attn_pdrop, resid_pdrop and rope are used.
 
         Raises:
-            InputError: the channels can't be divided among the heads.
+            InputError: the channels can't be divided among the heads or, with rope, into pairs.
         """
         super().__init__()
         check_heads(config.n_embd, config.n_head)
@@ -192,7 +192,10 @@ class SynthesizerAttention(nn.Module):
         """Make the layers.
 
         Args:
-            config: its n_embd, n_head, block_size, attn_pdrop, resid_pdrop are used.
+            config: its n_embd, n_head, block_size, attn_pdrop and resid_pdrop are used.
+
+        Raises:
+            InputError: the channels can't be divided among the heads.
         """
         super().__init__()
         check_heads(config.n_embd, config.n_head)

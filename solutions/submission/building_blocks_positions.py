@@ -108,7 +108,7 @@ def relative_bias_matrix(biases: torch.Tensor, T: int) -> torch.Tensor:
 
     Args:
         biases: shape (heads, 2k + 1), for j - i = -k .. k in this order. Distances longer than k
-            use the bias of k, in the same direction.
+            use the bias of k, in the same direction (section 3.2 of [2]).
         T: the number of positions.
 
     Returns:

@@ -11,8 +11,8 @@ Hyperparameters of the recipe "original":
                           final_tokens 200 * len(pretrain_dataset) * block_size,
                           betas (0.9, 0.95), weight_decay 0.1, grad_norm_clip 1.0, num_workers 0
 
-Those of "laptop" and any other recipe are in src/edition.json. You need not copy
-numbers: with the `recipe` that is passed to the functions below,
+Those of "laptop" and any other recipe are in src/edition.json. You need not copy numbers: with the
+`recipe` that is passed to the functions below,
 
     trainer_settings(load_recipe(recipe), stage, len(pretrain_dataset), block_size, variant)
 
@@ -123,12 +123,9 @@ def finetune(
     ### START CODE HERE ###
     text = Path(finetune_corpus_path).read_text(encoding="utf-8")
     finetune_dataset = NameDataset(text, pretrain_dataset)
+    stage = "finetune_scratch" if reading_params_path is None else "finetune_pretrained"
     settings = trainer_settings(
-        load_recipe(recipe),
-        "finetune_scratch" if reading_params_path is None else "finetune_pretrained",
-        len(pretrain_dataset),
-        block_size,
-        model.variant,
+        load_recipe(recipe), stage, len(pretrain_dataset), block_size, model.variant
     )
     if finetune_lr is not None:
         settings["learning_rate"] = finetune_lr
@@ -163,11 +160,7 @@ def pretrain(
     # [pretraining]
     ### START CODE HERE ###
     settings = trainer_settings(
-        load_recipe(recipe),
-        "pretrain",
-        len(pretrain_dataset),
-        block_size,
-        model.variant,
+        load_recipe(recipe), "pretrain", len(pretrain_dataset), block_size, model.variant
     )
     if pretrain_lr is not None:
         settings["learning_rate"] = pretrain_lr

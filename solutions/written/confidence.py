@@ -86,51 +86,35 @@ def accuracies(folder: Path, dev: list[tuple[str, str]]) -> dict[str, float] | N
 
 
 class Trained:
-    """The trained folder's code, which is imported here, and its vanilla model.
+    """The vanilla model of the trained folder, whose code is imported here.
 
     Everything is computed in double precision on one thread, so that each run prints the same
     bytes: in single precision, the last digits depend on the addresses of arrays in memory and on
-    the number of threads.
+    the number of threads. Methods raise the folder's InputError if parameters, recipe, corpus and
+    questions don't fit each other.
     """
 
     def __init__(self, folder: Path, recipe: str | None) -> None:
-        """Import the code and read the corpus.
-
-        Raises:
-            BadInput: something is missing, or the recipe doesn't fit the corpus.
-        """
-        sys.path.insert(0, str(folder / "src"))
         import torch
 
-        from pretraining import InputError, recipes
+        from pretraining import recipes
         from submission import dataset, helper, model
 
-        self._folder, self._input_error = folder, InputError
         torch.set_default_dtype(torch.float64)
         torch.set_num_threads(1)
-        try:
-            fields = recipes.load_recipe(recipe).model_of("vanilla")
-            corpus = read(folder / "src" / "data" / "wiki.txt").removesuffix("\n")
-            self._documents = dataset.CharCorruptionDataset(corpus, fields["block_size"])
-        except (InputError, OSError) as error:
-            raise BadInput(str(error)) from None
-        self._network = helper.initialize_vanilla_model(
-            model.GPTConfig(self._documents.vocab_size, **fields)
-        )
+        self._folder = folder
+        fields = recipes.load_recipe(recipe).model_of("vanilla")
+        corpus = read(folder / "src" / "data" / "wiki.txt").removesuffix("\n")
+        self._documents = dataset.CharCorruptionDataset(corpus, fields["block_size"])
+        config = model.GPTConfig(self._documents.vocab_size, **fields)
+        self._network = helper.initialize_vanilla_model(config)
 
     def answers(self, questions: list[str]) -> list[tuple[str, float]]:
-        """Return the finetuned model's answers, each with the probability that the model gives it.
-
-        Raises:
-            BadInput: its parameters don't fit the recipe, or the questions don't fit the corpus.
-        """
+        """Return the finetuned model's answers, each with the probability that it gives them."""
         from submission import utils
 
-        try:
-            self._load(PARAMETERS)
-            predictions = utils.predict_places(self._network, self._documents, questions)
-        except (self._input_error, OSError) as error:
-            raise BadInput(str(error)) from None
+        self._load(PARAMETERS)
+        predictions = utils.predict_places(self._network, self._documents, questions)
         return [(p.place, round(p.probability, 4)) for p in predictions]
 
     def cloze(self, tables: dict[str, list[tuple[str, str]]]) -> list[dict] | None:
@@ -140,27 +124,18 @@ class Trained:
 
         Args:
             tables: questions and places, by the name of the split.
-
-        Raises:
-            BadInput: its parameters don't fit the recipe, or the tables don't fit the corpus.
         """
         from experiments import gaps, people
 
         if not (self._folder / PRETRAINED).is_file():
             return None
-        try:
-            self._load(PRETRAINED)
-            groups = {
-                name: people.people_of(*zip(*rows, strict=True)) for name, rows in tables.items()
-            }
-            # Only the order matters: single precision suffices, and takes half of the time.
-            found = list(gaps.ask(self._network.float(), self._documents, groups))
-        except (self._input_error, OSError) as error:
-            raise BadInput(str(error)) from None
+        self._load(PRETRAINED)
+        groups = {name: people.people_of(*zip(*rows, strict=True)) for name, rows in tables.items()}
 
         def of(score: gaps.Score) -> float | None:
             return share(score.right, score.total) if score.total else None
 
+        # Only the order matters: single precision suffices, and takes half of the time.
         return [
             {
                 "text": one.text.format(name="NAME"),
@@ -168,7 +143,7 @@ class Trained:
                 "verbatim": of(one.verbatim),
                 "otherwise": of(one.otherwise),
             }
-            for one in found
+            for one in gaps.ask(self._network.float(), self._documents, groups)
         ]
 
     def _load(self, name: str) -> None:
@@ -311,8 +286,15 @@ def examine(folder: Path, recipe: str | None) -> dict:
     dev, train = (pairs(read(data / n)) for n in ("birth_dev.tsv", "birth_places_train.tsv"))
     unseen = read(data / "birth_unseen_inputs.tsv").removesuffix("\n").split("\n")
     accuracy = accuracies(folder, dev)
-    trained = Trained(folder, recipe)
-    answers = trained.answers([question for question, _ in dev] + unseen)
+    sys.path.insert(0, str(folder / "src"))
+    from pretraining import InputError
+
+    try:
+        trained = Trained(folder, recipe)
+        answers = trained.answers([question for question, _ in dev] + unseen)
+        cloze = trained.cloze({"train": train, "dev": dev})
+    except InputError as error:
+        raise BadInput(str(error)) from None
     rows = [(*row, *given) for row, given in zip(dev, answers[: len(dev)], strict=True)]
     right = [row for row in rows if row[1] == row[2]]
     wrong = sorted((row for row in rows if row[1] != row[2]), key=lambda row: -row[3])
@@ -328,7 +310,7 @@ def examine(folder: Path, recipe: str | None) -> dict:
             "made_up": made_up(unseen, answers[len(dev) :], train, dev),
             "training": commonest([place for _, place in train]),
         },
-        "cloze": trained.cloze({"train": train, "dev": dev}),
+        "cloze": cloze,
         "histogram": histogram(*groups),
     }
 

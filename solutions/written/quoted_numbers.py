@@ -184,9 +184,8 @@ def compared(exploration: ModuleType) -> dict:
 
     Returns:
         for each change and design rms, the root mean square distance, and far, the share of samples
-        that are further away than .1; the number of samples; for `lengths` the share in which a key
-        other than k_a and k_b points away from its mean; for the steady design, noise: the distance
-        that is derived for `length`.
+        that are further away than .1; the number of samples; for the steady design, noise: the
+        distance that is derived for `length`.
     """
     found: dict = {"n": KEYS, "alpha": scientific(ALPHA)}
     for change in CHANGES:
@@ -197,9 +196,6 @@ def compared(exploration: ModuleType) -> dict:
             distance = np.linalg.norm(weights_of(queries, keys) - 0.5, axis=1)
             rms = scientific(float(np.sqrt(np.mean(distance**2))))
             found[change][name] = {"rms": rms, "far": rounded(np.mean(distance > 0.1))}
-        if change == "lengths":
-            along = keys[:, range(2, KEYS), range(2, KEYS)]
-            found[change]["turned"] = rounded(np.mean((along < 0).any(axis=1)))
     scale = float(np.abs(designs(exploration)["steady"]).max())
     found["s"] = rounded(scale)
     found["noise"] = scientific(scale / 2 * math.sqrt(ALPHA * (KEYS - 2)))
@@ -303,37 +299,20 @@ def key_query_value(exploration: ModuleType) -> dict:
     ua, ub, uc, ud = u = BETA * np.eye(4)
     x = np.stack([ud + ub, ua, uc + ub])
 
-    def outputs(x: np.ndarray, K: np.ndarray, Q: np.ndarray, V: np.ndarray) -> tuple:
-        results = [exploration.attention(Q @ xi, x @ K.T, x @ V.T) for xi in x]
-        return tuple(np.stack(parts) for parts in zip(*results, strict=True))
+    def outputs(K: np.ndarray, Q: np.ndarray, V: np.ndarray) -> list[np.ndarray]:
+        return [exploration.attention(Q @ xi, x @ K.T, x @ V.T)[0] for xi in x]
 
     def miss(got: np.ndarray, wanted: np.ndarray) -> dict:
         return scientific(float(np.linalg.norm(got - wanted)) / BETA)
 
-    plain = (np.eye(4),) * 3
-    added = []
-    for vector in (ud, uc):
-        c, alpha = outputs(x + np.outer([0, 1, 0], vector), *plain)
-        added.append(
-            {
-                "miss": miss(c[1], exploration.added_output(*u, vector)),
-                "others": scientific(float(alpha[1, 0] + alpha[1, 2])),
-            }
-        )
-    K, Q, V = exploration.key_query_value(*u)
-    c, alpha = outputs(x, K, Q, V)
+    plain = outputs(np.eye(4), np.eye(4), np.eye(4))
+    projected = outputs(*exploration.key_query_value(*u))
     return {
         "beta": BETA,
-        "unprojected": {"miss": miss(outputs(x, *plain)[0][1], exploration.unprojected_output(*u))},
-        "added": added,
+        "unprojected": {"miss": miss(plain[1], exploration.unprojected_output(*u))},
         "multiples": {"from": float(MULTIPLES[0]), "to": float(MULTIPLES[-1])},
         "others_at_most": scientific(greatest_others(exploration, u)),
-        "matrices": {
-            "others_1": scientific(float(alpha[0, 0] + alpha[0, 1])),
-            "others_2": scientific(float(alpha[1, 1] + alpha[1, 2])),
-            "miss_1": miss(c[0], ub - uc),
-            "miss_2": miss(c[1], ub),
-        },
+        "matrices": {"miss_1": miss(projected[0], ub - uc), "miss_2": miss(projected[1], ub)},
     }
 
 

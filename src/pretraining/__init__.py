@@ -1,19 +1,19 @@
 """Training and decoding of models. Students may read this package, but change nothing in it.
 
-It imports nothing from `submission`: model.py and dataset.py there register their given classes
-here, for which alone some code in this package is right. The grader always uses its own copy.
+It imports nothing from `submission`. Instead, model.py and dataset.py there register their classes
+here, because some of this code is right for these classes only. The grader always uses its own
+copy.
 
-Which attention the faster code here may replace is said by its class, with `replaceable = True`. It
-promises to compute what CausalSelfAttention does, with the same layers, where positions enter only
-by `with_positions`: keys and values can then be kept from step to step, for instance.
+A class of attention with `replaceable = True` allows the faster code here to compute its forward.
+It promises to compute what CausalSelfAttention does, with the same layers, and to use positions
+only in `with_positions`, so that decoding can keep keys and values from step to step.
 """
 
 from __future__ import annotations
 
 from typing import Any, TypeGuard
 
-# What `submission` calls by these names. Students may replace any of it, so that type checkers
-# can't know more.
+# Classes of `submission`. Students may replace any of them, so type checkers can't know more.
 CausalSelfAttention = Any
 CharCorruptionDataset = Any
 Block = Any
@@ -43,13 +43,8 @@ def has_given_blocks(model: GPT) -> bool:
     return type(model) is gpt and all(type(each) is block for each in model.blocks)
 
 
-def has_replaceable_attention(model: GPT) -> bool:
-    """Return whether a model is the given one, and all of its attention may be replaced."""
-    return has_given_blocks(model) and all(is_replaceable(block.attn) for block in model.blocks)
-
-
 def is_replaceable(attn: object) -> TypeGuard[CausalSelfAttention]:
-    """Return whether a module's own class, not one that it inherits from, says `replaceable`."""
+    """Return whether a module's own class, not one that it inherits from, is `replaceable`."""
     return vars(type(attn)).get("replaceable", False)
 
 

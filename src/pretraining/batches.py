@@ -33,8 +33,8 @@ class BatchOrder:
     """The batches of a whole training, as lists of indices: a batch_sampler for a DataLoader.
 
     Each epoch visits all examples in an order of its own, which depends only on the seed and the
-    epoch. Iteration starts after the `done` batches that were trained on: these two are enough to
-    resume a training.
+    epoch. Iteration starts after the `done` batches that were trained on, so that `seed` and `done`
+    are enough to resume a training.
     """
 
     def __init__(self, examples: int, batch_size: int, epochs: int):

@@ -1,7 +1,7 @@
 """Greedy decoding of many answers at once.
 
 To write one character, a Transformer needs the keys and values of all characters before it. With
-an attention that may be replaced (__init__.py) they are kept from step to step (a cache), so that
+a replaceable attention (see __init__.py) they are kept from step to step (a cache), so that
 each step computes one position instead of all. With any other attention, the whole sequence is
 computed again at each step. Both give the same results as utils.sample.
 
@@ -16,7 +16,7 @@ from collections.abc import Callable
 import torch
 import torch.nn.functional as F
 
-from . import GPT, CausalSelfAttention, has_replaceable_attention
+from . import GPT, CausalSelfAttention, has_given_blocks, is_replaceable
 from .fast import projected
 
 ANSWER_STEPS = 32  # characters that an answer may have, including the MASK at its end
@@ -44,7 +44,7 @@ def greedy_answers(model: GPT, prompts: list[list[int]], stop_id: int, steps: in
     model.eval()
     answers: dict[int, Answer] = {}  # by the prompt's number
     by_length = sorted(range(len(prompts)), key=lambda i: len(prompts[i]))
-    if has_replaceable_attention(model):
+    if has_given_blocks(model) and all(is_replaceable(block.attn) for block in model.blocks):
         for start in range(0, len(by_length), BATCH_SIZE):
             batch = by_length[start : start + BATCH_SIZE]
             # Beyond the block, positions shift, which invalidates a cache.

@@ -64,10 +64,10 @@ GAIN_OF_THREADS = 1.1
 
 
 class Engine:
-    """Computes a model's gradients at a given pace. Close it (or use `with`) to end its threads."""
+    """Computes a model's gradients at a given pace. A `with` block ends its threads."""
 
     def __init__(self, model: GPT, pace: Pace):
-        """Make the twins of a model, in which rows don't influence each other; a GPU has one."""
+        """Make a twin for each thread of a model in which rows don't influence each other."""
         self.model, self.pace = model, pace
         self.device = next(model.parameters()).device
         self._threads_before = torch.get_num_threads()
@@ -93,7 +93,8 @@ class Engine:
         Args:
             x, y: ids and targets, shape (B, T), long, on any device; 0 in y means no target.
 
-        Returns: the mean loss, in nats, a float32 scalar without gradient.
+        Returns:
+            the mean loss, in nats, a float32 scalar without gradient.
 
         Raises:
             InputError: the batch has no target.
@@ -177,8 +178,11 @@ class Engine:
 def choose_pace(trainer: Trainer, checkpoint: dict | None) -> tuple[Pace, float]:
     """Find the fastest pace for a Trainer, among those that its config and device allow.
 
-    The steps use a copy of the model, and have no effect on what follows. A checkpoint's pace, if
-    there is one, is kept. The seconds of a step include the loading of its batch.
+    It is timed with a copy of the model, without an effect on the training. A checkpoint's pace is
+    kept, where config does not set another.
+
+    Returns:
+        the pace, and the seconds of a step, including the loading of its batch.
 
     Raises:
         InputError: config asks for an unknown dtype or too many threads.
@@ -229,11 +233,12 @@ def fastest(
     threads: int | None,
     most: int,
 ) -> tuple[Pace, float]:
-    """Find the fastest pace for so many steps of so many rows; return it and a step's seconds.
+    """Find the fastest pace for a training of `steps` batches; return it and a step's seconds.
 
     Args:
-        time_a_step: returns the seconds per step at a pace with a number of rows.
-        dtype, threads: given values, or None (of threads: at most `most`).
+        time_a_step: returns the seconds of a step at a pace on a number of rows.
+        rows: of a batch.
+        dtype, threads: given values, or None: any dtype, and at most `most` threads.
     """
     pace = Pace(dtype or "float32", threads or 1)
     best_s = time_a_step(pace, rows)

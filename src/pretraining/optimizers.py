@@ -33,9 +33,10 @@ class Pace:
 def build_optimizers(
     model: torch.nn.Module, config: TrainerConfig, pace: Pace
 ) -> list[torch.optim.Optimizer]:
-    """Return one or two optimizers that divide the model's parameters, by config.optimizer.
+    """Return the one or two optimizers that config.optimizer means for a model's parameters.
 
-    Muon multiplies matrices at a pace.
+    Args:
+        pace: the dtype and the threads with which Muon multiplies matrices.
     """
     if config.optimizer not in ("adamw", "muon"):
         raise InputError(f"optimizer {config.optimizer!r} is unknown, expected adamw or muon")

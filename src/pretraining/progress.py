@@ -38,7 +38,11 @@ class Progress:
     """Follows a Trainer; use it with `with`, so that the bar is always closed."""
 
     def __init__(self, trainer: Trainer, step_s: float):
-        """Begin the bar of a trainer with order, pace and optimizers, and estimated step_s."""
+        """Begin the bar of a trainer that has its order, pace and optimizers.
+
+        Args:
+            step_s: the estimated seconds of a step.
+        """
         self._trainer, self._order, self._writer = trainer, trainer.order, trainer.config.writer
         left = len(self._order) - self._order.done
         print(

@@ -70,7 +70,8 @@ def tensor(function: Callable, got: object, like: torch.Tensor | None = None) ->
 def check_forward(model: GPT, vocab_size: int) -> None:
     """Run a model once on a few ids, without changing it or any random number generator.
 
-    `forward` is that of the model, or of its attention.
+    Raises:
+        WrongReturn: its forward method, or that of its attention, returned something else.
     """
     T = min(model.get_block_size(), 7)
     idx = torch.zeros(2, T, dtype=torch.long, device=next(model.parameters()).device)

@@ -11,8 +11,8 @@ Hyperparameters of the recipe "original":
                           final_tokens 200 * len(pretrain_dataset) * block_size,
                           betas (0.9, 0.95), weight_decay 0.1, grad_norm_clip 1.0, num_workers 0
 
-Those of "laptop" and any other recipe are in src/edition.json. You need not copy
-numbers: with the `recipe` that is passed to the functions below,
+Those of "laptop" and any other recipe are in src/edition.json. You need not copy numbers: with the
+`recipe` that is passed to the functions below,
 
     trainer_settings(load_recipe(recipe), stage, len(pretrain_dataset), block_size, variant)
 

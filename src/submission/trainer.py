@@ -42,7 +42,7 @@ class TrainerConfig:
         optimizer: "adamw", or "muon": Muon for the matrices of the blocks, AdamW for the rest.
         muon_learning_rate: of Muon.
         schedule: how learning rates shrink: "cosine" (to a tenth) or "linear" (to nothing).
-        dtype, threads: see fast.Pace; None means the fastest on this computer.
+        dtype, threads: see optimizers.Pace; None means the fastest on this computer.
         checkpoint_path, checkpoint_s: where to write checkpoints (None: nowhere), how often.
         resume: continue from the checkpoint, if there is one.
         expected_loss: the reference's loss after each tenth (see progress.py), or None.

@@ -8,7 +8,7 @@ import numpy as np
 
 # The vanishing covariance alpha I of keys. Docstrings promise 1e-12 at most; with a hundredth of
 # that, queries in any direction, up to 5,000 long in each of 12 directions, stay right (see
-# HeadsCase.near_means).
+# HeadsCase.samples_of).
 ALPHA = 1e-14
 TOLERANCE = 0.01  # of weights
 
@@ -30,12 +30,13 @@ def attention_weights(query: np.ndarray, keys: np.ndarray) -> np.ndarray:
 
 
 def weights_are_right(alpha: np.ndarray, places: list[int]) -> bool:
-    """Return whether `places` have equal weights and all others none, within the tolerance.
-
-    alpha has shape (..., n).
+    """Return whether `places` have equal weights and all others none, within TOLERANCE.
 
     With a margin of 0.5 between the scores (as in all tests), a scale of 50 leaves 12 keys a
     weight of 12 e^-25 < 1e-9; 0.01 rejects a scale below 14 (12 e^-7 = 0.011).
+
+    Args:
+        alpha: shape (..., n).
     """
     wanted = np.zeros(alpha.shape[-1])
     wanted[places] = 1 / len(places)

@@ -31,10 +31,8 @@ def call(
 
 def _copies(given: list[Any]) -> list[Any]:
     """Copy arguments, which may be changed; one array passed twice stays one, as in any call."""
-    copies: list[Any] = []
-    for value in given:
-        if isinstance(value, np.ndarray):
-            same = [c for c in copies if isinstance(c, np.ndarray) and np.array_equal(c, value)]
-            value = same[0] if same else value.copy()
-        copies.append(value)
-    return copies
+    own: dict[bytes, np.ndarray] = {}
+    return [
+        own.setdefault(value.tobytes(), value.copy()) if isinstance(value, np.ndarray) else value
+        for value in given
+    ]

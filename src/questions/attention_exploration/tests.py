@@ -102,9 +102,9 @@ class AttentionCase(FunctionCase):
             return ""
         return f" for some {inputs}" if inputs else "-for-some"
 
-    def sizes(self, trials: int) -> Iterator[tuple[int, int]]:
-        """Draw numbers of keys n and of their dimensions d, n <= d."""
-        for _ in range(trials):
+    def sizes(self) -> Iterator[tuple[int, int]]:
+        """Draw 20 numbers of keys n and of their dimensions d, n <= d."""
+        for _ in range(20):
             d = int(self.rng.integers(2, 13))
             yield int(self.rng.integers(2, d + 1)), d
 
@@ -128,7 +128,7 @@ class AttentionCopying(AttentionCase):
         """copying_query works for any keys with cosines up to one half."""
         arguments: list[list[Any]] = [
             [attention_math.oblique_keys(self.rng, n, d), int(self.rng.integers(n))]
-            for n, d in self.sizes(trials=20)
+            for n, d in self.sizes()
         ]
         self.judge(tried=self.ask("copying_query", arguments))
 
@@ -164,7 +164,7 @@ class AttentionAveraging(AttentionCase):
         """average_query also works for other keys."""
         arguments = [
             [attention_math.oblique_keys(self.rng, n, d, NEARLY_PERPENDICULAR), *self.two_of(n)]
-            for n, d in self.sizes(trials=20)
+            for n, d in self.sizes()
         ]
         self.judge(tried=self.ask("average_query", arguments))
 
@@ -172,21 +172,10 @@ class AttentionAveraging(AttentionCase):
 class HeadsCase(AttentionCase):
     """Tries answers about one head and two heads on keys that are sampled around their means."""
 
-    def some_means(self) -> list[list[Any]]:
-        """Return a simple set of means and a random one, each with a and b."""
-        return [[np.eye(4), 0, 2], [attention_math.orthonormal_keys(self.rng, 5, 6), 4, 1]]
-
-    def many_means(self, trials: int) -> list[list[Any]]:
-        """Draw arguments of the functions that return queries: means, a, b."""
-        return [
-            [attention_math.orthonormal_keys(self.rng, n, d), *self.two_of(n)]
-            for n, d in self.sizes(trials)
-        ]
-
-    def samples_of(
-        self, function: str, arguments: list[list[Any]], samples: int
-    ) -> list[tuple[Answer, np.ndarray]]:
+    def samples_of(self, function: str) -> list[tuple[Answer, np.ndarray]]:
         """Return answers of a function of means, a and b, each with samples of the keys.
+
+        A basic test tries a simple set of means and a random one, a hidden test 20 random ones.
 
         For steady_query, k_a is longer or shorter than its mean. With a query of length |q|, the
         scores of a and b differ by sqrt(2 alpha) |q| at one standard deviation. That is .0025 with
@@ -194,6 +183,12 @@ class HeadsCase(AttentionCase):
         they differ by .04, which is 16 standard deviations and has a probability below 1e-50 per
         sample.
         """
+        draw = attention_math.orthonormal_keys
+        if self.spec.is_hidden:
+            samples = 20
+            arguments = [[draw(self.rng, n, d), *self.two_of(n)] for n, d in self.sizes()]
+        else:
+            samples, arguments = 10, [[np.eye(4), 0, 2], [draw(self.rng, 5, 6), 4, 1]]
         answers = self.ask(function, arguments)
         is_steady = function == "steady_query"
         rows = [
@@ -250,7 +245,7 @@ class AttentionSingleHead(HeadsCase):
     @graded()
     def test_near_means(self) -> None:
         """single_head_query averages two values when keys are near their means."""
-        self.expect_average(self.samples_of("single_head_query", self.some_means(), samples=10))
+        self.expect_average(self.samples_of("single_head_query"))
 
     @graded()
     def test_lengths(self) -> None:
@@ -271,8 +266,7 @@ class AttentionSingleHead(HeadsCase):
     @graded(is_hidden=True)
     def test_any_means(self) -> None:
         """single_head_query works for any means."""
-        means = self.many_means(trials=20)
-        self.judge(tried=self.samples_of("single_head_query", means, samples=20))
+        self.judge(tried=self.samples_of("single_head_query"))
 
     @graded(is_hidden=True)
     def test_sampled_lengths(self) -> None:
@@ -296,13 +290,12 @@ class AttentionSingleHead(HeadsCase):
     @graded()
     def test_steady(self) -> None:
         """steady_query averages two values whatever the length of k_a."""
-        self.expect_average(self.samples_of("steady_query", self.some_means(), samples=10))
+        self.expect_average(self.samples_of("steady_query"))
 
     @graded(is_hidden=True)
     def test_steady_any(self) -> None:
         """steady_query works for any means."""
-        means = self.many_means(trials=20)
-        self.judge(tried=self.samples_of("steady_query", means, samples=20))
+        self.judge(tried=self.samples_of("steady_query"))
 
 
 class AttentionTwoHeads(HeadsCase):
@@ -311,14 +304,12 @@ class AttentionTwoHeads(HeadsCase):
     @graded()
     def test_near_means(self) -> None:
         """two_head_queries averages two values when keys are near their means."""
-        means = self.some_means()
-        self.expect_average_of_heads(self.samples_of("two_head_queries", means, samples=10))
+        self.expect_average_of_heads(self.samples_of("two_head_queries"))
 
     @graded(is_hidden=True)
     def test_any_means(self) -> None:
         """two_head_queries works for any means."""
-        means = self.many_means(trials=20)
-        self.judge(tried=self.samples_of("two_head_queries", means, samples=20))
+        self.judge(tried=self.samples_of("two_head_queries"))
 
 
 class AttentionKeyQueryValue(AttentionCase):

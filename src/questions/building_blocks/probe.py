@@ -52,18 +52,12 @@ def _argument(value: Any) -> Any:
     return value
 
 
-def _config(fields: dict[str, Any]) -> Any:
-    from submission.model import GPTConfig
-
-    return GPTConfig(**fields)
-
-
 MAKERS: dict[str, Callable[[Any], Any]] = {
     "seed": lambda seed: torch.Generator().manual_seed(seed),
     "times": lambda matrix: lambda x: x @ torch.tensor(matrix),
     "mixed_by": lambda weights: lambda x: torch.tensor(weights) @ x,
     "tanh_of": lambda matrix: lambda x: (x @ torch.tensor(matrix)).tanh(),
-    "config": _config,
+    "config": lambda fields: importlib.import_module("submission.model").GPTConfig(**fields),
 }
 
 

@@ -19,33 +19,25 @@ def form_of(answer: Any) -> str:
         return "None (is a `return` missing?)"
     if isinstance(answer, type):
         return f"the class {answer.__name__} itself"
-    if _is_array(answer):
-        return _form_of_array(answer)
-    if isinstance(answer, list) and answer and all(isinstance(word, str) for word in answer):
-        return f"{len(answer)} words"
-    if isinstance(answer, tuple | list) and answer:
-        parts = [_form_of_array(p) if _is_array(p) else _kind(p) for p in answer[:4]]
-        return f"{type(answer).__name__} of {', '.join(parts)}" + ", ..." * (len(answer) > 4)
-    return type(answer).__name__
+    if isinstance(answer, tuple | list) and answer and not _is_words(answer):
+        parts = ", ".join(map(_form_of_part, answer[:4]))
+        return f"{type(answer).__name__} of {parts}" + ", ..." * (len(answer) > 4)
+    return _form_of_part(answer)
 
 
-def _kind(part: Any) -> str:
-    words = isinstance(part, list) and part and all(isinstance(word, str) for word in part)
-    return f"{len(part)} words" if words else type(part).__name__
-
-
-def _is_array(answer: Any) -> bool:
+def _form_of_part(part: Any) -> str:
     torch = sys.modules.get("torch")  # questions that don't use it don't import it
-    kinds = (np.ndarray, torch.Tensor) if torch else np.ndarray
-    return isinstance(answer, kinds)
+    if isinstance(part, (np.ndarray, torch.Tensor) if torch else np.ndarray):
+        return f"{str(part.dtype).removeprefix('torch.')}[{', '.join(map(str, part.shape))}]"
+    return f"{len(part)} words" if _is_words(part) else type(part).__name__
 
 
-def _form_of_array(array: Any) -> str:
-    return f"{str(array.dtype).removeprefix('torch.')}[{', '.join(str(n) for n in array.shape)}]"
+def _is_words(part: Any) -> bool:
+    return isinstance(part, list) and bool(part) and all(isinstance(word, str) for word in part)
 
 
 def parts_of(answer: Any, count: int, convert: Callable[[Any], Any]) -> list[Any]:
-    """Return so many parts of an answer, each converted; None for each if there are not so many."""
+    """Return an answer's `count` parts, each converted; None for each if it has more or fewer."""
     if count == 1:
         return [convert(answer)]
     several = isinstance(answer, tuple | list)

@@ -102,7 +102,7 @@ def model_configs(
 
 
 def parameters(read: dict[str, Any], name: str) -> dict[str, np.ndarray]:
-    """Check a probe's answer, PARAMETERS, and return its arrays.
+    """Check the answer of the probe `read_parameters`, and return its arrays.
 
     Raises:
         TestEnd: the file can't be read, or contains something other than finite numbers.
@@ -113,22 +113,22 @@ def parameters(read: dict[str, Any], name: str) -> dict[str, np.ndarray]:
     for key, array in weights.items():
         if not np.isfinite(array).all():
             raise failure(
-                f"{name}: {_named(key)} contains numbers that are not finite; train again",
+                f"{name}: {safe_line(key, 80)} contains numbers that are not finite; train again",
                 id="parameters.not-finite",
             )
     return weights
 
 
-def refuse_large(shapes: list[list[int]], most: int = 1_000_000) -> None:
+def refuse_large(shapes: list[list[int]]) -> None:
     """Refuse shapes, reported by a submission, for which no numbers should be drawn.
 
     A test's model has a few thousand parameters, in some dozen arrays of one or two dimensions.
 
     Raises:
-        TestEnd: there are more than `most` numbers, or a model has no such shape.
+        TestEnd: there are more than a million numbers, or a model has no such shape.
     """
     fine = all(1 <= len(shape) <= 4 and all(n > 0 for n in shape) for shape in shapes)
-    if not fine or len(shapes) > 1000 or sum(map(math.prod, shapes)) > most:
+    if not fine or len(shapes) > 1000 or sum(map(math.prod, shapes)) > 1_000_000:
         raise failure(OTHER_PARAMETERS, id="model.parameters")
 
 
@@ -140,12 +140,7 @@ def misfit(weights: dict[str, np.ndarray], shapes: dict[str, list[int]]) -> str:
         if list(weights[key].shape) != shape:
             return f"{key} has the shape {list(weights[key].shape)}, but in the model it is {shape}"
     extra = sorted(set(weights) - set(shapes))
-    return f"{_named(extra[0])} is not in the model" if extra else ""
-
-
-def _named(key: str) -> str:
-    """Return a parameter's name, which a student chose, in one line for a message."""
-    return safe_line(key, 80)
+    return f"{safe_line(extra[0], 80)} is not in the model" if extra else ""
 
 
 def widen_columns(

@@ -21,7 +21,7 @@ def forward(
     weights: dict[str, np.ndarray],
     inputs: list[np.ndarray],
     dtype: str = "float64",
-    modes: list[dict[str, Any]] | None = None,
+    training: bool = False,
 ) -> dict[str, Any]:
     """Load weights into SynthesizerAttention and run each of `inputs` through it.
 
@@ -32,24 +32,18 @@ def forward(
         inputs: arrays of shape (B, T, C), float64, which are cut to as many positions as w2 has
             columns: models of earlier years are never called with more.
         dtype: the dtype of the computation.
-        modes: a module is made for each, and gets all inputs. {"training": whether dropouts are
-            active}; other keys replace fields of config. By default, one without dropouts.
+        training: whether dropouts are active.
 
     Returns:
-        w2: the shape of the submission's w2, [] if there is none. If no given `__init__`
-        makes it, nothing is run.
-        forms: "float64[2, 5, 8]" for each input of each mode; outputs: float64 copies (None if not
-        a tensor).
+        w2: the shape of the submission's w2, [] if there is none. If no given `__init__` makes it,
+        nothing is run.
+        forms: "float64[2, 5, 8]" for each input; outputs: float64 copies (None if not a tensor).
     """
-    w2: list[int] = []
+    attention = _attention(config, dtype)
+    w2 = _shape_of_w2(attention)
     outs = []
-    for mode in modes or [{}]:
-        changed = {key: value for key, value in mode.items() if key != "training"}
-        attention = _attention(config | changed, dtype)
-        w2 = _shape_of_w2(attention)
-        if not is_given_shape(w2, config):
-            break
-        _load(attention, weights).train(mode.get("training", False))
+    if is_given_shape(w2, config):
+        _load(attention, weights).train(training)
         with torch.no_grad(), default_dtype(dtype):
             for array in inputs:
                 given = torch.tensor(array[:, : w2[1]], dtype=DTYPES[dtype])

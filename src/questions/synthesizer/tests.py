@@ -1,6 +1,5 @@
 """The synthesizer: shapes, values, gradients, trained files."""
 
-import itertools
 from typing import Any
 
 import numpy as np
@@ -157,10 +156,7 @@ class Synthesizer(VariantCase):
     def test_no_leak(self) -> None:
         """No position sees a later one, at any length."""
         groups = [self.changes(self.rng.normal(size=(1, T, MEDIUM["n_embd"]))) for T in (3, 8, 15)]
-        got = self.forward(MEDIUM, [x for group in groups for x in group])
-        parts = _parted(got, [len(group) for group in groups])
-        runs = zip(groups, parts, strict=True)
-        self.judge(runs=[{"inputs": group, "got": part} for group, part in runs])
+        self.judge(runs=[{"inputs": group, "got": self.forward(MEDIUM, group)} for group in groups])
 
     @graded(is_hidden=True)
     def test_batch_invariance(self) -> None:
@@ -174,14 +170,18 @@ class Synthesizer(VariantCase):
     def test_dropout(self) -> None:
         """Dropouts are active in training, and only there."""
         x = self.rng.normal(size=(2, 12, MEDIUM["n_embd"]))
-        modes: dict[str, dict[str, Any]] = {
-            "plain": {},
-            "evaluation": {"attn_pdrop": 0.5, "resid_pdrop": 0.5},
-            "attention": {"training": True, "attn_pdrop": 0.5},
-            "residual": {"training": True, "resid_pdrop": 0.5},
-        }
-        got = self.forward(MEDIUM, [x, x], modes=list(modes.values()))
-        self.judge(x=x, **dict(zip(modes, _parted(got, [2] * len(modes)), strict=True)))
+        weights = draw_weights(self.rng, MEDIUM)
+
+        def outputs(training: bool, **rates: float) -> dict[str, Any]:
+            return self.forward(MEDIUM | rates, [x, x], weights, training=training)
+
+        self.judge(
+            x=x,
+            plain=outputs(training=False),
+            evaluation=outputs(training=False, attn_pdrop=0.5, resid_pdrop=0.5),
+            attention=outputs(training=True, attn_pdrop=0.5),
+            residual=outputs(training=True, resid_pdrop=0.5),
+        )
 
     @graded(is_hidden=True)
     def test_whole_model(self) -> None:
@@ -206,19 +206,18 @@ class Synthesizer(VariantCase):
         config: dict[str, Any],
         inputs: list[np.ndarray],
         weights: dict[str, np.ndarray] | None = None,
-        modes: list[dict] | None = None,
-        dtype: str = "float64",
+        **more: Any,
     ) -> dict[str, Any]:
-        """Return outputs from one worker; fail unless w2 has the shape that is given.
+        """Return the probe's answer; fail unless w2 has the shape that is given.
 
         Args:
             weights: by default, random ones.
-            modes, dtype: see the probe.
+            more: further arguments of the probe.
         """
         weights = draw_weights(self.rng, config) if weights is None else weights
-        spec = forward_spec(config, len(inputs) * len(modes or [{}]))
-        asked = {"config": config, "weights": weights, "inputs": inputs}
-        got = self.probe("synthesizer.forward", spec, **asked, modes=modes, dtype=dtype)
+        spec = forward_spec(config, len(inputs))
+        asked = {"config": config, "weights": weights, "inputs": inputs} | more
+        got = self.probe("synthesizer.forward", spec, **asked)
         self.expect_given_shape(got, config)
         return got
 
@@ -227,9 +226,12 @@ class Synthesizer(VariantCase):
     ) -> list[np.ndarray]:
         """Return the outputs; fail unless each is finite and has its input's shape."""
         outputs = got["outputs"]
-        fine = len(outputs) == len(inputs) and all(map(_fits, outputs, inputs))
+        fine = [
+            isinstance(out, np.ndarray) and out.shape == x.shape and bool(np.isfinite(out).all())
+            for out, x in zip(outputs, inputs, strict=True)
+        ]
         self.expect(
-            fine,
+            all(fine),
             "the output is not a tensor of finite numbers with the input's shape (B, T, C)",
             id="output.form",
             got=", ".join(got["forms"][:8]),
@@ -274,19 +276,6 @@ def forward_spec(config: dict[str, Any], rows: int) -> Where:
 
     spec = table({"forms": str, "outputs": ANY_REAL}, w2=[int])
     return Where(spec, all_or_nothing, f"{rows} outputs, or none for another w2")
-
-
-def _parted(got: dict[str, Any], counts: list[int]) -> list[dict[str, Any]]:
-    """Part an answer into consecutive ones with these numbers of outputs."""
-    ends = list(itertools.accumulate(counts))
-    parts = [slice(end - count, end) for end, count in zip(ends, counts, strict=True)]
-    return [{key: got[key][part] for key in ("forms", "outputs")} for part in parts]
-
-
-def _fits(out: Any, x: np.ndarray) -> bool:
-    """Return whether an output is an array of finite numbers in its input's shape."""
-    fits = isinstance(out, np.ndarray) and out.dtype == np.float64 and out.shape == x.shape
-    return fits and bool(np.isfinite(out).all())
 
 
 def moved(out: np.ndarray, other: np.ndarray) -> np.ndarray:

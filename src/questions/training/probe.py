@@ -3,6 +3,7 @@
 import inspect
 import math
 import numbers
+from collections.abc import Sized
 from typing import Any
 
 import torch
@@ -73,27 +74,27 @@ def _call(function: Any, recipe: str, *arguments: Any) -> Any:
 
 def _describe(returned: Any, model: Any, dataset: Any, before: Any) -> dict[str, Any]:
     """Return the contents of a pair (tconf, trainer_obj) as plain data."""
-    pair = isinstance(returned, tuple | list) and len(returned) == 2
-    tconf, trainer = returned if pair else (None, None)
+    parts = returned[:4] if isinstance(returned, tuple | list) else [returned]
+    tconf, trainer = parts if len(parts) == 2 else (None, None)
     trained, examples = (getattr(trainer, name, None) for name in ("model", "train_dataset"))
+    changed = (
+        name
+        for name, parameter in model.named_parameters()
+        if not torch.equal(parameter.detach().cpu(), before[name])
+    )
     return {
-        "returned": _kinds(returned),
+        "returned": ", ".join(type(part).__name__ for part in parts),
         "fields": {f: _plain(getattr(tconf, f, None)) for f in FIELDS},
         "dataset": type(examples).__name__,
-        "examples": _length(examples),
+        "examples": len(examples) if isinstance(examples, Sized) else -1,
         "same_vocabulary": getattr(examples, "stoi", None) == dataset.stoi,
         "trains_given_model": any(
             getattr(trained, wrapped, trained) is model for wrapped in ("module", "_orig_mod")
         ),
         "same_config": getattr(trainer, "config", None) is tconf and tconf is not None,
-        "changed": _changed(model, before),
+        # The first parameter that differs from its expected starting value; "" if none does.
+        "changed": None if before is None else next(changed, ""),
     }
-
-
-def _kinds(returned: Any) -> str:
-    if not isinstance(returned, tuple | list):
-        return type(returned).__name__
-    return ", ".join(type(part).__name__ for part in returned[:4])
 
 
 def _plain(value: Any) -> Any:
@@ -113,20 +114,3 @@ def _simple(value: Any) -> Any:
     if type(value) is int and not -(2**63) <= value < 2**63:
         return "an int of more than 64 bits"
     return value if value is None or type(value) in (bool, int, float) else type(value).__name__
-
-
-def _length(dataset: Any) -> int:
-    try:
-        return len(dataset)
-    except TypeError:
-        return -1
-
-
-def _changed(model: Any, before: Any) -> str | None:
-    """Name the first parameter that differs from its expected starting value; "" if none."""
-    if before is None:
-        return None
-    for name, parameter in model.named_parameters():
-        if not torch.equal(parameter.detach().cpu(), before[name]):
-            return name
-    return ""
