@@ -23,6 +23,7 @@ from pathlib import Path
 
 from dask.system import CPU_COUNT
 
+from autograder import single
 from autograder.description import REPO
 from classroom.exports import read_export
 from grading.errors import SubmissionError
@@ -63,17 +64,10 @@ def cost_of(*commands: list[str]) -> Cost:
     return Cost(time.monotonic() - started, cpu_s, after.ru_maxrss * 1024)
 
 
-def processor() -> str:
-    """Return the kind of processor, as in records."""
-    from autograder import single  # can be imported once `tools` has been
-
-    return single.processor()
-
-
 def compare(count: int, slots: int, loop: bool, trained: Path | None, place: Path) -> None:
     """Grade a generated class both ways, and print a table."""
     unit_s = min(cost_of([sys.executable, "-c", "import torch"]).cpu_s for _ in range(3))
-    print(f"{processor()}; {slots} slots, {os.cpu_count()} CPUs; {count} submissions")
+    print(f"{single.processor()}; {slots} slots, {os.cpu_count()} CPUs; {count} submissions")
     print(f"importing torch: {unit_s:.2f} s of CPU")
     columns = f"{'wall':>10}{'CPU':>10}{'torch':>8}{'per core-h':>12}{'largest':>12}"
     print(f"{'per submission':<28}{columns}")

@@ -17,6 +17,7 @@ import argparse
 import dataclasses
 import functools
 import json
+import math
 import shutil
 import subprocess
 import sys
@@ -26,31 +27,25 @@ from pathlib import Path
 import torch
 
 from benchmarks import reference
+from benchmarks.reference import ROOT
 from tools import commands, world
+from tools.datafiles import DEV, TEST_ANSWERS, TRAIN, UNSEEN_INPUTS, WIKI
 from tools.reference import GIVEN, compose
 
 reference.come_first()
-from experiments import (  # noqa: E402
-    ablate,
-    gaps,
-    overwrite,
-    people,
-    recall,
-    trace,
-    trainings,
-)
-from experiments.estimates import Estimate, mean  # noqa: E402
-from inputs import Setting  # noqa: E402
+from experiments import ablate, gaps, overwrite, recall, trace, trainings  # noqa: E402
+from experiments.estimates import Estimate, difference, mean  # noqa: E402
+from experiments.people import Person, names_in, people_in  # noqa: E402
+from inputs import Setting, load, read_corpus  # noqa: E402
 from pretraining.recipes import load_recipe  # noqa: E402
-from submission import attention, induction_scores, utils  # noqa: E402
-from submission.dataset import CharCorruptionDataset  # noqa: E402
+from submission import attention, induction_scores  # noqa: E402
 from submission.model import GPT, GPTConfig  # noqa: E402
 
-ROOT = Path(__file__).resolve().parent.parent
 WORLDS, SEEDS = (5_000_000_001, 5_000_000_002), (1, 2, 3)
 RECIPE = "laptop"
 TRIOS = 1_000
 CPU = torch.device("cpu")
+STAGES = commands.pipeline("vanilla", pretrained=True)[:2]
 
 
 @dataclasses.dataclass(frozen=True)
@@ -64,9 +59,9 @@ class Training:
 
     root: Path
     seed: int
-    dataset: CharCorruptionDataset
-    dev: list[people.Person]
-    test: list[people.Person]
+    setting: Setting
+    dev: list[Person]
+    test: list[Person]
 
     @property
     def name(self) -> str:
@@ -82,16 +77,11 @@ class Training:
     def models(self) -> list[GPT]:
         """The pretrained and the finetuned model; a training takes minutes."""
         outputs, models = train(self.root, self.seed), []
-        for command in commands.pipeline("vanilla", pretrained=True)[:2]:
-            model = new_model(self.dataset)
-            model.load_state_dict(utils.load_parameters(str(outputs / command.writes), model))
+        for command in STAGES:
+            model = trainings.new_model(self.setting, "vanilla", self.seed)
+            load(model, str(outputs / command.writes))
             models.append(model.eval())
         return models
-
-    def names_in(self, file: str) -> list[str]:
-        """Return the names in a table that students have."""
-        questions, _ = utils.read_places(self.root / "src" / "data" / file)
-        return [person.name for person in people.people_of(questions, [""] * len(questions))]
 
 
 def lay_out(folder: Path, seed: int) -> Path:
@@ -112,7 +102,7 @@ def train(root: Path, seed: int) -> Path:
     outputs = root / f"seed-{seed}"
     outputs.mkdir(exist_ok=True)
     settings = ["--recipe", RECIPE, "--seed", str(seed), "--threads", "1"]
-    for command in commands.pipeline("vanilla", pretrained=True)[:2]:
+    for command in STAGES:
         if (outputs / command.writes).exists():
             continue
         words = [str(outputs / w) if w.endswith(".params") else w for w in command.arguments]
@@ -120,41 +110,31 @@ def train(root: Path, seed: int) -> Path:
     return outputs
 
 
-def new_model(dataset: CharCorruptionDataset) -> GPT:
-    """Return an untrained model of the recipe's shape."""
-    return GPT(GPTConfig(dataset.vocab_size, **load_recipe(RECIPE).model_of("vanilla")))
-
-
 def training(root: Path, seed: int) -> Training:
     """Return what the training with a seed is asked about."""
-    data, answers = root / "src" / "data", root / "solutions" / "data"
-    text = utils.read_text(data / commands.CORPUS).removesuffix("\n")
-    dataset = CharCorruptionDataset(text, load_recipe(RECIPE).model_of("vanilla")["block_size"])
-    dev, test = (
-        people.people_of(*utils.read_places(path))
-        for path in (data / "birth_dev.tsv", answers / "birth_test.tsv")
-    )
-    return Training(root, seed, dataset, dev, test)
+    recipe = load_recipe(RECIPE)
+    dataset = read_corpus(str(root / WIKI), recipe.model_of("vanilla")["block_size"])
+    args = argparse.Namespace(variant="vanilla", seed=seed, dtype=None, threads=1)
+    dev, test = (people_in(str(root / table)) for table in (DEV, TEST_ANSWERS))
+    return Training(root, seed, Setting(args, recipe, CPU, dataset), dev, test)
 
 
 def measure_trace(it: Training) -> dict[str, Estimate]:
     """Return the rise of the surname's share to block 2, and the MASK's share after block 3."""
     chosen = trace.trios([*it.dev, *it.test], TRIOS)
-    torch.manual_seed(it.seed)
-    untrained = new_model(it.dataset).eval()
+    untrained = trainings.new_model(it.setting, "vanilla", it.seed)
     values = {}
     for name, model in (("trained", it.models[1]), ("untrained", untrained)):
-        shares = trace.trace(model, it.dataset, chosen)
-        rise = shares[2, "surname"].value - shares[0, "surname"].value
-        error = (shares[2, "surname"].error ** 2 + shares[0, "surname"].error ** 2) ** 0.5
-        values[f"surname, block 2 minus embeddings, {name}"] = Estimate(rise, error)
+        shares = trace.trace(model, it.setting.dataset, chosen)
+        rise = difference(shares[2, "surname"], shares[0, "surname"])
+        values[f"surname, block 2 minus embeddings, {name}"] = rise
         values[f"MASK after block 3, {name}"] = shares[3, "MASK"]
     return values
 
 
 def measure_ablate(it: Training) -> dict[str, Estimate]:
     """Return what the worst head costs, whether it leads, and how the kinds of ablation differ."""
-    questions = ablate.Questions(it.dataset, [*it.dev, *it.test], CPU)
+    questions = ablate.Questions(it.setting.dataset, [*it.dev, *it.test], CPU)
     _, finetuned = it.models
     whole = ablate.answers(finetuned, questions)
     results = ablate.ablate(finetuned, questions)
@@ -166,10 +146,9 @@ def measure_ablate(it: Training) -> dict[str, Estimate]:
     last = len(finetuned.blocks)
     for part in (f"block {last} MLP", "block 2 attention"):
         right = {kind: by_part[part][kind].right.double() for kind in ablate.KINDS}
-        values[f"{part}: right with its mean minus with zero"] = mean(right["mean"] - right["zero"])
-        values[f"{part}: right with slot means minus with zero"] = mean(
-            right["slot"] - right["zero"]
-        )
+        for kind, words in (("mean", "its mean"), ("slot", "slot means")):
+            name = f"{part}: right with {words} minus with zero"
+            values[name] = mean(right[kind] - right["zero"])
     return values
 
 
@@ -177,7 +156,7 @@ def measure_induction(it: Training) -> dict[str, Estimate]:
     """Return accuracies and scores; each is of one training."""
 
     def build(heads: int) -> torch.nn.Module:
-        shape = recall.TWO_LAYERS | recall.DROPOUT | {"n_head": heads}
+        shape = recall.TWO_LAYERS | {"n_head": heads}
         return attention.CausalSelfAttention(GPTConfig(vocab_size=1, **shape))
 
     values = {}
@@ -192,7 +171,7 @@ def measure_induction(it: Training) -> dict[str, Estimate]:
 def measure_reverse(it: Training) -> dict[str, Estimate]:
     """Return the shares in both directions, and what a line with the city first adds."""
     groups = gaps.groups_of([*it.dev, *it.test], it.seed)
-    choices = gaps.choose(it.models[0], it.dataset, groups)
+    choices = gaps.choose(it.models[0], it.setting.dataset, groups)
     values = {}
     for direction in gaps.DIRECTIONS:
         values[direction] = gaps.share(choices, direction)
@@ -203,9 +182,8 @@ def measure_reverse(it: Training) -> dict[str, Estimate]:
 
 def measure_overwrite(it: Training) -> dict[str, Estimate]:
     """Return what is kept after true, unknown and false facts, person by person."""
-    strangers = it.names_in("birth_unseen_inputs.tsv")
-    halves = [it.dev, it.test]
-    runs = overwrite.overwrite(it.models[1], it.dataset, halves, strangers, [0, 1])
+    strangers, halves = names_in(str(it.root / UNSEEN_INPUTS)), (it.dev, it.test)
+    runs = overwrite.overwrite(it.models[1], it.setting.dataset, halves, strangers, [0, 1])
     values = {}
     for name, (equal_steps, equal_change) in overwrite.compare(runs).items():
         values |= {f"{name}, equal steps": equal_steps, f"{name}, equal change": equal_change}
@@ -214,13 +192,10 @@ def measure_overwrite(it: Training) -> dict[str, Estimate]:
 
 def measure_wordings(it: Training) -> dict[str, Estimate]:
     """Return what one wording and four teach, and the difference, sentence by sentence."""
-    args = argparse.Namespace(variant="vanilla", seed=it.seed, dtype=None, threads=1)
-    setting = Setting(args, load_recipe(RECIPE), CPU, it.dataset)
-    asked = [*it.dev, *it.test]
-    corpus = it.root / "src" / "data" / commands.TRAIN
-    names = [*it.names_in(commands.TRAIN), *(person.name for person in asked)]
+    asked, corpus = [*it.dev, *it.test], it.root / TRAIN
+    names = [*names_in(str(corpus)), *(person.name for person in asked)]
     one, four = (
-        trainings.learn(setting, corpus, names, asked, count, factor)
+        trainings.learn(it.setting, corpus, names, asked, count, factor)
         for count, factor in trainings.WORDINGS_AND_STEPS
     )
     values = {}
@@ -260,22 +235,21 @@ def read(path: Path) -> dict[tuple[str, str], dict]:
 
 def table(measured: dict[tuple[str, str], dict]) -> str:
     """Return the table for docs/measurements.md: each number in each training."""
-    trainings = sorted({training for _, training in measured})
     lines = []
     for experiment in EXPERIMENTS:
-        own = {t: measured[experiment, t] for t in trainings if (experiment, t) in measured}
+        own = {
+            training: {name.partition(" (")[0]: Estimate(*each) for name, each in values.items()}
+            for (name, training), values in sorted(measured.items())
+            if name == experiment
+        }
         if not own:
             continue
         lines += [f"| {experiment} | {' | '.join(own)} | clear |", "|---" * (len(own) + 2) + "|"]
-        names = {name.partition(" (")[0]: None for values in own.values() for name in values}
-        for name in names:
-            cells, clear = [], 0
-            for values in own.values():
-                found = [v for key, v in values.items() if key.startswith(name)]
-                value, error = found[0] if found else (float("nan"), float("nan"))
-                cells.append(f"{value:.2f} ± {error:.2f}" if error else f"{value:.2f}")
-                clear += abs(value) > 2 * error > 0
-            is_estimated = any(error for found in own.values() for _, error in found.values())
+        for name in dict.fromkeys(name for values in own.values() for name in values):
+            found = [values.get(name, Estimate(math.nan, math.nan)) for values in own.values()]
+            cells = [str(each) if each.error else f"{each.value:.2f}" for each in found]
+            clear = sum(each.is_clear and each.error > 0 for each in found)
+            is_estimated = any(each.error for values in own.values() for each in values.values())
             verdict = f"{clear} of {len(own)}" if is_estimated else "no error"
             lines.append(f"| {name} | {' | '.join(cells)} | {verdict} |")
         lines.append("")

@@ -10,18 +10,16 @@ The picture, with the numbers as comments, is written to handout/figures/gradien
 
 import math
 import sys
-from pathlib import Path
 
 import torch
 
 from . import reference
 
-ROOT = Path(__file__).resolve().parent.parent
 reference.come_first()
 
 from submission import building_blocks as blocks  # noqa: E402
 
-FIGURE = ROOT / "handout/figures/gradient_over_depth.tex"
+FIGURE = reference.ROOT / "handout/figures/gradient_over_depth.tex"
 DEPTHS = (1, 2, 4, 8, 16, 32)
 SEEDS = range(8)
 BATCH, LENGTH, CHANNELS, HEADS, CLASSES = 16, 16, 64, 4, 100

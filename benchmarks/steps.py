@@ -19,17 +19,15 @@ import os
 import statistics
 import sys
 import time
-from pathlib import Path
 
 import torch
 from torch.utils.flop_counter import FlopCounterMode
 
 from . import reference
 
-ROOT = Path(__file__).resolve().parent.parent
 reference.come_first()
 
-from inputs import build_model  # noqa: E402
+from inputs import build_model, read_corpus  # noqa: E402
 from pretraining import optimizers  # noqa: E402
 from pretraining.batches import BatchOrder, load  # noqa: E402
 from pretraining.fast import FORMATS, Engine, Pace  # noqa: E402
@@ -132,9 +130,8 @@ def main() -> int:
 def prepared(name: str, variant: str) -> tuple[GPT, CharCorruptionDataset, TrainerConfig]:
     """Return a recipe's model, corpus and settings of pretraining."""
     recipe = load_recipe(name)
-    text = (ROOT / "src" / "data" / "wiki.txt").read_text(encoding="utf-8").removesuffix("\n")
     utils.set_seed(0)
-    dataset = CharCorruptionDataset(text, recipe.model["block_size"])
+    dataset = read_corpus("wiki.txt", recipe.model["block_size"])
     config = GPTConfig(dataset.vocab_size, **recipe.model_of(variant))
     model = build_model(variant, config, torch.device("cpu"))
     sizes = len(dataset), dataset.block_size

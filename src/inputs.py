@@ -3,6 +3,7 @@
 import argparse
 import os
 import sys
+from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -154,3 +155,10 @@ def build_model(variant: str, config: GPTConfig, device: torch.device) -> GPT:
     model = returned.model(initialize, initialize(config)).to(device)
     returned.check_forward(model, config.vocab_size)
     return model
+
+
+def load(model: GPT, path: str) -> Mapping[str, torch.Tensor]:
+    """Give a model the parameters in a file; return them."""
+    parameters = utils.load_parameters(path, model)
+    model.load_state_dict(parameters)
+    return parameters

@@ -68,7 +68,7 @@ from pathlib import Path
 
 import torch
 
-from experiments import commands
+from experiments import calibration, commands, gaps, inspection, recall
 from inputs import (
     STAFF,
     Setting,
@@ -78,6 +78,7 @@ from inputs import (
     choose_device,
     choose_recipe,
     find_data,
+    load,
     predict,
     read_answered,
     read_corpus,
@@ -257,7 +258,7 @@ def checkpoint_of(writing_params_path: str) -> str:
 def run_pretrain(setting: Setting) -> None:
     """Pretrain on the corpus."""
     if setting.args.reading_params_path is not None:
-        commands.load(setting.model, setting.args.reading_params_path)
+        load(setting.model, setting.args.reading_params_path)
     extra = extras(setting.args, helper.pretrain, setting.recipe)
     prepared = helper.pretrain(setting.dataset, setting.dataset.block_size, setting.model, **extra)
     train(setting, returned.trainer(helper.pretrain, prepared))
@@ -298,7 +299,7 @@ def run_evaluate(setting: Setting) -> None:
     """Predict places, write them, and score them where there are answers."""
     args, corpus = setting.args, find_data(setting.args.eval_corpus_path)
     questions, places = utils.read_places(corpus)
-    commands.load(setting.model, args.reading_params_path)
+    load(setting.model, args.reading_params_path)
     predictions = predict(setting.model, setting.dataset, corpus, questions)
     # One line each: a poorly trained model may also write newlines.
     predicted = [" ".join(prediction.place.split("\n")) for prediction in predictions]
@@ -391,12 +392,12 @@ COMMANDS = {
     "pretrain": Command(run_pretrain, ("writing_params_path",)),
     "finetune": Command(run_finetune, ("writing_params_path", "finetune_corpus_path")),
     "evaluate": Command(run_evaluate, (PARAMS, "eval_corpus_path", OUTPUTS)),
-    "cloze": Command(commands.run_cloze, (PARAMS,), staff="pretrain"),
+    "cloze": Command(gaps.run_cloze, (PARAMS,), staff="pretrain"),
     "calibration": Command(
-        commands.run_calibration, (PARAMS, OUTPUTS), staff="finetune", library="matplotlib"
+        calibration.run, (PARAMS, OUTPUTS), staff="finetune", library="matplotlib"
     ),
-    "inspect": Command(commands.run_inspect, (PARAMS, OUTPUTS), staff="finetune", library="jinja2"),
-    "recall": Command(commands.run_recall, has_corpus=False),
+    "inspect": Command(inspection.run, (PARAMS, OUTPUTS), staff="finetune", library="jinja2"),
+    "recall": Command(recall.run_recall, has_corpus=False),
     "trace": experiment((PARAMS,), staff="finetune"),
     "ablate": experiment((PARAMS,), staff="finetune"),
     "induction": experiment(has_corpus=False),

@@ -132,18 +132,11 @@ class Trained:
         self._load(PRETRAINED)
         groups = {name: people.people_of(*zip(*rows, strict=True)) for name, rows in tables.items()}
 
-        def of(score: gaps.Score) -> float | None:
-            return share(score.right, score.total) if score.total else None
-
         # Only the order matters: single precision suffices, and takes half of the time.
         return [
-            {
-                "text": one.text.format(name="NAME"),
-                **{name: of(score) for name, score in one.splits.items()},
-                "verbatim": of(one.verbatim),
-                "otherwise": of(one.otherwise),
-            }
-            for one in gaps.ask(self._network.float(), self._documents, groups)
+            {"text": text}
+            | {name: share(s.right, s.total) if s.total else None for name, s in scores.items()}
+            for text, scores in gaps.ask(self._network.float(), self._documents, groups)
         ]
 
     def _load(self, name: str) -> None:
@@ -163,9 +156,7 @@ def refusing(groups: list[list[float]]) -> dict:
     answers = calibration.Answers(*groups)
     rows = [calibration.refuse_below(answers, threshold) for threshold in THRESHOLDS]
     return {
-        "calibration_error": round(
-            calibration.calibration_error(calibration.reliability(*groups[:2])), 4
-        ),
+        "calibration_error": round(calibration.calibration_error(answers), 4),
         "refusals": [
             {
                 "threshold": row.threshold,

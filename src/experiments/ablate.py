@@ -29,12 +29,13 @@ import torch.nn.functional as F
 from torch.nn.utils.rnn import pad_sequence
 from torch.utils.hooks import RemovableHandle
 
+from inputs import Setting
 from pretraining import GPT, InputError
 from pretraining.batches import PAD_ID, TextExamples
 
 from .estimates import Estimate, Results, bars, mean, table
-from .inspection import ROLES, attention_of
-from .people import Person, encode
+from .inspection import ROLES, attention_of, stacked
+from .people import Person, encode, people_in
 
 KINDS = ("zero", "mean", "slot")
 LOOKED_AT = 30  # people on whose questions the weights of heads are averaged
@@ -78,8 +79,8 @@ class Questions:
 
     Attributes:
         ids: question, MASK, place and MASK, padded at the end, (B, T), long.
-        asked: the positions at which a letter of the answer, or its MASK, is to be written,
-            (B, T), bool.
+        asked: whether what follows a position, but for the last, is of the answer: one of its
+            letters or its MASK, (B, T - 1), bool.
         slots: the number of each position's slot, (B, T), long; what is padding has one, too.
     """
 
@@ -92,27 +93,31 @@ class Questions:
         self.ids = pad_sequence(rows, batch_first=True, padding_value=PAD_ID).to(device)
         T = self.ids.size(1)
         names = [p.slots + ["padding"] * (T - len(p.slots)) for p in people]
-        numbers = {name: i for i, name in enumerate(dict.fromkeys(n for row in names for n in row))}
-        self.slots = torch.tensor([[numbers[n] for n in row] for row in names], device=device)
-        is_answer = torch.tensor([[n.startswith("answer") for n in row] for row in names])
-        self.asked = is_answer.roll(-1, dims=1).to(device)  # each of its letters is the next one
+        numbers: dict[str, int] = {}
+        slots = [[numbers.setdefault(name, len(numbers)) for name in row] for row in names]
+        self.slots = torch.tensor(slots, device=device)
+        asked = [[name.startswith("answer") for name in row[1:]] for row in names]
+        self.asked = torch.tensor(asked, device=device)
+
+
+def losses(model: GPT, ids: torch.Tensor) -> tuple[torch.Tensor, torch.Tensor]:
+    """Return a model's logits for each next id, (B, T - 1, V), and its losses, (B, T - 1)."""
+    logits = model(ids)[0][:, :-1]
+    return logits, F.cross_entropy(logits.transpose(1, 2), ids[:, 1:], reduction="none")
 
 
 @torch.no_grad()
 def answers(model: GPT, questions: Questions) -> Answers:
     """Let a model write each place, one letter after the other, and compare."""
-    logits = model(questions.ids)[0][:, :-1]  # (B, T - 1, V)
-    targets, asked = questions.ids[:, 1:], questions.asked[:, :-1]
-    loss = F.cross_entropy(logits.transpose(1, 2), targets, reduction="none")  # (B, T - 1)
-    right = (logits.argmax(dim=-1) == targets) | ~asked
-    return Answers(right.all(dim=1).cpu(), (loss * asked).sum(dim=1).double().cpu())
+    logits, loss = losses(model, questions.ids)
+    right = (logits.argmax(dim=-1) == questions.ids[:, 1:]) | ~questions.asked
+    return Answers(right.all(dim=1).cpu(), (loss * questions.asked).sum(dim=1).double().cpu())
 
 
-def parts_of(model: GPT) -> list[Part]:
-    """Return all heads, then all attentions, then all MLPs."""
-    blocks = range(1, len(model.blocks) + 1)
-    heads = [Part("head", b, h) for b in blocks for h in range(1, model.config.n_head + 1)]
-    return [*heads, *(Part(kind, b) for kind in ("attention", "MLP") for b in blocks)]
+def heads_of(model: GPT) -> list[Part]:
+    """Return all heads of a model, block by block."""
+    blocks, heads = range(len(model.blocks)), range(model.config.n_head)
+    return [Part("head", b + 1, h + 1) for b in blocks for h in heads]
 
 
 def changed(
@@ -159,19 +164,15 @@ def output_of(model: GPT, part: Part, questions: Questions) -> torch.Tensor:
     return kept[0]
 
 
-def replacements(output: torch.Tensor, slots: torch.Tensor, real: torch.Tensor) -> dict:
-    """Return what replaces an output, (B, T, hs), for each of KINDS: tensors of its shape.
-
-    `slots`, (B, T), long, is as in Questions; `real`, (B, T), bool, tells what is not padding.
-    """
-    flat, number = output.flatten(0, 1), slots.flatten()
-    count = torch.bincount(number).clamp(min=1)  # (slots,)
+def replacements(output: torch.Tensor, questions: Questions) -> dict[str, torch.Tensor]:
+    """Return what replaces an output, (B, T, hs), for each of KINDS: tensors of its shape."""
+    flat, number = output.flatten(0, 1), questions.slots.flatten()
+    count = torch.bincount(number)  # (slots,); each slot occurs
     sums = flat.new_zeros(len(count), flat.size(-1)).index_add(0, number, flat)
-    per_slot = (sums / count[:, None])[number].view_as(output)
     return {
         "zero": torch.zeros_like(output),
-        "mean": output[real].mean(dim=0).expand_as(output),
-        "slot": per_slot,
+        "mean": output[questions.ids != PAD_ID].mean(dim=0).expand_as(output),
+        "slot": (sums / count[:, None])[number].view_as(output),
     }
 
 
@@ -182,12 +183,13 @@ def ablate(model: GPT, questions: Questions) -> Ablated:
         InputError: the attention is built in a way that hides its heads.
     """
     model.eval()
-    real = questions.ids != PAD_ID
     results: Ablated = {}
-    for part in parts_of(model):
+    blocks = range(1, len(model.blocks) + 1)
+    others = [Part(kind, block) for kind in ("attention", "MLP") for block in blocks]
+    for part in (*heads_of(model), *others):
         output = output_of(model, part, questions)
         results[part] = {}
-        for kind, other in replacements(output, questions.slots, real).items():
+        for kind, other in replacements(output, questions).items():
             with changed(model, part, lambda _, other=other: other):  # type: ignore[misc]
                 results[part][kind] = answers(model, questions)
     return results
@@ -214,26 +216,26 @@ def roles(model: GPT, dataset: TextExamples, people: Sequence[Person]) -> dict[P
     The weights are those of the MASK's row, but for "letter before": that is the mean over all
     letters of the name, of the weight that a letter gives to the one before it.
     """
-    sums: dict[Part, torch.Tensor] = {}
+    looks = []  # (heads of all blocks, roles) for each person
     for person in people:
-        text = person.question + dataset.MASK_CHAR
-        first, last = person.positions("first name"), person.positions("surname")
-        name, end = person.positions("first name", "space", "surname"), len(text)
-        for block, layer in enumerate(attention_of(model, encode(dataset, text)), start=1):
-            if layer.weights is None:
-                raise InputError(f"block {block}: {layer.note}")
-            before = layer.weights[:, name, [i - 1 for i in name]].double().mean(dim=1)  # (nh,)
-            row = layer.weights[:, end - 1].double()  # (nh, T)
-            seen = [row[:, first].sum(dim=1), row[:, last].sum(dim=1), row[:, end - 1]]
-            columns = [before, *seen, 1 - torch.stack(seen).sum(dim=0)]
-            for head, values in enumerate(torch.stack(columns, dim=1), start=1):
-                part = Part("head", block, head)
-                sums[part] = sums.get(part, torch.zeros(len(columns))) + values / len(people)
-    return {part: values.tolist() for part, values in sums.items()}
+        ids = encode(dataset, person.question + dataset.MASK_CHAR)
+        weights = stacked(attention_of(model, ids)).double().flatten(0, 1)  # (heads, T, T)
+        name = person.positions("first name", "space", "surname")
+        before = weights[:, name, [i - 1 for i in name]].mean(dim=1)  # (heads,)
+        mask = weights[:, -1]  # (heads, T)
+        slots = ("first name", "surname", "MASK")
+        seen = [mask[:, person.positions(slot)].sum(dim=1) for slot in slots]
+        looks.append(torch.stack([before, *seen, 1 - torch.stack(seen).sum(dim=0)], dim=1))
+    return dict(zip(heads_of(model), torch.stack(looks).mean(dim=0).tolist(), strict=True))
 
 
-def report(results: Ablated, whole: Answers, looks: dict[Part, list[float]]) -> Results:
-    """Return the results as two tables and sentences, and a picture of the right answers."""
+def run(setting: Setting) -> Results:
+    """Ask about the dev people without each part: two tables, sentences, and a picture."""
+    people = people_in(setting.args.eval_corpus_path)
+    questions = Questions(setting.dataset, people, setting.device)
+    whole = answers(setting.model.eval(), questions)
+    results = ablate(setting.model, questions)
+    looks = roles(setting.model, setting.dataset, people[:LOOKED_AT])
 
     def share(one: Answers) -> str:
         return f"{one.right.double().mean():.0%}"

@@ -14,9 +14,13 @@ import math
 from collections.abc import Sequence
 from dataclasses import astuple, dataclass
 
+from inputs import Setting, find_data, load, predict, read_answered
 from pretraining import plots
+from pretraining.files import write_atomically
+from submission import utils
 
 from .estimates import table
+from .people import DEV
 
 BINS = 10  # of equal width
 DOT = 4  # square points for each answer of a bin
@@ -67,18 +71,15 @@ def reliability(right: Sequence[float], wrong: Sequence[float]) -> list[Bin]:
     ]
 
 
-def calibration_error(bins: Sequence[Bin]) -> float:
-    """Return the expected calibration error (Guo et al. 2017, section 2); 0 without answers.
+def calibration_error(answers: Answers) -> float:
+    """Return the expected calibration error for known people (Guo et al. 2017, section 2).
 
-    It is the mean over all answers of their bin's distance between probability and accuracy.
+    It is the mean over all answers of their bin's distance between probability and accuracy; 0
+    without answers.
     """
+    bins = reliability(answers.right, answers.wrong)
     total = sum(each.count for each in bins)
     return sum(each.count * abs(each.right - each.probability) for each in bins) / max(total, 1)
-
-
-def error_of(answers: Answers) -> float:
-    """Return the expected calibration error for known people."""
-    return calibration_error(reliability(answers.right, answers.wrong))
 
 
 def refuse_below(answers: Answers, threshold: float) -> Refusal:
@@ -94,6 +95,24 @@ def refuse_below(answers: Answers, threshold: float) -> Refusal:
     )
 
 
+def run(setting: Setting) -> None:
+    """Compare a finetuned model's probabilities with its accuracy, in a picture and a table."""
+    args = setting.args
+    path, questions, places = read_answered(args.eval_corpus_path or DEV)
+    unseen = find_data(args.unseen_corpus_path)
+    load(setting.model, args.reading_params_path)
+    pairs = list(zip(predict(setting.model, setting.dataset, path, questions), places, strict=True))
+    made_up = predict(setting.model, setting.dataset, unseen, utils.read_places(unseen)[0])
+    answers = Answers(
+        right=[p.probability for p, place in pairs if p.place == place],
+        wrong=[p.probability for p, place in pairs if p.place != place],
+        unseen=[p.probability for p in made_up],
+    )
+    write_atomically(args.outputs_path, draw(answers, args.variant))
+    print(report(answers))
+    print(f"Wrote {args.outputs_path}.")
+
+
 def report(answers: Answers) -> str:
     """Return the effects of some round thresholds as a table, and the calibration error."""
     rows = []
@@ -102,7 +121,7 @@ def report(answers: Answers) -> str:
         shares = (one.answered, one.accuracy, one.unseen)
         rows.append([f"{threshold:.2f}", *("-" if s is None else f"{s:.0%}" for s in shares)])
     header = ["threshold", "dev answered", "right of these", "unseen answered"]
-    error = f"expected calibration error on dev: {error_of(answers):.3f}"
+    error = f"expected calibration error on dev: {calibration_error(answers):.3f}"
     return f"{table(header, rows)}\n{error}"
 
 
@@ -120,9 +139,9 @@ def draw(answers: Answers, name: str) -> str:
     first.set(title="Reliability", xlabel="probability given by the model")
     first.set_ylabel("share of right answers")
     first.plot([0, 1], [0, 1], color="#aaaaaa")
-    kinds = {"dev": ("right", answers.wrong)}
-    kinds["dev and unseen people"] = "unseen", [*answers.wrong, *answers.unseen]
-    for label, (look, wrong) in kinds.items():
+    made_up = [*answers.wrong, *answers.unseen]
+    kinds = ("dev", "right", answers.wrong), ("dev and unseen people", "unseen", made_up)
+    for label, look, wrong in kinds:
         x, y, counts = zip(*map(astuple, reliability(answers.right, wrong)), strict=True)
         first.plot(x, y, label=label, **LOOKS[look])
         # A bin of few answers says little: a dot's area is its number of answers.
@@ -151,5 +170,5 @@ def draw(answers: Answers, name: str) -> str:
     return plots.svg(
         first,
         f"{name}: {whole.accuracy:.0%} of the answers about people of dev are right; expected "
-        f"calibration error {error_of(answers):.3f}",
+        f"calibration error {calibration_error(answers):.3f}",
     )

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Hashable, Mapping, Sequence
 from dataclasses import dataclass
 
 import torch
@@ -41,7 +41,12 @@ def mean(values: Sequence[float] | torch.Tensor) -> Estimate:
     return Estimate(float(x.mean()), float(x.std() / math.sqrt(len(x))))
 
 
-def slope(x: torch.Tensor, y: torch.Tensor, cluster: Sequence[int]) -> Estimate:
+def difference(first: Estimate, second: Estimate) -> Estimate:
+    """Return the first minus the second, for estimates that don't depend on each other."""
+    return Estimate(first.value - second.value, math.hypot(first.error, second.error))
+
+
+def slope(x: torch.Tensor, y: torch.Tensor, cluster: Sequence[Hashable]) -> Estimate:
     """Return the slope b of the line y = b x through the origin that fits best, for (N,) values.
 
     Its standard error allows values of the same cluster to depend on each other (Cameron and
@@ -49,9 +54,9 @@ def slope(x: torch.Tensor, y: torch.Tensor, cluster: Sequence[int]) -> Estimate:
     """
     x, y = x.double(), y.double()
     b = (x * y).sum() / (x * x).sum()
-    sums: dict[int, float] = {}
-    for number, each in zip(cluster, (x * (y - b * x)).tolist(), strict=True):
-        sums[number] = sums.get(number, 0.0) + each
+    sums: dict[Hashable, float] = {}
+    for name, each in zip(cluster, (x * (y - b * x)).tolist(), strict=True):
+        sums[name] = sums.get(name, 0.0) + each
     few = len(sums) / max(len(sums) - 1, 1)
     error = math.sqrt(few * sum(each * each for each in sums.values())) / float((x * x).sum())
     return Estimate(float(b), error)
@@ -60,13 +65,9 @@ def slope(x: torch.Tensor, y: torch.Tensor, cluster: Sequence[int]) -> Estimate:
 def table(header: Sequence[str], rows: Sequence[Sequence[object]]) -> str:
     """Return a table as text; its first column is aligned to the left."""
     cells = [list(map(str, row)) for row in (header, *rows)]
-    widths = [max(map(len, column)) for column in zip(*cells, strict=True)]
-    lines = []
-    for first, *others in cells:
-        line = [first.ljust(widths[0])]
-        line += [cell.rjust(width) for cell, width in zip(others, widths[1:], strict=True)]
-        lines.append("  ".join(line).rstrip())
-    return "\n".join(lines)
+    first, *others = (max(map(len, column)) for column in zip(*cells, strict=True))
+    line = "  ".join([f"{{:<{first}}}", *(f"{{:>{width}}}" for width in others)])
+    return "\n".join(line.format(*row).rstrip() for row in cells)
 
 
 def bars(

@@ -23,26 +23,27 @@ from __future__ import annotations
 import random
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
+from itertools import compress
 
 import torch
 
+from inputs import Setting, load
 from pretraining import GPT, CharCorruptionDataset, InputError
 
-from .estimates import Estimate, Results, bars, mean, table
-from .people import Person, continuations, encode
+from .estimates import Estimate, Results, bars, difference, mean, table
+from .people import TRAIN, Person, continuations, encode, people_in
 
-GAP = "_"
 CHOICES = 10  # places or people, including the right one
 # The first five are wordings of the generated world's corpus; the others do not occur in it.
 WORDINGS = (
-    "{name} was born in _",
-    "{name} was a native of _",
-    "{name}'s birthplace: _",
-    "{name}, _-born, lived in",
-    "Born in _, {name} was",
-    "{name} came from _",
-    "{name} was born and died in _",
-    "Where was {name} born? _",
+    "{name} was born in {gap}",
+    "{name} was a native of {gap}",
+    "{name}'s birthplace: {gap}",
+    "{name}, {gap}-born, lived in",
+    "Born in {gap}, {name} was",
+    "{name} came from {gap}",
+    "{name} was born and died in {gap}",
+    "Where was {name} born? {gap}",
 )
 PEOPLE = 100  # per group, at most: a share then has a standard deviation of .05 or less
 DIRECTIONS = {"forward": "forward: which place?", "backward": "backward: who?"}
@@ -61,7 +62,8 @@ def fillings(
         sentences: each with a MASK for its gap, and the texts that might fill it.
 
     Raises:
-        InputError: a sentence is too long, or has a character that the corpus lacks.
+        InputError: a sentence is too long, or has a character that the corpus lacks; or the
+            model's scores are not finite.
     """
     model.eval()
     pairs, longest = [], model.get_block_size()
@@ -87,9 +89,7 @@ def differ(place: str, other: str) -> bool:
 
 
 def choices(
-    people: Iterable[Person],
-    places: Iterable[str],
-    is_apart: Callable[[str, str], bool] = differ,
+    people: Iterable[Person], places: Iterable[str], is_apart: Callable[[str, str], bool] = differ
 ) -> list[list[str]]:
     """Return the places from which each person's is to be chosen, the right one first.
 
@@ -122,69 +122,56 @@ class Score:
         return f"{self.right / self.total:.0%} of {self.total}" if self.total else "-"
 
 
-@dataclass(frozen=True)
-class Wording:
-    """The results of one wording."""
-
-    text: str  # with {name}, and _ for the gap
-    splits: dict[str, Score]  # by the name of the group of people
-    verbatim: Score  # of people for whom the corpus has exactly these words, place included
-    otherwise: Score  # of all others
-
-
-def sentence_of(wording: str, name: str, filling: str) -> str:
-    """Return a sentence with something in its gap: a place, or a MASK.
-
-    Example: ("{name}, _-born, lived in", "Ada", "Rome") gives "Ada, Rome-born, lived in".
-    """
-    before, after = (part.format(name=name) for part in wording.split(GAP))
-    return before + filling + after
-
-
 def ask(
-    model: GPT,
-    dataset: CharCorruptionDataset,
-    groups: dict[str, list[Person]],
-    wordings: Sequence[str] = WORDINGS,
-) -> Iterator[Wording]:
-    """Ask about the first PEOPLE people of each group; yield each wording's results, in order.
+    model: GPT, dataset: CharCorruptionDataset, groups: dict[str, list[Person]]
+) -> Iterator[tuple[str, dict[str, Score]]]:
+    """Ask about the first PEOPLE people of each group, in each wording.
 
     Args:
         model: pretrained, on any device.
         groups: people by the name of their group.
 
+    Yields:
+        a wording, with NAME for the name and _ for the gap, and its scores: for each group, and
+        for those people for whom the corpus has exactly these words, place included ("verbatim"),
+        and all others ("otherwise").
+
     Raises:
-        InputError: a sentence has a character that the corpus lacks, or is too long.
+        InputError: as `fillings` says.
     """
     corpus = "\n".join(dataset.data)
-    people = [(name, person) for name, group in groups.items() for person in group[:PEOPLE]]
-    places = (person.place for group in groups.values() for person in group)
-    offered = choices((person for _, person in people), places)
-    for wording in wordings:
-        asked = [sentence_of(wording, person.name, dataset.MASK_CHAR) for _, person in people]
-        logp = fillings(model, dataset, list(zip(asked, offered, strict=True)))
-        right = first_is_likeliest(logp)
-        known = [sentence_of(wording, person.name, person.place) in corpus for _, person in people]
-
-        def score(chosen: Iterable[bool], right: list[bool] = right) -> Score:
-            own = [ok for ok, each in zip(right, chosen, strict=True) if each]
-            return Score(sum(own), len(own))
-
-        splits = {name: score(each == name for each, _ in people) for name in groups}
-        yield Wording(wording, splits, score(known), score(not said for said in known))
+    people = [person for group in groups.values() for person in group[:PEOPLE]]
+    group_of = [name for name, group in groups.items() for _ in group[:PEOPLE]]
+    offered = choices(people, (person.place for group in groups.values() for person in group))
+    for wording in WORDINGS:
+        asked = [wording.format(name=p.name, gap=dataset.MASK_CHAR) for p in people]
+        right = first_is_likeliest(fillings(model, dataset, list(zip(asked, offered, strict=True))))
+        said = [wording.format(name=p.name, gap=p.place) in corpus for p in people]
+        some = {name: [each == name for each in group_of] for name in groups}
+        some |= {"verbatim": said, "otherwise": [not each for each in said]}
+        scores = {name: Score(sum(compress(right, own)), sum(own)) for name, own in some.items()}
+        yield wording.format(name="NAME", gap="_"), scores
 
 
-def lines(results: Iterable[Wording], groups: Sequence[str]) -> Iterator[str]:
-    """Return the results as lines of a table, each as soon as it is ready."""
-    width = max(len(wording.format(name="NAME")) for wording in WORDINGS)
+def run_cloze(setting: Setting) -> None:
+    """Ask a pretrained model in several wordings; print the shares of right choices."""
+    args = setting.args
+    groups = {
+        "train": people_in(args.finetune_corpus_path or TRAIN),
+        "dev": people_in(args.eval_corpus_path),
+    }
+    load(setting.model, args.reading_params_path)
+    width = max(len(wording.format(name="NAME", gap="_")) for wording in WORDINGS)
 
-    def line(first: str, *cells: object) -> str:
-        return first.ljust(width) + "".join(str(cell).rjust(16) for cell in cells)
+    def show(first: str, *cells: object) -> None:
+        row = [first.ljust(width), *(str(cell).rjust(16) for cell in cells)]
+        print("".join(row), flush=True)  # each as soon as it is known
 
-    yield line("wording", *groups, "in these words", "in others")
-    for one in results:
-        text = one.text.format(name="NAME")
-        yield line(text, *one.splits.values(), one.verbatim, one.otherwise)
+    show("wording", *groups, "in these words", "in others")
+    for text, scores in ask(setting.model, setting.dataset, groups):
+        show(text, *scores.values())
+    known = {person.place for group in groups.values() for person in group}
+    print(f"Each question is a choice among at most {min(CHOICES, len(known))} places.")
 
 
 # -- reverse --------------------------------------------------------------------------------------
@@ -192,9 +179,8 @@ def lines(results: Iterable[Wording], groups: Sequence[str]) -> Iterator[str]:
 
 @dataclass(frozen=True)
 class Choice:
-    """Whether a model chose right about a person."""
+    """Whether a model chose the place of a person, and the person born there, right."""
 
-    person: Person  # who was to be found, or whose place was
     forward: bool
     backward: bool
     has_reversed_line: bool  # a line of the corpus has this person's city before the name
@@ -239,15 +225,15 @@ def choose(
     chosen, mask = [], dataset.MASK_CHAR
     for group in groups:
         places, names = [p.place for p in group], [p.name for p in group]
-        forward = [(f"{name} was born in {mask}", places) for name in names]
-        backward = [(f"{mask} was born in {place}", names) for place in places]
+        of_places = [(f"{name} was born in {mask}", places) for name in names]
+        of_names = [(f"{mask} was born in {place}", names) for place in places]
         best = []
-        for sentences in (forward, backward):
+        for sentences in (of_places, of_names):
             logp = torch.tensor(fillings(model, dataset, sentences), dtype=torch.float64)
             best.append((logp - logp.mean(dim=0)).argmax(dim=1).tolist())  # of each sentence
         for number, person in enumerate(group):
-            is_right = best[0][number] == number, best[1][number] == number
-            chosen.append(Choice(person, *is_right, has_reversed_line(dataset.data, person)))
+            forward, backward = (numbers[number] == number for numbers in best)
+            chosen.append(Choice(forward, backward, has_reversed_line(dataset.data, person)))
     return chosen
 
 
@@ -258,14 +244,18 @@ def share(choices: Sequence[Choice], direction: str) -> Estimate:
 
 def effect(choices: Sequence[Choice], direction: str) -> Estimate:
     """Return the share among people with a reversed line minus that among the others."""
-    with_line = share([c for c in choices if c.has_reversed_line], direction)
-    without = share([c for c in choices if not c.has_reversed_line], direction)
-    error = (with_line.error**2 + without.error**2) ** 0.5  # of different people
-    return Estimate(with_line.value - without.value, error)
+    with_line, without = (
+        share([c for c in choices if c.has_reversed_line == has], direction)
+        for has in (True, False)
+    )
+    return difference(with_line, without)
 
 
-def report(choices: Sequence[Choice]) -> Results:
-    """Return the results of `reverse`."""
+def run_reverse(setting: Setting) -> Results:
+    """Ask about train and dev people in both directions."""
+    train = people_in(setting.args.finetune_corpus_path or TRAIN)
+    people = [*train, *people_in(setting.args.eval_corpus_path)]
+    choices = choose(setting.model, setting.dataset, groups_of(people))
     groups = {
         "all": choices,
         "with a line that names the city first": [c for c in choices if c.has_reversed_line],

@@ -11,8 +11,8 @@ The attention weights are read by a hook on each block's `attn_drop`, through wh
 they are applied to the values. This works for any attention with the layout of the given one; what
 a student's attention passes there is checked first, and if it isn't weights, the page says so.
 
-Glossary of shapes: T, the length of question and answer together; nh as in submission/attention.py;
-V, the size of the vocabulary.
+Glossary of shapes: T, the length of question and answer together; C, nh as in
+submission/attention.py; V, the size of the vocabulary.
 """
 
 from __future__ import annotations
@@ -23,24 +23,27 @@ import math
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from contextlib import ExitStack
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 from typing import Any
 
 import torch
 import torch.nn.functional as F
 
+from inputs import Setting, build_model, load, read_answered
 from pretraining import GPT, InputError, has_given_blocks, parameter_files
 from pretraining.batches import TextExamples
 from pretraining.decoding import ANSWER_STEPS, greedy_answers
+from pretraining.files import write_atomically
+from submission.model import GPTConfig
 
-from .people import continuations, encode, finite_logits
+from .people import DEV, TRAIN, continuations, encode, finite_logits
 
 LIKELIEST = 5  # number of places listed
 RIVALS = 3  # number of characters listed next to the one written
 TOLERANCE = 1e-3  # of weights and their sums, which may have been computed in bfloat16
 ROLES = ("letter before", "first name", "surname", "MASK", "elsewhere")  # of heads (ablate.py)
 LIVE = ("vanilla", "rope", "synthesizer")  # what inspect.js computes
-UNRECORDED = "don't contain this question"
 WARNING = "// The parameters that you trained, for the page beside this file. Don't post them."
 
 
@@ -79,6 +82,36 @@ class Inspected:
     layers: list[Layer]
     heads: int  # in each layer
     logits: torch.Tensor  # after each character that it read, (T, V), on the CPU
+
+
+def run(setting: Setting) -> None:
+    """Write a page that shows how one model, or two, answer a question."""
+    args, dataset = setting.args, setting.dataset
+    _, train, train_places = read_answered(args.finetune_corpus_path or TRAIN)
+    _, dev, dev_places = read_answered(args.eval_corpus_path or DEV)
+    recorded = dict(zip(train + dev, train_places + dev_places, strict=True))
+    question = args.question or dev[0]
+    models = [(args.variant, setting.model, args.reading_params_path)]
+    if args.second_variant is not None:
+        config = GPTConfig(dataset.vocab_size, **setting.recipe.model_of(args.second_variant))
+        second = build_model(args.second_variant, config, setting.device)
+        models.append((args.second_variant, second, args.second_params_path))
+    places = sorted(set(recorded.values()))
+    inspected: list[tuple[Inspected, GPT]] = []
+    for variant, model, path in models:
+        load(model, path)
+        name = f"{variant}: {path}"
+        try:
+            answer = look_inside(name, model, dataset, question, places)
+        except InputError as error:
+            raise InputError(f"{path}, {question!r}: {error}") from None
+        inspected.append((answer, model))
+        print(f"{name}: {answer.answer!r}, probability {answer.probability:.1%}")
+    beside = Path(args.outputs_path).with_suffix(".params.js")
+    write_atomically(beside, parameters([model for _, model in inspected]))
+    write_atomically(args.outputs_path, page(inspected, dataset, recorded, beside.name))
+    print(f"Wrote {args.outputs_path}: open it in a browser.")
+    print(f"Wrote {beside} for it, which holds your parameters: don't post that file.")
 
 
 @torch.no_grad()
@@ -169,19 +202,24 @@ def weights_passed(
         for attention, kept in zip(attentions, passed, strict=True):
             drop = getattr(attention, "attn_drop", None)
             if isinstance(drop, torch.nn.Module):
-                hooks.enter_context(drop.register_forward_hook(_keeper(kept)))
+                hooks.enter_context(drop.register_forward_hook(partial(_keep, kept)))
         run()
     return [read_weights(kept, n_head, length) for kept in passed]
 
 
-def _keeper(kept: list[Any]) -> Callable[..., None]:
-    """Return a forward hook that appends a module's output to `kept`."""
+def _keep(kept: list[Any], module: torch.nn.Module, inputs: tuple, output: object) -> None:
+    # A copy: the output may be modified in place later.
+    kept.append(output.detach().cpu().clone() if torch.is_tensor(output) else output)
 
-    def keep(module: torch.nn.Module, inputs: tuple, output: object) -> None:
-        # A copy: the output may be modified in place later.
-        kept.append(output.detach().cpu().clone() if torch.is_tensor(output) else output)
 
-    return keep
+def stacked(layers: Iterable[Layer]) -> torch.Tensor:
+    """Return the weights of all layers, (layers, nh, T, T); an InputError says why one has none."""
+    weights = []
+    for number, layer in enumerate(layers, start=1):
+        if layer.weights is None:
+            raise InputError(f"block {number}: {layer.note}")
+        weights.append(layer.weights)
+    return torch.stack(weights)
 
 
 def read_weights(passed: list[Any], n_head: int, length: int) -> Layer:
@@ -248,7 +286,7 @@ def page(
             "recorded": {question: f"say {place}" for question, place in recorded.items()},
             "rivals": RIVALS,
             "steps": ANSWER_STEPS,
-            "unrecorded": UNRECORDED,
+            "unrecorded": "don't contain this question",
         },
         longest=min(model.get_block_size() for _, model in models) - ANSWER_STEPS - 1,
         parameters=parameters,
@@ -278,18 +316,14 @@ def _tensors(model: GPT) -> dict[str, Any] | None:
         return None
     tensors = parameter_files.weights(model.state_dict())
     order = _neighbours(model)
-    if order is not None:
-        for name, tensor in tensors.items():
-            if ".attn.query." in name or ".attn.key." in name:
-                tensors[name] = tensor[order]
+    for name, tensor in tensors.items():
+        if ".attn.query." in name or ".attn.key." in name:
+            tensors[name] = tensor[order]
     return {
         "heads": model.config.n_head,
         "layers": model.config.n_layer,
         "rope": model.config.rope,
-        "tensors": {
-            parameter_files.short(name): _numbers(tensor.detach().cpu())
-            for name, tensor in tensors.items()
-        },
+        "tensors": {name: _numbers(tensor.cpu()) for name, tensor in tensors.items()},
     }
 
 
@@ -303,18 +337,19 @@ def _numbers(tensor: torch.Tensor) -> str | list[float]:
     return base64.b64encode(tensor.half().numpy().astype("<f2").tobytes()).decode("ascii")
 
 
-def _neighbours(model: GPT) -> torch.Tensor | None:
-    """Return an order of channels in which RoPE's pairs are neighbours; None if they are.
+def _neighbours(model: GPT) -> torch.Tensor:
+    """Return an order of channels, (C,), long, in which RoPE's pairs are neighbours.
 
     Students may choose the pairs k and k + hs/2 instead. Dot products don't depend on the order.
     """
+    given = torch.arange(model.config.n_embd)
     if not model.config.rope:
-        return None
+        return given
     attn = model.blocks[0].attn
     nh, hs = attn.n_head, attn.key.in_features // attn.n_head
     x = torch.zeros(1, nh, 2, hs, device=next(model.parameters()).device)
     x[..., 0] = 1  # the first of the first pair, which position 1 turns
     turned = attn.with_positions(x)[0, 0, 1]  # (hs,)
     if int(turned[1:].abs().argmax()) == 0:
-        return None
-    return torch.arange(nh * hs).view(nh, 2, hs // 2).transpose(1, 2).flatten()
+        return given
+    return given.view(nh, 2, hs // 2).transpose(1, 2).flatten()

@@ -23,17 +23,17 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 import torch
-import torch.nn.functional as F
+from torch.nn.utils import clip_grad_norm_, parameters_to_vector
 
+from inputs import Setting
 from pretraining import GPT
 from pretraining.batches import TextExamples
 from pretraining.optimizers import AdamW
 
-from .ablate import Questions, answers
+from .ablate import Questions, answers, losses
 from .estimates import Estimate, Results, curves, mean, table
-from .people import Person
+from .people import Person, names_in, people_in
 
-SETS = ("true", "unknown", "false")
 EPOCHS, BATCH_SIZE, LEARNING_RATE = 20, 32, 2e-4
 LOOKS = 10  # how often the other people are asked during a finetuning
 
@@ -48,7 +48,7 @@ class Moment:
     kept: torch.Tensor  # for each of the others, whether the true place is answered, (B,), bool
 
 
-Run = dict[str, list[Moment]]  # for each of SETS
+Run = dict[str, list[Moment]]  # for each set
 
 
 def sets_of(known: Sequence[Person], unknown: Sequence[str], seed: int) -> dict[str, list[Person]]:
@@ -97,30 +97,26 @@ def finetune(
     """Finetune a copy of a model on a set, and ask about the others from time to time."""
     model = copy.deepcopy(model)
     parameters = [p for p in model.parameters() if p.requires_grad]
-    start = [p.detach().clone() for p in parameters]
-    norm = float(torch.stack([(p**2).sum() for p in start]).sum().sqrt())
-    device = parameters[0].device
-    own, asked = Questions(dataset, taught, device), Questions(dataset, others, device)
+    start = parameters_to_vector(parameters).detach()
+    own, asked = (Questions(dataset, people, start.device) for people in (taught, others))
     optimizer = AdamW(parameters, lr=LEARNING_RATE, weight_decay=0.0)
     generator = torch.Generator().manual_seed(seed)
 
     def look(epoch: int) -> Moment:
         model.eval()
-        moved = [((p.detach() - s) ** 2).sum() for p, s in zip(parameters, start, strict=True)]
-        distance = float(torch.stack(moved).sum().sqrt()) / norm
+        change = parameters_to_vector(parameters).detach() - start
         learnt = float(answers(model, own).right.double().mean())
-        return Moment(epoch, learnt, distance, answers(model, asked).right)
+        moved = float(change.norm() / start.norm())
+        return Moment(epoch, learnt, moved, answers(model, asked).right)
 
     moments = [look(0)]
     for epoch in range(1, EPOCHS + 1):
         model.train()
         for rows in torch.randperm(len(taught), generator=generator).split(BATCH_SIZE):
             optimizer.zero_grad()
-            ids, asked_for = own.ids[rows.to(device)], own.asked[rows.to(device), :-1]
-            logits = model(ids)[0][:, :-1]
-            loss = F.cross_entropy(logits.transpose(1, 2), ids[:, 1:], reduction="none")
-            loss[asked_for].mean().backward()
-            torch.nn.utils.clip_grad_norm_(parameters, 1.0)
+            _, loss = losses(model, own.ids[rows.to(start.device)])
+            loss[own.asked[rows.to(start.device)]].mean().backward()
+            clip_grad_norm_(parameters, 1.0)
             optimizer.step()
         if epoch * LOOKS % EPOCHS < LOOKS:
             moments.append(look(epoch))
@@ -173,7 +169,7 @@ def overwrite(
     """Finetune on each set, made of one half of the people, and ask about the other half."""
     runs: list[Run] = []
     for seed in seeds:
-        for taught, others in ((halves[0], halves[1]), (halves[1], halves[0])):
+        for taught, others in (halves, halves[::-1]):
             runs.append({})
             for name, people in sets_of(taught, unknown, seed).items():
                 first, *_, last = runs[-1][name] = finetune(model, dataset, people, others, seed)
@@ -185,11 +181,18 @@ def overwrite(
     return runs
 
 
-def report(runs: Sequence[Run]) -> Results:
-    """Return tables, and what is kept drawn by epochs and by how far the parameters have moved."""
+def run(setting: Setting) -> Results:
+    """Teach each set made of one half of the dev people, and ask about the other half.
+
+    The picture shows what is kept by epochs, and by how far the parameters have moved.
+    """
+    args, people = setting.args, people_in(setting.args.eval_corpus_path)
+    halves = people[: len(people) // 2], people[len(people) // 2 :]
+    strangers = names_in(args.unseen_corpus_path)
+    runs = overwrite(setting.model, setting.dataset, halves, strangers, [args.seed])
     rows, by_epoch, by_change = [], {}, {}
-    for name in SETS:
-        moments = list(zip(*(run[name] for run in runs), strict=True))
+    for name in runs[0]:
+        moments = list(zip(*(each[name] for each in runs), strict=True))
         kept = [mean(torch.cat([m.kept for m in each])) for each in moments]
         moved = [sum(m.moved for m in each) / len(each) for each in moments]
         learnt = sum(m.learnt for m in moments[-1]) / len(runs)

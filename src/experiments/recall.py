@@ -23,10 +23,11 @@ Glossary of shapes: B, T, C, nh as in submission/attention.py; T is PAIRS + 1, o
 
 from __future__ import annotations
 
+import contextlib
 import itertools
 import math
 import time
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from typing import Any, cast
 
@@ -35,20 +36,22 @@ import torch.nn as nn
 import torch.nn.functional as F
 from torch.utils.hooks import RemovableHandle
 
+from inputs import Setting, build_model
 from pretraining import InputError
 from pretraining.optimizers import AdamW
+from submission.model import Block, GPTConfig
 
 from .estimates import Estimate, Results, bars, table
-from .inspection import weights_passed
+from .inspection import stacked, weights_passed
 
 PAIRS = 4
 C = 64
 NO_DIGIT = PAIRS  # paired with the letter in question
-DROPOUT: dict[str, Any] = {"embd_pdrop": 0.0, "resid_pdrop": 0.0, "attn_pdrop": 0.0}
 # The attentions' shapes, as fields of GPTConfig. A block is longer than an input because in some
 # earlier years a synthesizer had one column fewer than the block has positions.
-ONE_LAYER: dict[str, Any] = {"block_size": PAIRS + 2, "n_layer": 1, "n_head": 4, "n_embd": C}
-TWO_LAYERS: dict[str, Any] = {"block_size": 2 * PAIRS + 2, "n_layer": 1, "n_embd": C}
+SHAPE: dict[str, Any] = {"n_layer": 1, "n_embd": C, "resid_pdrop": 0.0, "attn_pdrop": 0.0}
+ONE_LAYER = SHAPE | {"block_size": PAIRS + 2, "n_head": 4}
+TWO_LAYERS = SHAPE | {"block_size": 2 * PAIRS + 2}
 DIGITS = ("repeated", "permutation")
 BATCH_SIZE, LEARNING_RATE = 256, 3e-3
 CHECKED_AFTER = 100  # steps between two evaluations
@@ -84,16 +87,15 @@ def all_inputs(digits: str = "permutation", together: bool = False) -> Inputs:
     orders = list(itertools.permutations(range(PAIRS)))
     repeated = list(itertools.product(range(PAIRS), repeat=PAIRS))
     choices = orders if digits == "permutation" else repeated
-    tokens: list[list[Any]] = []
-    answers = []
+    rows, answers = [], []
     for letters, numbers, last in itertools.product(orders, choices, range(PAIRS)):
-        if together:
-            tokens.append([*zip(letters, numbers, strict=True), (last, NO_DIGIT)])
-        else:
-            pairs = zip(letters, (PAIRS + number for number in numbers), strict=True)
-            tokens.append([*itertools.chain(*pairs), last])
+        rows.append([*zip(letters, numbers, strict=True), (last, NO_DIGIT)])
         answers.append(numbers[letters.index(last)])
-    return Inputs(torch.tensor(tokens), torch.tensor(answers))
+    tokens = torch.tensor(rows)  # (inputs, PAIRS + 1, 2)
+    if not together:
+        tokens[..., 1] += PAIRS
+        tokens = tokens.flatten(1)[:, :-1]  # (inputs, 2 PAIRS + 1)
+    return Inputs(tokens, torch.tensor(answers))
 
 
 def prepared(layers: nn.ModuleList) -> nn.ModuleList:
@@ -188,8 +190,7 @@ def learn(
     total, device = len(inputs.answers), inputs.answers.device
     for step in range(1, steps + 1):
         rows = torch.randint(total, (BATCH_SIZE,), generator=generator, device=device)
-        batch = inputs.rows(rows)
-        loss = F.cross_entropy(model(batch.tokens), batch.answers)
+        loss = F.cross_entropy(model(inputs.tokens[rows]), inputs.answers[rows])
         optimizer.zero_grad()
         loss.backward()
         optimizer.step()
@@ -201,24 +202,30 @@ def learn(
             yield step
 
 
+def attention(setting: Setting, shape: dict[str, Any], device: torch.device) -> nn.Module:
+    """Return the variant's attention, new, of a model's shape."""
+    config = GPTConfig(vocab_size=1, **shape)
+    return cast("Block", build_model(setting.args.variant, config, device).blocks[0]).attn
+
+
 # -- one layer ------------------------------------------------------------------------------------
 
 
-def recall(attn: nn.Module, device: torch.device) -> Score:
-    """Train one layer of attention, as in RecallModel, until all answers are right.
-
-    Print its score now and then; return the last one.
-    """
+def run_recall(setting: Setting) -> None:
+    """Train one layer of a variant's attention until all answers are right; print its scores."""
+    attn = attention(setting, ONE_LAYER, setting.device)
+    parameters, name = sum(p.numel() for p in attn.parameters()), type(attn).__name__
+    print(f"recall {setting.args.variant}: one layer of {name}, {parameters:,} parameters")
     every = all_inputs(together=True)
-    inputs = Inputs(every.tokens.to(device), every.answers.to(device))
-    model = RecallModel(attn).to(device)
+    inputs = Inputs(every.tokens.to(setting.device), every.answers.to(setting.device))
+    model = RecallModel(attn).to(setting.device)
     started = time.monotonic()
     for step in learn(model, inputs, RECALL_STEPS):
         now = score(model, inputs)
         print(f"{step:5} steps, {time.monotonic() - started:3.0f} s: {now}")
         if now.right == now.total:
             break
-    return now
+    print(f"Right: {now} nats")
 
 
 # -- two layers -----------------------------------------------------------------------------------
@@ -245,18 +252,13 @@ def split(inputs: Inputs, seed: int = 0) -> tuple[Inputs, Inputs]:
 
 
 @torch.no_grad()
-def weights_of(model: InductionModel, tokens: torch.Tensor) -> list[torch.Tensor]:
-    """Return the attention weights of each layer for one input, (T,), long: (nh, T, T) each.
+def weights_of(model: InductionModel, tokens: torch.Tensor, heads: int) -> torch.Tensor:
+    """Return the weights of a model's attention for one input, (T,), long: (layers, nh, T, T).
 
     Raises:
         InputError: an attention has none that can be read.
     """
-    n_head, weights = cast("int", model.layers[0].n_head), []
-    for layer in weights_passed([*model.layers], lambda: model(tokens[None]), n_head, len(tokens)):
-        if layer.weights is None:
-            raise InputError(layer.note)
-        weights.append(layer.weights)
-    return weights
+    return stacked(weights_passed([*model.layers], lambda: model(tokens[None]), heads, len(tokens)))
 
 
 def without_the_answers_digit(model: InductionModel, inputs: Inputs) -> RemovableHandle:
@@ -281,12 +283,7 @@ def answers_position(tokens: torch.Tensor) -> torch.Tensor:
 
 
 def grow(
-    build: Callable[[int], nn.Module],
-    scores: Any,
-    layers: int,
-    heads: int,
-    digits: str,
-    seed: int,
+    build: Callable[[int], nn.Module], scores: Any, layers: int, heads: int, digits: str, seed: int
 ) -> Grown:
     """Train a model and look at its attention.
 
@@ -302,16 +299,14 @@ def grow(
     lessons = learn(model, trained, INDUCTION_STEPS, generator)
     steps = next((n for n in lessons if score(model, some).share >= ENOUGH), INDUCTION_STEPS)
     few = held_out.rows(torch.arange(LOOKED_AT))
-    previous, induction = torch.zeros(heads), torch.zeros(heads)
-    for tokens in few.tokens:
-        if scores is None:
-            break
-        weights = weights_of(model, tokens)
-        previous += scores.previous_token_score(weights[0])
-        induction += scores.induction_score(weights[-1], tokens)
+    sums = torch.full((2, heads), 0.0 if scores else math.nan)
+    for tokens in few.tokens if scores else ():
+        weights = weights_of(model, tokens, heads)
+        sums[0] += scores.previous_token_score(weights[0])
+        sums[1] += scores.induction_score(weights[-1], tokens)
+    best = (float(each.max()) / LOOKED_AT for each in sums)
     with without_the_answers_digit(model, few):
         cut = score(model, few).share
-    best = (float(sums.max()) / LOOKED_AT if scores else math.nan for sums in (previous, induction))
     return Grown(layers, heads, steps, score(model, held_out).share, cut, *best)
 
 
@@ -323,13 +318,23 @@ def grow_all(
         yield grow(build, scores, layers, heads, digits, seed)
 
 
-def report(grown: Sequence[Grown]) -> Results:
-    """Return the results as a table and a picture."""
+def run_induction(setting: Setting) -> Results:
+    """Grow models of one and two layers."""
+    scores: Any = None
+    with contextlib.suppress(ImportError):  # an edition without their question lacks the functions
+        from submission import induction_scores
+
+        scores = induction_scores if hasattr(induction_scores, "induction_score") else None
+
+    def build(heads: int) -> nn.Module:
+        return attention(setting, TWO_LAYERS | {"n_head": heads}, torch.device("cpu"))
+
     header = ["layers", "heads", "steps", "held out", "digit cut", "previous token", "induction"]
     rows, groups = [], {}
-    for g in grown:
-        scores = [f"{g.previous:.2f}", f"{g.induction:.2f}"]
-        rows.append([g.layers, g.heads, g.steps, f"{g.held_out:.1%}", f"{g.cut:.1%}", *scores])
+    for g in grow_all(build, scores, setting.args.digits, setting.args.seed):
+        print(f"layers {g.layers}, heads {g.heads}: {g.held_out:.1%} right", flush=True)
+        means = [f"{g.previous:.2f}", f"{g.induction:.2f}"]
+        rows.append([g.layers, g.heads, g.steps, f"{g.held_out:.1%}", f"{g.cut:.1%}", *means])
         name = f"{g.layers} layer{'s' * (g.layers > 1)}, {g.heads} head{'s' * (g.heads > 1)}"
         groups[name] = list(map(Estimate, (g.held_out, g.cut, g.previous, g.induction)))
     text = [

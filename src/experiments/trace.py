@@ -21,15 +21,16 @@ from __future__ import annotations
 import random
 from collections.abc import Sequence
 from contextlib import ExitStack
-from dataclasses import dataclass
+from typing import NamedTuple
 
 import torch
 
+from inputs import Setting, build_model
 from pretraining import GPT, InputError
 from pretraining.batches import TextExamples
 
 from .estimates import Estimate, Results, curves, slope, table
-from .people import Person, encode
+from .people import Person, encode, people_in
 
 TRIOS = 300  # at most
 LEAST_TRIOS = 20
@@ -41,8 +42,7 @@ SITES = {  # with their slots
 }
 
 
-@dataclass(frozen=True)
-class Trio:
+class Trio(NamedTuple):
     """People whose names are of the same shape, and whose places begin with different letters."""
 
     a: Person  # who is pasted
@@ -53,13 +53,13 @@ class Trio:
 Traced = dict[tuple[int, str], Estimate]  # the slope, by block (0: embeddings) and site
 
 
-def trios(people: Sequence[Person], most: int = TRIOS, seed: int = 0) -> list[Trio]:
+def trios(people: Sequence[Person], most: int = TRIOS) -> list[Trio]:
     """Return trios of people, drawn from all that fit.
 
     Raises:
         InputError: there are fewer than LEAST_TRIOS.
     """
-    rng, fitting = random.Random(seed), []
+    rng, fitting = random.Random(0), []
     people = [person for person in people if " " in person.name]  # with a surname
     for b in people:
         alike = [p for p in people if p.name != b.name and p.shape == b.shape]
@@ -80,11 +80,9 @@ def streams(model: GPT, ids: torch.Tensor) -> list[torch.Tensor]:
     """Return the residual stream below the first block and after each: (N, T, C) each, float."""
     kept: list[torch.Tensor] = []
     with ExitStack() as hooks:
-        below = model.blocks[0].register_forward_pre_hook(lambda _, inputs: kept.append(inputs[0]))
-        hooks.enter_context(below)
-        for block in model.blocks:
-            after = block.register_forward_hook(lambda _, inputs, output: kept.append(output))
-            hooks.enter_context(after)
+        for module in (*model.blocks, model.ln_f):
+            hook = module.register_forward_pre_hook(lambda _, inputs: kept.append(inputs[0]))
+            hooks.enter_context(hook)
         model(ids)
     return kept
 
@@ -101,7 +99,7 @@ def trace(model: GPT, dataset: TextExamples, chosen: Sequence[Trio]) -> Traced:
     """Measure the effect of each paste.
 
     Raises:
-        InputError: a question has a character that the corpus lacks.
+        InputError: a question, or a place's first letter, isn't in the corpus's characters.
     """
     model.eval()
     last = len(model.blocks)
@@ -109,8 +107,7 @@ def trace(model: GPT, dataset: TextExamples, chosen: Sequence[Trio]) -> Traced:
     for trio in chosen:
         groups.setdefault(trio.b.shape, []).append(trio)
     parts = [_effects(model, dataset, group) for group in groups.values()]
-    numbers = {trio.b.name: number for number, trio in enumerate(chosen)}
-    cluster = [numbers[trio.b.name] for group in groups.values() for trio in group]
+    cluster = [trio.b.name for group in groups.values() for trio in group]
     whole = torch.cat([effects[last, "MASK"] for effects in parts])  # d(A) - d(C)
     return {
         key: slope(whole, torch.cat([effects[key] for effects in parts]), cluster)
@@ -130,15 +127,13 @@ def _effects(
 
     The names in a group have the same shape, so that their letters correspond.
     """
-    device, mask = next(model.parameters()).device, dataset.MASK_CHAR
-    questions = [[encode(dataset, getattr(t, p).question + mask) for t in group] for p in "abc"]
-    of_a, of_b, of_c = (streams(model, torch.tensor(ids, device=device)) for ids in questions)
-    rows = torch.arange(len(group), device=device)
-    first_a, first_b = (
-        torch.tensor([dataset.stoi[getattr(t, p).place[0]] for t in group], device=device)
-        for p in "ab"
-    )
-    effects = {}
+    read, first = [], []  # of all A, all B and all C: streams, and ids of places' first letters
+    for people in zip(*group, strict=True):
+        ids = [encode(dataset, person.question + dataset.MASK_CHAR) for person in people]
+        read.append(streams(model, torch.tensor(ids, device=next(model.parameters()).device)))
+        first.append(encode(dataset, "".join(person.place[0] for person in people)))
+    of_a, of_b, of_c = read
+    rows, effects = torch.arange(len(group)), {}
     for block in range(len(model.blocks) + 1):
         for site, slots in SITES.items():
             where, d = group[0].b.positions(*slots), []
@@ -146,13 +141,19 @@ def _effects(
                 pasted = of_b[block].clone()
                 pasted[:, where] = source[block][:, where]
                 logits = finish(model, pasted, block)
-                d.append((logits[rows, first_a] - logits[rows, first_b]).double().cpu())
+                d.append((logits[rows, first[0]] - logits[rows, first[1]]).double().cpu())
             effects[block, site] = d[0] - d[1]
     return effects
 
 
-def report(trained: Traced, untrained: Traced, trios: int) -> Results:
-    """Return a table, in which what is fixed is in parentheses, and each site drawn by block."""
+def run(setting: Setting) -> Results:
+    """Trace the dev people's answers, in the model and in an untrained one.
+
+    The table has what is fixed in parentheses; the picture shows each site by block.
+    """
+    chosen = trios(people_in(setting.args.eval_corpus_path))
+    blank = build_model(setting.args.variant, setting.model.config, setting.device)
+    trained, untrained = (trace(m, setting.dataset, chosen) for m in (setting.model, blank))
     blocks = sorted({block for block, _ in trained})
 
     def cell(results: Traced, block: int, site: str) -> str:
@@ -166,8 +167,8 @@ def report(trained: Traced, untrained: Traced, trios: int) -> Results:
         rows.append([name, *cells, cell(untrained, block, "MASK")])
     text = [
         table(["pasted after", *SITES, "untrained: MASK"], rows),
-        f"Shares with standard errors, over {trios} trios. What stands in parentheses follows from "
-        "how a Transformer is built, whatever it has learnt.",
+        f"Shares with standard errors, over {len(chosen)} trios. What stands in parentheses "
+        "follows from how a Transformer is built, whatever it has learnt.",
     ]
     shown = {site: (blocks, [trained[block, site] for block in blocks]) for site in SITES}
     del shown["whole name"]

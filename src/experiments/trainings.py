@@ -21,14 +21,17 @@ the rows.
 from __future__ import annotations
 
 import copy
+import itertools
 import math
 import tempfile
 import time
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from inputs import Setting, build_model, predict
+import torch
+
+from inputs import Setting, build_model, predict, read_answered
 from pretraining import returned
 from pretraining.parameter_files import save_tensors
 from submission import helper, utils
@@ -38,15 +41,15 @@ from submission.trainer import Trainer
 
 from .estimates import Results, bars, mean, table
 from .gaps import CHOICES, choices, fillings, first_is_likeliest
-from .people import Person
+from .people import DEV, TEST, TRAIN, Person, names_in, people_in
 
 # None of these occurs in the generated world's corpus.
-UNSEEN = ("{name} came from _, as everybody knew", "{name} grew up in _, and never left")
+UNSEEN = ("{name} came from {gap}, as everybody knew", "{name} grew up in {gap}, and never left")
 WORDINGS_AND_STEPS = ((1, 2), (4, 1))  # the latter as multiples of the recipe's
 
 
 def new_model(setting: Setting, variant: str, seed: int) -> GPT:
-    """Return an untrained model of the recipe's shape, after setting the seed."""
+    """Set the seed, and return an untrained model of the recipe's shape."""
     utils.set_seed(seed)
     config = GPTConfig(setting.dataset.vocab_size, **setting.recipe.model_of(variant))
     return build_model(variant, config, setting.device)
@@ -55,10 +58,10 @@ def new_model(setting: Setting, variant: str, seed: int) -> GPT:
 def pretraining(setting: Setting, dataset: CharCorruptionDataset, model: GPT) -> Trainer:
     """Return the Trainer with which the student's code would pretrain a model."""
     prepared = helper.pretrain(dataset, dataset.block_size, model, recipe=setting.recipe.name)
-    return _paced(setting, returned.trainer(helper.pretrain, prepared))
+    return paced(setting, returned.trainer(helper.pretrain, prepared))
 
 
-def _paced(setting: Setting, trainer: Trainer) -> Trainer:
+def paced(setting: Setting, trainer: Trainer) -> Trainer:
     """Let a training have the data type and the threads that the command's options name."""
     trainer.config.dtype, trainer.config.threads = setting.args.dtype, setting.args.threads
     return trainer
@@ -75,7 +78,7 @@ def finetuned_answers(
         prepared = helper.finetune(
             params, str(corpus), dataset, dataset.block_size, model, recipe=setting.recipe.name
         )
-    _paced(setting, returned.trainer(helper.finetune, prepared)).train()
+    paced(setting, returned.trainer(helper.finetune, prepared)).train()
     answers = predict(model, dataset, corpus, [person.question for person in people])
     return [float(a.place == person.place) for a, person in zip(answers, people, strict=True)]
 
@@ -94,7 +97,7 @@ class Learnt:
 
     wordings: int  # of each person
     steps: int  # of pretraining
-    training_loss: float  # the last one that pretraining printed, in nats per character
+    training_loss: float  # of the last step of pretraining, in nats per character
     own: list[float]
     own_nats: list[float]
     unseen: list[float]
@@ -108,15 +111,15 @@ def fill(
     sentences: Sequence[tuple[str, Person]],
     places: set[str],
 ) -> tuple[list[float], list[float]]:
-    """Let a pretrained model fill the gap _ in sentences with the person's place.
+    """Let a pretrained model fill the gap in sentences, a MASK, with the person's place.
 
     Returns:
         for each sentence whether the choice is right, 1 or 0, and the loss in nats per letter.
     """
-    asked = [sentence.replace("_", dataset.MASK_CHAR) for sentence, _ in sentences]
     people = [person for _, person in sentences]
     offered = choices(people, places, lambda place, own: place[0] != own[0])
-    logp = fillings(model, dataset, list(zip(asked, offered, strict=True)))
+    asked = [(text, some) for (text, _), some in zip(sentences, offered, strict=True)]
+    logp = fillings(model, dataset, asked)
     nats = [-row[0] / len(person.place) for row, person in zip(logp, people, strict=True)]
     return list(map(float, first_is_likeliest(logp))), nats
 
@@ -148,30 +151,34 @@ def learn(
     steps = factor * epochs * math.ceil(len(dataset.data) / size)
     trainer.config.max_epochs = max(1, round(steps / math.ceil(len(part.data) / size)))
     trainer.train()
-    places = {person.place for person in people}
+    places, mask = {person.place for person in people}, dataset.MASK_CHAR
     seen = [
-        (line.replace(person.place, "_", 1), person)
+        (line.replace(person.place, mask, 1), person)
         for person in people
         for line in own[person.name][:1]
         if person.place in line
     ]
-    unseen = [(words.format(name=person.name), person) for person in people for words in UNSEEN]
+    unseen = [(words.format(name=p.name, gap=mask), p) for p in people for words in UNSEEN]
     return Learnt(
         wordings,
         steps,
-        float(trainer.history[-1]),
+        trainer.history[-1],
         *fill(model, dataset, seen, places),
         *fill(model, dataset, unseen, places),
         finetuned_answers(setting, corpus, people, model),
     )
 
 
-def report_wordings(results: Sequence[Learnt]) -> Results:
-    """Return the results as a table, and what each model gets right as a picture."""
+def run_wordings(setting: Setting) -> Results:
+    """Pretrain on one wording and on four, finetune both, and ask about the dev people."""
+    corpus, _, _ = read_answered(setting.args.finetune_corpus_path or TRAIN)
+    people = people_in(setting.args.eval_corpus_path)
+    names = [name for file in (TRAIN, DEV, TEST) for name in names_in(file)]
     header = ["wordings", "steps", "training loss", "own sentence", "nats"]
     header += ["other words", "nats", "questions"]
     rows, groups = [], {}
-    for r in results:
+    for count, factor in WORDINGS_AND_STEPS:
+        r = learn(setting, corpus, names, people, count, factor)
         columns = [r.own, r.own_nats, r.unseen, r.unseen_nats, r.questions]
         rows.append([r.wordings, r.steps, f"{r.training_loss:.2f}", *map(mean, columns)])
         title = f"{r.wordings} wording{'s' * (r.wordings > 1)}, {r.steps} steps"
@@ -188,66 +195,38 @@ def report_wordings(results: Sequence[Learnt]) -> Results:
 # -- compare --------------------------------------------------------------------------------------
 
 
-@dataclass(frozen=True)
-class Trained:
-    """A variant after its training with a seed."""
+def run_compare(setting: Setting) -> Results:
+    """Pretrain two variants with two seeds each, finetune them, and ask about the dev people.
 
-    variant: str
-    seed: int
-    parameters: int
-    steps: int  # of pretraining
-    step_s: float  # the seconds that each took
-    right: list[float]  # for each person, whether the answer is right after finetuning: 1 or 0
-
-
-def train_all(
-    setting: Setting,
-    variants: Sequence[str],
-    seeds: Sequence[int],
-    corpus: Path,
-    people: Sequence[Person],
-) -> Iterator[Trained]:
-    """Train each variant with each seed, for the steps and at the pace of the very first training.
-
-    Args:
-        corpus: the table to finetune on.
-        people: those that are asked about.
+    All take the steps and the pace of the very first training.
     """
-    epochs = pace = None
-    for seed in seeds:
-        for variant in variants:
-            trainer = pretraining(setting, setting.dataset, new_model(setting, variant, seed))
-            config = trainer.config
-            config.max_epochs = epochs = epochs or config.max_epochs
-            if pace is not None:
-                config.dtype, config.threads = pace.dtype, pace.threads
-            started = time.perf_counter()
-            trainer.train()
-            step_s = (time.perf_counter() - started) / len(trainer.history)
-            pace = trainer.pace
-            parameters = sum(p.numel() for p in trainer.model.parameters())
-            right = finetuned_answers(setting, corpus, people, trainer.model)
-            yield Trained(variant, seed, parameters, len(trainer.history), step_s, right)
-
-
-def report_comparison(results: Sequence[Trained]) -> Results:
-    """Return all trainings as a table, the difference between the variants, and a picture."""
+    args = setting.args
+    corpus, _, _ = read_answered(args.finetune_corpus_path or TRAIN)
+    people = people_in(args.eval_corpus_path)
+    variants, seeds = (args.variant, args.second_variant), (args.seed, args.seed + 1)
+    rows, epochs, pace = [], None, None
+    rights: dict[str, list[list[float]]] = {variant: [] for variant in variants}
+    for seed, variant in itertools.product(seeds, variants):
+        trainer = pretraining(setting, setting.dataset, new_model(setting, variant, seed))
+        config = trainer.config
+        config.max_epochs = epochs = epochs or config.max_epochs
+        if pace is not None:
+            config.dtype, config.threads = pace.dtype, pace.threads
+        started = time.perf_counter()
+        trainer.train()
+        steps, taken_s, pace = len(trainer.history), time.perf_counter() - started, trainer.pace
+        right = finetuned_answers(setting, corpus, people, trainer.model)
+        print(f"{variant}, seed {seed}: {int(sum(right))} of {len(people)} right", flush=True)
+        parameters = f"{sum(p.numel() for p in trainer.model.parameters()):,}"
+        rows.append([variant, seed, parameters, steps, f"{taken_s / steps:.3f}", mean(right)])
+        rights[variant].append(right)
     header = ["variant", "seed", "parameters", "steps", "seconds a step", "right on dev"]
-    rows = [
-        [r.variant, r.seed, f"{r.parameters:,}", r.steps, f"{r.step_s:.3f}", mean(r.right)]
-        for r in results
-    ]
-    rights: dict[str, list[list[float]]] = {}
-    for r in results:
-        rights.setdefault(r.variant, []).append(r.right)
-    first, second = (
-        [sum(person) / len(person) for person in zip(*by_seed, strict=True)]
-        for by_seed in rights.values()
+    first, second = (torch.tensor(by_seed).mean(dim=0) for by_seed in rights.values())
+    text = (
+        f"{args.second_variant} minus {args.variant}, person by person, mean of the seeds: "
+        f"{mean(second - first)}"
     )
-    names, seeds = list(rights), dict.fromkeys(r.seed for r in results)
-    difference = mean([b - a for a, b in zip(first, second, strict=True)])
-    text = f"{names[1]} minus {names[0]}, person by person, mean of the seeds: {difference}"
-    groups = {name: list(map(mean, by_seed)) for name, by_seed in rights.items()}
-    title = f"After {results[0].steps} steps of pretraining each, and finetuning"
+    groups = {variant: list(map(mean, by_seed)) for variant, by_seed in rights.items()}
+    title = f"After {steps} steps of pretraining each, and finetuning"
     picture = bars(title, [f"seed {seed}" for seed in seeds], groups, "right on dev")
     return [table(header, rows), text], picture

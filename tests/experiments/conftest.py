@@ -52,10 +52,20 @@ def load(lab, trained):
         dataset = lab.inputs.read_corpus("wiki.txt", fields["block_size"])
         config = lab.model.GPTConfig(dataset.vocab_size, **fields)
         model = lab.inputs.build_model(variant, config, torch.device("cpu"))
-        lab.commands.load(model, trained / f"{variant}.{stage}.params")
+        lab.inputs.load(model, trained / f"{variant}.{stage}.params")
         return dataset, model.eval()
 
     return load
+
+
+@pytest.fixture(scope="package")
+def recorded(lab):
+    """The places of dev and of train, by question."""
+    found = {}
+    for file in ("birth_dev.tsv", "birth_places_train.tsv"):
+        _, questions, places = lab.inputs.read_answered(file)
+        found |= zip(questions, places, strict=True)
+    return found
 
 
 @pytest.fixture

@@ -29,7 +29,7 @@ def test_an_answer_is_right_if_the_model_would_write_it(lab, made, people):
     right = lab.ablate.answers(model, questions).right.tolist()
     # An answer of 32 letters is cut off by decoding, so it need not end with a MASK here.
     assert right == [len(w.place) < 32 for w in written]
-    asked = zip(questions.ids[:, 1:], questions.asked[:, :-1], strict=True)
+    asked = zip(questions.ids[:, 1:], questions.asked, strict=True)
     letters = ["".join(dataset.itos[i] for i in ids[own].tolist()) for ids, own in asked]
     assert letters == [f"{person.place}⁇" for person in said]
 
@@ -59,7 +59,7 @@ def test_a_part_that_is_zero_does_nothing_and_the_stream_passes_by(lab, made, qu
 def test_replacements_are_means_over_people_or_over_slots(lab, questions):
     torch.manual_seed(0)
     output, real = torch.randn(*questions.ids.shape, 4), questions.ids != 0
-    got = lab.ablate.replacements(output, questions.slots, real)
+    got = lab.ablate.replacements(output, questions)
     assert not got["zero"].any()
     assert torch.allclose(got["mean"][1, 3], output[real].mean(dim=0), atol=1e-6)
     start, lengths = len("Where was "), (3, 3, 2)  # of the first names

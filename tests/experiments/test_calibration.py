@@ -14,16 +14,19 @@ def answers(lab):
 
 
 def test_bins_hold_each_answer_once_and_their_distances_are_weighted_by_answers(lab):
-    reliability, error = lab.calibration.reliability, lab.calibration.calibration_error
+    reliability = lab.calibration.reliability
+
+    def error(right, wrong):
+        return lab.calibration.calibration_error(lab.calibration.Answers(right, wrong, []))
+
     bins = reliability([1.0, 0.95, 0.9, 0.1], [0.0, 0.15, 0.05])
     assert [(b.count, b.right) for b in bins] == [(2, 0.0), (2, 0.5), (3, 1.0)]
     assert [b.probability for b in bins] == pytest.approx([0.025, 0.125, 0.95])
     # A sum of logarithms may come out a little above 1.
     assert reliability([1 + 1e-12], [])[0].count == 1
     # Four answers at .95 of which .75 are right, one at .35 that is wrong.
-    bins = reliability([0.95, 0.95, 0.95], [0.95, 0.35])
-    assert error(bins) == pytest.approx((4 * 0.2 + 0.35) / 5)
-    assert error(reliability([0.5], [0.5])) == 0 == error([])
+    assert error([0.95, 0.95, 0.95], [0.95, 0.35]) == pytest.approx((4 * 0.2 + 0.35) / 5)
+    assert error([0.5], [0.5]) == 0 == error([], [])
 
 
 def test_a_threshold_lets_through_what_reaches_it(lab, answers):

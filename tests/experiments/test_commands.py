@@ -75,23 +75,27 @@ def test_a_digest_is_that_of_the_parameters_in_float16(lab):
     assert whole != lab.commands.digest(parameters | {"a": parameters["a"] + 1})
 
 
-def test_an_experiment_replaces_its_earlier_results_and_lists_its_earlier_prediction(lab, tmp_path):
-    path = tmp_path / "experiments.json"
-    for name, prediction, seed in (("trace", "early", 0), ("reverse", "chance", 0)):
-        lab.commands.keep(name, prediction, None, seed, ["first"], path)
-    lab.commands.keep("trace", "late", None, 1, ["second"], path)
+@pytest.fixture
+def path(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    return tmp_path / "experiments.json"
+
+
+def test_an_experiment_replaces_its_earlier_results_and_lists_its_earlier_prediction(lab, path):
+    for name, prediction in (("trace", "early"), ("reverse", "chance"), ("trace", "early")):
+        lab.commands.keep(name, prediction, None, 0, ["first"])
+    lab.commands.keep("trace", "late", None, 1, ["second"])
     kept = json.loads(path.read_text(encoding="utf-8"))
     assert list(kept) == ["trace", "reverse"]
     expected = {"prediction": "late", "earlier_predictions": ["early"], "parameters": None}
     assert kept["trace"] == expected | {"seed": 1, "results": ["second"]}
 
 
-def test_a_damaged_file_is_never_overwritten(lab, tmp_path):
-    path = tmp_path / "experiments.json"
+def test_a_damaged_file_is_never_overwritten(lab, path):
     for text in ("{", "[]", '{"trace": {"prediction": 1}}'):
         path.write_text(text, encoding="utf-8")
         with pytest.raises(lab.pretraining.InputError, match="is damaged: move it away"):
-            lab.commands.keep("trace", "the MASK knows it early", None, 0, [], path)
+            lab.commands.keep("trace", "the MASK knows it early", None, 0, [])
         assert path.read_text(encoding="utf-8") == text
 
 

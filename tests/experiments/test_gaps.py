@@ -61,13 +61,14 @@ def test_right_choices_are_counted_by_group_and_by_whether_the_corpus_has_the_wo
     person = lab.people.Person
     groups = {"train": [person("Ada", "Rome"), person("Bo", "Oslo")], "dev": [person("Al", "Lima")]}
     model = type("Model", (), {"get_block_size": lambda self: 64, "eval": lambda self: self})()
-    (found,) = lab.gaps.ask(model, dataset, groups, ["{name} was born in _."])
+    monkeypatch.setattr(lab.gaps, "WORDINGS", ["{name} was born in {gap}."])
+    ((text, scores),) = lab.gaps.ask(model, dataset, groups)
     assert prompts == ["Ada was born in ⁇.⁇", "Bo was born in ⁇.⁇", "Al was born in ⁇.⁇"]
-    head, row = lab.gaps.lines([found], ["train", "dev"])
-    assert re.split(r"  +", head) == ["wording", "train", "dev", "in these words", "in others"]
+    assert text == "NAME was born in _."
     # In these words the corpus has only Ada's place.
-    numbers = ["50% of 2", "100% of 1", "100% of 1", "50% of 2"]
-    assert re.split(r"  +", row) == ["NAME was born in _.", *numbers]
+    expected = {"train": "50% of 2", "dev": "100% of 1"}
+    expected |= {"verbatim": "100% of 1", "otherwise": "50% of 2"}
+    assert {name: str(score) for name, score in scores.items()} == expected
     # Ties, as of a model that gives all places the same, count as wrong.
     assert not any(lab.gaps.first_is_likeliest([[0.0, 0.0]]))
 
@@ -79,8 +80,10 @@ def test_the_command_prints_a_line_for_each_wording_and_a_trained_model_knows_mo
     code, output, _ = run(f"cloze vanilla wiki.txt {options}")
     assert code == 0
     lines = output.splitlines()[-len(lab.gaps.WORDINGS) - 2 : -1]
-    rows = [re.split(r"  +", line) for line in lines[1:]]
-    assert [row[0] for row in rows] == [w.format(name="NAME") for w in lab.gaps.WORDINGS]
+    head, *rows = (re.split(r"  +", line) for line in lines)
+    assert head == ["wording", "train", "dev", "in these words", "in others"]
+    wordings = [wording.format(name="NAME", gap="_") for wording in lab.gaps.WORDINGS]
+    assert [row[0] for row in rows] == wordings
     assert all(row[1].endswith("% of 20") and row[2].endswith("% of 20") for row in rows)
     assert [row[3] == "-" for row in rows] == [False] * 5 + [True] * 3
     # Of 40 choices among 10 places, 16 are right by chance with a probability below 1e-6; a
@@ -134,7 +137,7 @@ def test_an_effect_compares_people_with_and_without_a_line_that_names_the_city_f
     said = [lab.gaps.has_reversed_line([line], ada) for line in lines]
     assert said == [True, False, False]
     kinds = [(True, True)] * 3 + [(False, True)] + [(False, False)] * 3 + [(True, False)]
-    choices = [lab.gaps.Choice(None, right, right, has_line) for right, has_line in kinds]
+    choices = [lab.gaps.Choice(right, right, has_line) for right, has_line in kinds]
     effect = lab.gaps.effect(choices, "forward")
     assert effect.value == 0.5
     assert effect.error == pytest.approx((2 * 0.25 * 0.75 * 4 / 3 / 4) ** 0.5)

@@ -11,26 +11,19 @@ BOTH = pytest.mark.parametrize("variant", ["vanilla", "synthesizer"])
 
 
 @pytest.fixture
-def question(root):
-    """The first of dev, and its place."""
-    lines = (root / "src/data/birth_dev.tsv").read_text(encoding="utf-8").splitlines()
-    return lines[0].split("\t")
-
-
-@pytest.fixture
-def places(root):
-    lines = (root / "src/data/birth_places_train.tsv").read_text(encoding="utf-8").splitlines()
-    return sorted({line.split("\t")[1] for line in lines})
+def question(recorded):
+    """The first of dev."""
+    return next(iter(recorded))
 
 
 @BOTH
-def test_the_answer_is_the_one_that_evaluate_gives(lab, load, question, places, variant):
+def test_the_answer_is_the_one_that_evaluate_gives(lab, load, question, variant):
     dataset, model = load(variant)
-    found = lab.inspection.look_inside("it", model, dataset, question[0], places)
-    (prediction,) = lab.utils.predict_places(model, dataset, [question[0]])
+    found = lab.inspection.look_inside("it", model, dataset, question, ["London"])
+    (prediction,) = lab.utils.predict_places(model, dataset, [question])
     assert found.answer == prediction.place
     assert found.probability == pytest.approx(prediction.probability, rel=1e-4)
-    assert "".join(found.characters) == f"{question[0]}⁇{found.answer}"
+    assert "".join(found.characters) == f"{question}⁇{found.answer}"
     assert found.characters[found.prompt - 1] == "⁇"
     written = "".join(step.character for step in found.steps)
     assert written == found.answer + "⁇" * found.ended
@@ -43,7 +36,7 @@ def test_an_answer_without_an_end_says_so(lab, load, question):
     dataset, model = load()
     mask = torch.tensor(dataset.stoi[dataset.MASK_CHAR])
     model.head.register_forward_hook(lambda m, i, out: out.index_fill(-1, mask, -1e4))
-    found = lab.inspection.look_inside("it", model, dataset, question[0], ["London"])
+    found = lab.inspection.look_inside("it", model, dataset, question, ["London"])
     assert not found.ended and len(found.steps) == len(found.answer) == 32
 
 
@@ -53,18 +46,16 @@ def test_places_that_can_be_written_are_ranked_by_the_probability_of_writing_the
     """That of a filling, with the MASK that ends it."""
     dataset, model = load()
     places = [p for p in ("London", "Lima", "Oslo", "Rome") if set(p) <= set(dataset.stoi)]
-    prompt = lab.people.encode(dataset, question[0] + "⁇")
+    prompt = lab.people.encode(dataset, question + "⁇")
     long = "a" * (model.get_block_size() - len(prompt) + 1)
     ranked = lab.inspection.ranked_places(model, dataset, prompt, [*places, "Ωmsk", long])
-    (logp,) = lab.gaps.fillings(model, dataset, [(question[0], [f"{p}⁇" for p in places])])
+    (logp,) = lab.gaps.fillings(model, dataset, [(question, [f"{p}⁇" for p in places])])
     expected = {place: math.exp(each) for place, each in zip(places, logp, strict=True)}
     assert len(places) >= 3 and dict(ranked) == pytest.approx(expected, rel=1e-4)
     assert ranked == sorted(ranked, key=lambda pair: -pair[1])
     assert len(lab.inspection.ranked_places(model, dataset, prompt, [long[1:]])) == 1
-    found = lab.inspection.look_inside("it", model, dataset, question[0], ["Ωmsk"])
-    page = lab.inspection.page(
-        [(found, model)], dataset, {question[0]: "Ωmsk"}, "inspect.params.js"
-    )
+    found = lab.inspection.look_inside("it", model, dataset, question, ["Ωmsk"])
+    page = lab.inspection.page([(found, model)], dataset, {question: "Ωmsk"}, "inspect.params.js")
     assert "have no place that" in page
 
 
@@ -119,14 +110,14 @@ OPTIONS = "--recipe smoke --device cpu --outputs_path page.html"
 SECOND = "--second_variant synthesizer --second_params_path"
 
 
-def test_the_command_writes_a_page_about_two_models(run, trained, tmp_path, question):
+def test_the_command_writes_a_page_about_two_models(run, trained, tmp_path, recorded, question):
     vanilla, synthesizer = (trained / f"{v}.finetune.params" for v in ("vanilla", "synthesizer"))
     inspect = f"inspect vanilla wiki.txt {OPTIONS} --reading_params_path {vanilla}"
     code, output, _ = run(f"{inspect} {SECOND} {synthesizer}")
     assert code == 0
     assert output.count("probability") == 2
     page = (tmp_path / "page.html").read_text(encoding="utf-8")
-    assert f"<h1>{question[0]}</h1>" in page and f">say {question[1]}</span>." in page
+    assert f"<h1>{question}</h1>" in page and f">say {recorded[question]}</span>." in page
     assert page.count("<h2") == 2 and page.count('<div class="head">') == 2 * 2 * 2  # layers, heads
     parameters = (tmp_path / "page.params.js").read_text(encoding="utf-8")
     assert parameters.count('"tok_emb.weight"') == 2 and '<script src="page.params.js">' in page

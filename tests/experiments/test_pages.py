@@ -48,15 +48,6 @@ def dataset(load):
 
 
 @pytest.fixture(scope="module")
-def recorded(lab):
-    found = {}
-    for file in ("birth_dev.tsv", "birth_places_train.tsv"):
-        _, questions, places = lab.inputs.read_answered(file)
-        found |= zip(questions, places, strict=True)
-    return found
-
-
-@pytest.fixture(scope="module")
 def write(lab, dataset, recorded, tmp_path_factory):
     """write(models): the page about models, which were asked the first of the questions."""
 

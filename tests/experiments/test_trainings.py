@@ -48,14 +48,16 @@ def made(lab, monkeypatch):
 
 
 def test_variants_take_equal_steps_at_one_pace_and_differ_person_by_person(lab, made):
-    setting = SimpleNamespace(dataset=None)
-    results = list(lab.trainings.train_all(setting, ["vanilla", "rope"], [3, 4], None, []))
-    assert [each.steps for each in results] == [12] * 4
+    args = SimpleNamespace(variant="vanilla", second_variant="rope", seed=3)
+    args.finetune_corpus_path = args.eval_corpus_path = None
+    (table, below), picture = lab.trainings.run_compare(SimpleNamespace(args=args, dataset=None))
     assert {each.trainer.pace.dtype for each in made} == {"fastest of ('vanilla', 3)"}
-    assert [each.parameters for each in results] == [9, 9, 12, 12]
-    (table, below), picture = lab.trainings.report_comparison(results)
-    rope = table.splitlines()[-1]
-    assert rope.split()[:4] == ["rope", "4", "12", "12"] and rope.endswith("0.50 ± 0.29")
+    rows = [line.split() for line in table.splitlines()[1:]]
+    # The model's layer has 2 inputs, and as many outputs as the seed.
+    expected = [["3", "9", "12"], ["3", "9", "12"], ["4", "12", "12"], ["4", "12", "12"]]
+    assert [row[1:4] for row in rows] == expected
+    assert [row[0] for row in rows] == ["vanilla", "rope"] * 2
+    assert rows[-1][-3:] == ["0.50", "±", "0.29"]
     # Person by person, the differences are 0, -.5, -.5 and -1.
     assert below.startswith("rope minus vanilla") and below.endswith(": -0.50 ± 0.20")
     assert "After 12 steps" in picture
