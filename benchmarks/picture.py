@@ -45,11 +45,9 @@ def measured() -> list[dict]:
 
 def shown(run: dict) -> bool:
     """Return whether a run used the generated data set that is installed, for equal steps."""
-    expected = EQUAL_STEPS.get(run["pipeline"], {})
-    other = run["changes"] != expected or run["recipe"] is not None
-    changed = other or run["corruption"] or run.get("earlier")
-    of_world = run["dataset"] == "world" and run.get("world") is None
-    return of_world and not changed and run["isa"] == "native"
+    usual = run["changes"] == EQUAL_STEPS.get(run["pipeline"], {}) and run["recipe"] is None
+    changed = run["corruption"] or run.get("earlier") or run["isa"] != "native"
+    return run["dataset"] == "world" and run.get("world") is None and usual and not changed
 
 
 def picture(runs: list[dict]) -> str:
@@ -71,14 +69,8 @@ def picture(runs: list[dict]) -> str:
     (london,) = {100 * run["london"] for run in runs}
     words = f"always London: {london:.0f} %"
     axes.axhline(london, color="black", linestyle="--", linewidth=1)
-    axes.annotate(
-        words,
-        (1, london),
-        (8, 0),
-        xycoords=("axes fraction", "data"),
-        textcoords="offset points",
-        va="center",
-    )
+    right = {"xycoords": ("axes fraction", "data"), "textcoords": "offset points"}
+    axes.annotate(words, (1, london), (8, 0), va="center", **right)
     return svg(axes, f"{TITLE}: {', '.join(labels)}; {words}")
 
 

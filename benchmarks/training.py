@@ -42,11 +42,8 @@ from tools.reference import lay_out, right
 
 ROOT = Path(__file__).resolve().parent.parent
 RESULTS = ROOT / "benchmarks" / "training.jsonl"
-PIPELINES = {
-    "nopretrain": commands.pipeline("vanilla", pretrained=False),
-    "vanilla": commands.pipeline("vanilla", pretrained=True),
-    "synthesizer": commands.pipeline("synthesizer", pretrained=True),
-    "rope": commands.pipeline("rope", pretrained=True),
+PIPELINES = {"nopretrain": commands.pipeline("vanilla", pretrained=False)} | {
+    name: commands.pipeline(name, pretrained=True) for name in ("vanilla", "synthesizer", "rope")
 }
 # Each variable is read by another library: MKL's works only on processors by Intel.
 AVX2 = {
@@ -66,9 +63,7 @@ def main() -> int:
     parser.add_argument("--seeds", type=int, nargs="+", default=[0, 1, 2])
     parser.add_argument("--worlds", type=int, nargs="+", help="seeds of separate worlds")
     parser.add_argument(
-        "--people",
-        type=int,
-        help="size of these worlds (default: as in assignment.toml)",
+        "--people", type=int, help="size of these worlds (default: as in assignment.toml)"
     )
     parser.add_argument("--isa", choices=list(ISA), default="native")
     parser.add_argument("--corruption", help="a right variant of tests/golden/span_corruption")

@@ -44,7 +44,7 @@ from .arguments import OneLineParser
 STAGES = {"trace": "finetune", "ablate": "finetune", "reverse": "pretrain"}
 TRAINS = "It trains models of its own, which come out differently on each computer."
 Write = Callable[[argparse.Namespace], str]
-ANSWER = {"digest": str, "table": str, "problem": str}
+ANSWER = {"table": str, "problem": str}
 
 
 @contextlib.contextmanager

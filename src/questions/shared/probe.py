@@ -184,7 +184,7 @@ def experiment(
         digest: nothing is repeated unless the parameters have it; "": whatever they are.
 
     Returns:
-        digest: of the parameters; table: what is printed, or ""; problem: "", or why it is.
+        table: what is printed, or ""; problem: "", or why it is.
     """
     from experiments import commands  # beside the reference, but no submission
     from pretraining import InputError, recipes
@@ -192,9 +192,8 @@ def experiment(
 
     utils.set_seed(seed)
     dataset, gpt = loaded(**model)
-    own = commands.digest(gpt.state_dict())
-    if digest not in ("", own):
-        return {"digest": own, "table": "", "problem": "the results are of other parameters"}
+    if digest not in ("", commands.digest(gpt.state_dict())):
+        return {"table": "", "problem": "the results are of other parameters"}
     usual = {"eval_corpus_path": None, "finetune_corpus_path": None}
     args = argparse.Namespace(variant=model["variant"], seed=seed, **usual)
     device = torch.device("cpu")
@@ -202,8 +201,8 @@ def experiment(
     try:
         text, _ = commands.EXPERIMENTS[name](setting)
     except InputError as error:
-        return {"digest": own, "table": "", "problem": str(error)}
-    return {"digest": own, "table": "\n".join(text), "problem": ""}
+        return {"table": "", "problem": str(error)}
+    return {"table": "\n".join(text), "problem": ""}
 
 
 def _unlike(
