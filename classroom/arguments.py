@@ -32,13 +32,10 @@ def add_command(
     description: str = "",
     exit_codes: str = USUAL,
 ) -> argparse.ArgumentParser:
-    """Add a command and return its parser.
+    """Add a command and return its parser; `run` takes the arguments and returns the exit code.
 
-    Args:
-        run: takes the arguments and returns the exit code.
-        summary: the line about the command in the list of commands.
-        description: what the command's own help begins with; by default, `summary`.
-        exit_codes: what its help ends with.
+    The list of commands has its `summary`. Its own help begins with `description`, or else with
+    `summary`, and ends with `exit_codes`.
     """
     command: argparse.ArgumentParser = commands.add_parser(
         name,
@@ -54,12 +51,11 @@ def add_command(
 def add_folder(command: argparse.ArgumentParser, option: str = "") -> None:
     """Add DIR, as the first argument or as an option such as `--in`; it becomes `folder`."""
     words: dict[str, Any] = {"type": Path, "metavar": "DIR", "help": "the class's folder"}
+    if option:
+        words |= {"dest": "folder", "required": True}
     if option == "--into":
         words["help"] = "the class's folder, or a new one, outside the repository"
-    if option:
-        command.add_argument(option, dest="folder", required=True, **words)
-    else:
-        command.add_argument("folder", **words)
+    command.add_argument(option or "folder", **words)
 
 
 @dataclass(frozen=True)
@@ -91,11 +87,7 @@ def add_cluster(command: argparse.ArgumentParser) -> None:
 
 
 def where_of(asked: argparse.Namespace) -> Where:
-    """Return what these arguments say.
-
-    Raises:
-        UsageError: they contradict each other.
-    """
+    """Return what the arguments of `add_cluster` say; refuse what makes no sense."""
     if asked.slots is not None and not 1 <= asked.slots <= MOST_SLOTS:
         raise UsageError(f"--slots {asked.slots} should be a number from 1 to {MOST_SLOTS}")
     if asked.slots is not None and asked.scheduler is not None:

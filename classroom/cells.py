@@ -1,11 +1,9 @@
 """Writes CSV files, reads them back exactly, and reads tables with named columns.
 
 A spreadsheet runs a cell that begins with =, +, -, @, a tab or a carriage return as a formula, and
-students choose their names. The writer therefore puts an apostrophe in front of such a text, also
-if the text begins with apostrophes that are followed by one of these characters. The reader removes
-one apostrophe again. Numbers are not texts: -1.5 is written as it is.
-
-    read(write(rows)) == rows, for any texts
+students choose their names. The writer therefore puts an apostrophe in front of such a text, even
+if apostrophes come before that character. The reader removes one apostrophe again, so that any text
+is read as it was written. Numbers are not texts: -1.5 is written as it is.
 """
 
 from __future__ import annotations
@@ -49,20 +47,13 @@ class Row:
 
 @dataclass(frozen=True)
 class Sheet:
-    """The contents of a CSV file.
+    """The contents of a CSV file."""
 
-    Attributes:
-        name: the file's name, for messages.
-        has_bom: whether it begins with a byte order mark, as Excel expects.
-        rows: the rows that aren't blank; the first one names the columns.
-        columns: the index of each column, by its name in lower case; see `table`.
-    """
-
-    name: str
+    name: str  # the file's, for messages
     delimiter: str
-    has_bom: bool
-    rows: tuple[Row, ...]
-    columns: dict[str, int] = field(default_factory=dict)
+    has_bom: bool  # whether it begins with a byte order mark, as Excel expects
+    rows: tuple[Row, ...]  # those that aren't blank; the first one names the columns
+    columns: dict[str, int] = field(default_factory=dict)  # indices by `same(name)`; see `table`
 
     def place(self, row: Row) -> str:
         """Return where a row is, for messages."""
@@ -77,13 +68,14 @@ class Sheet:
         place = self.columns.get(same(column), len(row.cells))
         return row.cells[place].strip() if place < len(row.cells) else ""
 
-    def number(self, row: Row, column: str, text: str) -> Fraction:
-        """Return a number, exactly.
+    def number(self, row: Row, column: str) -> Fraction:
+        """Return the exact number in a cell.
 
         Raises:
-            UsageError: if the text isn't a number, or is ambiguous.
+            UsageError: it isn't a number, or has a comma although commas separate columns.
         """
-        match = NUMBER.fullmatch(text.strip())
+        text = self.cell(row, column)
+        match = NUMBER.fullmatch(text)
         if match is None or not (match[2] or match[4]):
             raise self.fault(row, f"{column} = {text!r:.60} should be a number such as 12.5")
         if match[3] == "," and self.delimiter == ",":
@@ -127,7 +119,7 @@ def read(path: Path) -> Sheet:
     """Read a CSV file whose columns are separated by commas, semicolons or tabs.
 
     Raises:
-        UsageError: if it can't be read, or isn't CSV in UTF-8.
+        UsageError: it can't be read, is empty, or isn't CSV in UTF-8.
     """
     try:
         data = path.read_bytes()
@@ -146,21 +138,20 @@ def parse(data: bytes, name: str) -> Sheet:
             f"{name}, line {line}: not valid UTF-8; save it as CSV UTF-8 in your spreadsheet"
         ) from None
     has_bom, text = text.startswith(BOM), text.removeprefix(BOM)
-    said = SEPARATOR.match(text)
-    text = text[said.end() :] if said else text
-    head = text.lstrip().partition("\n")[0]
-    delimiter = said[1] if said else max(DELIMITERS, key=head.count)
-    every = _rows(text, delimiter, name, skipped=1 if said else 0)
-    rows = tuple(row for row in every if any(map(str.strip, row.cells)))
+    if said := SEPARATOR.match(text):
+        delimiter, text = said[1], "\n" + text[said.end() :]
+    else:
+        delimiter = max(DELIMITERS, key=text.lstrip().partition("\n")[0].count)
+    rows = tuple(r for r in _rows(text, delimiter, name) if any(map(str.strip, r.cells)))
     if not rows:
         raise UsageError(f"{name} is empty; expected a line with the names of columns, and rows")
     return Sheet(name, delimiter, has_bom, rows)
 
 
-def _rows(text: str, delimiter: str, name: str, skipped: int) -> Iterator[Row]:
+def _rows(text: str, delimiter: str, name: str) -> Iterator[Row]:
     reader = csv.reader(io.StringIO(text, newline=""), delimiter=delimiter, strict=True)
     while True:
-        line = skipped + reader.line_num + 1
+        line = reader.line_num + 1
         try:
             cells = next(reader)
         except StopIteration:
@@ -177,7 +168,7 @@ def table(sheet: Sheet, required: Sequence[str], optional: Sequence[str] | None 
         optional: further columns that it may have; None: any.
 
     Raises:
-        UsageError: if a column is missing, unknown or duplicated, or a row has too many cells.
+        UsageError: a column is missing, unknown or there twice, or a row has too many cells.
     """
     head, *rows = sheet.rows
     columns: dict[str, int] = {}
@@ -217,7 +208,7 @@ def rounded(value: Fraction) -> str:
 
 
 def shown(value: Fraction) -> str:
-    """Return a number for people: exact if that is short, as 12.5, else with two decimals."""
+    """Return a number for people: exact if four decimals are enough, else with two."""
     return decimal(value, 4) or rounded(value)
 
 

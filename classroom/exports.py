@@ -6,12 +6,8 @@
     Ada Byron_657737_assignsubmission_file/work.zip     Moodle, as folders
     ada.zip, ada.tar.gz, ada/                           anything else
 
-for submission in read_export(Path("assignment_4711_export.zip")).submissions:
-    content = submission.upload.pack()
-
-Each entry is read by its own name, so an unusual name doesn't affect the other entries. Each entry
-becomes a submission or is named in a note, or both. One that contains no files, or nothing that can
-be graded, is a submission nevertheless.
+Each entry becomes a submission or is named in a note, or both. One that contains no files, or
+nothing that can be graded, is a submission nevertheless.
 """
 
 from __future__ import annotations
@@ -35,7 +31,6 @@ from grading.verdicts import ExitCode
 
 from . import cells, gradescope, times
 from .arguments import Commands, add_command, count
-from .cells import Row, Sheet
 from .store import DATABASE, Store
 from .submissions import Student, Submission, Upload, children, id_of
 
@@ -57,16 +52,12 @@ TEXT = "onlinetext"  # what a student typed into Moodle's form, saved as a web p
 
 @dataclass(frozen=True)
 class Export:
-    """What a source contains.
+    """What a source contains."""
 
-    Attributes:
-        kind: the kind of source, in words.
-        notes: a line about everything that was skipped or is unusual. Notes may name students:
-            show them, but never log them.
-    """
-
-    kind: str
+    kind: str  # of source, in words
     submissions: tuple[Submission, ...]
+    # A line about everything that is left out or unusual. They may name students: show them, but
+    # never log them.
     notes: tuple[str, ...] = ()
 
 
@@ -181,11 +172,10 @@ def _is_submission(folder: Entry) -> bool:
 
 
 def _refuse_one_submission(root: Entry, source: Path) -> None:
-    inner = children(root)
-    if MARKERS & {entry.name for entry in inner}:
+    if _is_results(root):
         raise UsageError(f"{source} is a class's folder of results; expected submissions")
-    several = [entry for entry in inner if is_archive(entry.name) or _is_download(entry.name)]
-    if _is_submission(root) and not several:
+    is_class = any(is_archive(e.name) or _is_download(e.name) for e in children(root))
+    if _is_submission(root) and not is_class:
         raise UsageError(
             f"{source} is a single submission; expected a class. To grade one submission, run "
             f"python src/grader.py --submission {source}"
@@ -197,19 +187,13 @@ def _refuse_one_submission(root: Entry, source: Path) -> None:
 
 @dataclass(frozen=True)
 class _Piece:
-    """A file or folder that belongs to a student on a platform.
+    """A file or folder in a download, and whose it is."""
 
-    Attributes:
-        id: what the ids of the student's submissions begin with.
-        name: the file's name when it was handed in; empty for a folder.
-        number: the platform's number of the upload, which grows; 0 if there is none.
-    """
-
-    id: str
+    id: str  # what the ids of the student's submissions begin with
     student: Student
     entry: Entry
-    name: str
-    number: int = 0
+    name: str  # the file's name when it was handed in; "" for a folder
+    number: int = 0  # see `Submission`
     late: bool = False
 
 
@@ -218,8 +202,7 @@ def _read_files(folder: Entry, notes: list[str]) -> list[Submission]:
     submissions: list[Submission] = []
     pieces: dict[str, list[_Piece]] = defaultdict(list)
     for entry in children(folder):
-        piece = _canvas(entry) or _moodle(entry)
-        if piece is not None:
+        if piece := _piece(entry):
             pieces[piece.id].append(piece)
         elif entry.kind == "folder" and _is_results(entry):
             notes.append(f"{safe_line(entry.name)} is left out: it is a class's folder")
@@ -246,33 +229,31 @@ def _is_download(name: str) -> bool:
     return bool(CANVAS.fullmatch(name) or MOODLE.fullmatch(name))
 
 
-def _canvas(entry: Entry) -> _Piece | None:
-    match = CANVAS.fullmatch(entry.name)
-    if not match or entry.kind == "folder":
-        return None
-    user = match["user"] or match["anonymous"].lower()
-    student = Student(f"canvas:{user}", match["name"] or "", canvas_id=user)
-    file = CANVAS_AGAIN.sub("", match["file"]) or match["file"]
-    return _Piece(f"canvas_{user}", student, entry, file, int(match["upload"]), bool(match["late"]))
-
-
-def _moodle(entry: Entry) -> _Piece | None:
-    match = MOODLE.fullmatch(entry.name)
-    if not match:
-        return None
-    file = "" if entry.kind == "folder" else match["file"] or entry.name
-    if match["kind"] == TEXT and not file.endswith(".html"):
-        file = f"{TEXT}.html" if file else ""
-    user = match["user"]
-    student = Student(f"moodle:{user}", match["name"], moodle_id=user)
-    return _Piece(f"moodle_{user}", student, entry, file)
+def _piece(entry: Entry) -> _Piece | None:
+    """Return whose a file or folder of a download is; None if its name doesn't say."""
+    is_folder = entry.kind == "folder"
+    if (match := CANVAS.fullmatch(entry.name)) and not is_folder:
+        user = match["user"] or match["anonymous"].lower()
+        student = Student(f"canvas:{user}", match["name"] or "", canvas_id=user)
+        file = CANVAS_AGAIN.sub("", match["file"]) or match["file"]
+        number, is_late = int(match["upload"]), bool(match["late"])
+        return _Piece(f"canvas_{user}", student, entry, file, number, is_late)
+    if match := MOODLE.fullmatch(entry.name):
+        file = "" if is_folder else match["file"] or entry.name
+        if match["kind"] == TEXT and file and not file.endswith(".html"):
+            file = f"{TEXT}.html"
+        user = match["user"]
+        student = Student(f"moodle:{user}", match["name"], moodle_id=user)
+        return _Piece(f"moodle_{user}", student, entry, file)
+    return None
 
 
 def _attempts(pieces: list[_Piece], notes: list[str]) -> list[Submission]:
     """Return a student's attempts: each archive or folder is one, and all loose files are one."""
     pieces = sorted(pieces, key=lambda piece: (piece.number, piece.entry.name))
     whole = [piece for piece in pieces if not piece.name or is_supported(piece.name)]
-    whole = [piece for piece in whole if not (TEXT in piece.entry.name and len(pieces) > 1)]
+    if len(pieces) > 1:
+        whole = [piece for piece in whole if TEXT not in piece.entry.name]
     newest: dict[str, _Piece] = {}  # loose files
     for piece in pieces:
         shown = safe_line(piece.entry.name)
@@ -282,30 +263,27 @@ def _attempts(pieces: list[_Piece], notes: list[str]) -> list[Submission]:
             old = safe_line(newest[piece.name].entry.name)
             notes.append(f"{old} is left out: it was handed in again later")
         newest[piece.name] = piece
-    if not whole:
-        return [_submission([*newest.values()], 1, 1)]
     if len({piece.name for piece in whole}) > 1:
         names = ", ".join(safe_line(piece.entry.name, 200) for piece in whole)
         notes.append(
             f"{names}: each of a student's several archives or folders counts as an attempt"
         )
-    return [_submission([piece], n, len(whole)) for n, piece in enumerate(whole, 1)]
-
-
-def _submission(pieces: list[_Piece], attempt: int, attempts: int) -> Submission:
-    """Return the submission that consists of these files, or of one folder."""
-    first, number = pieces[0], max(piece.number for piece in pieces)
-    submission_id = f"{first.id}_{number}" if number else first.id
-    if not number and attempts > 1:
-        submission_id = id_of(first.id, first.entry.name)
-    return Submission(
-        submission_id,
-        (first.student,),
-        late=any(piece.late for piece in pieces),
-        attempt=attempt,
-        number=number,
-        upload=Upload.of({piece.name: piece.entry for piece in pieces}),
-    )
+    submissions: list[Submission] = []
+    for parts in [[piece] for piece in whole] or [[*newest.values()]]:
+        first, number = parts[0], max(piece.number for piece in parts)
+        submission_id = f"{first.id}_{number}" if number else first.id
+        if not number and len(whole) > 1:
+            submission_id = id_of(first.id, first.entry.name)
+        one = Submission(
+            submission_id,
+            (first.student,),
+            late=any(piece.late for piece in parts),
+            attempt=len(submissions) + 1,
+            number=number,
+            upload=Upload.of({piece.name: piece.entry for piece in parts}),
+        )
+        submissions.append(one)
+    return submissions
 
 
 # Several attempts ---------------------------------------------------------------------------------
@@ -347,16 +325,30 @@ FIELDS = {"name": "Full name", "email": "Email address", "sid": "ID number", "lo
 TIMES = ("%A, %d %B %Y, %I:%M %p", "%A, %B %d, %Y, %I:%M %p", "%A, %d %B %Y, %H:%M")
 
 
-def with_worksheet(export: Export, path: Path, zone: tzinfo) -> Export:
+def with_worksheet(export: Export, path: Path) -> Export:
     """Return an export with the names, addresses and times of a worksheet.
 
     Raises:
         UsageError: the worksheet can't be read, or belongs to another assignment.
     """
+    zone = times.course_zone()
     sheet = cells.table(cells.read(path), (IDENTIFIER,), None)
     rows = {sheet.cell(row, IDENTIFIER).rpartition(" ")[2]: row for row in sheet.rows[1:]}
-    notes = list(export.notes)
-    submissions = [_completed(one, sheet, rows, zone, notes) for one in export.submissions]
+    notes, submissions = list(export.notes), []
+    for one in export.submissions:
+        (student, *_) = one.students
+        row = rows.get(student.moodle_id) if student.moodle_id else None
+        if row is None:
+            notes.append(f"{one.id} is not in the worksheet")
+        else:
+            text = sheet.cell(row, MODIFIED)
+            time = _time(text, zone)
+            if time is None and any(map(str.isdigit, text)):
+                notes.append(f"{one.id}: not a time: {text!r:.60}")
+            texts = {field: sheet.cell(row, column) for field, column in FIELDS.items()}
+            student = replace(student, **{field: text for field, text in texts.items() if text})
+            one = replace(one, students=(student,), submitted=time)
+        submissions.append(one)
     known = {student.moodle_id for one in submissions for student in one.students}
     if not known & rows.keys():
         raise UsageError(f"{path} has nobody who is in the download: is it the same assignment's?")
@@ -365,23 +357,6 @@ def with_worksheet(export: Export, path: Path, zone: tzinfo) -> Export:
             shown = safe_line(sheet.cell(row, FIELDS["name"]) or number, 200)
             notes.append(f"{shown} has a time in {path.name}, but no files in the download")
     return replace(export, submissions=tuple(submissions), notes=tuple(notes))
-
-
-def _completed(
-    submission: Submission, sheet: Sheet, rows: dict[str, Row], zone: tzinfo, notes: list[str]
-) -> Submission:
-    (student, *_) = submission.students
-    row = rows.get(student.moodle_id or "")
-    if row is None:
-        notes.append(f"{submission.id} is not in the worksheet")
-        return submission
-    texts = {field: sheet.cell(row, column) for field, column in FIELDS.items()}
-    text = sheet.cell(row, MODIFIED)
-    time = _time(text, zone)
-    if time is None and any(map(str.isdigit, text)):
-        notes.append(f"{submission.id}: not a time: {text!r:.60}")
-    student = replace(student, **{field: text for field, text in texts.items() if text})
-    return replace(submission, students=(student,), submitted=time)
 
 
 def _time(text: str, zone: tzinfo) -> datetime | None:
@@ -447,9 +422,7 @@ def run(asked: argparse.Namespace) -> int:
 def read_source(asked: argparse.Namespace) -> Export:
     """Read the source that was named in a command."""
     export = read_export(asked.source)
-    if asked.worksheet is None:
-        return export
-    return with_worksheet(export, asked.worksheet, times.course_zone())
+    return with_worksheet(export, asked.worksheet) if asked.worksheet else export
 
 
 def show_notes(export: Export) -> None:

@@ -6,13 +6,12 @@
 
 The format is not documented. What we assume is what independent programs read: zucchini (Georgia
 Tech) and Provenance (Berkeley) use `:submitters` below the folder's name, with `:name`, `:email`
-and sometimes `:sid`; others use `:created_at`, `:score` and `:history`. An export contains the
-files of active attempts only.
+and sometimes `:sid`; others use `:created_at` and `:history`. An export has the files of active
+attempts only.
 
-The metadata are written by a Ruby program: keys are symbols, such as `:submitters`. Because they
-contain all results of all attempts, they may have hundreds of megabytes, and the objects that
-PyYAML would make from them take twenty times as much memory. We read the parser's events instead,
-each of which contains at most one text. Tags are ignored: all values are texts.
+The metadata contain all results of all attempts, which may be hundreds of megabytes, and the
+objects that PyYAML would make from them take twenty times as much memory. We read the parser's
+events instead, each of which contains at most one text. Tags are ignored: all values are texts.
 """
 
 from __future__ import annotations
@@ -36,8 +35,8 @@ METADATA = "submission_metadata.yml"
 RESULTS = ":results"  # the autograder's output, which is nearly all of the file
 MAX_TEXT = 1_000  # how many characters of a text are kept
 MAX_RESULT = 4 << 20  # the same in results: the end of the staff output is needed
-# How much memory one entry and what anchors keep may take, in bytes, roughly: a hostile file could
-# repeat aliases of aliases.
+# Roughly how many bytes of memory one entry and what anchors keep may take, if each alias were a
+# copy: a hostile file could repeat aliases of aliases.
 MAX_SIZE = 256 << 20
 NODE_SIZE = 64  # of a value, without its text
 NULL = ("", "~", "null", "Null", "NULL")
@@ -58,7 +57,7 @@ def entries(stream: IO[bytes], name: str, results: bool = False) -> Iterator[tup
         results: whether to include the results of each active attempt.
 
     Raises:
-        UsageError: it isn't YAML, or isn't a table.
+        UsageError: it can't be read, isn't YAML or a table, or takes too much memory.
     """
     try:
         yield from _Reader(yaml.parse(stream, Loader=LOADER), name, results).entries()
@@ -99,13 +98,11 @@ class _Reader:
         self._size = 0  # of these and of the present entry
 
     def entries(self) -> Iterator[tuple[str, Node, int]]:
-        for event in self._events:
-            if isinstance(event, yaml.MappingStartEvent):
-                break
-            if isinstance(event, (yaml.ScalarEvent, yaml.SequenceStartEvent)):
-                raise self._fault(event, "expected `submission_1234:`")
-        else:
+        begin = next((e for e in self._events if isinstance(e, yaml.NodeEvent)), None)
+        if begin is None:
             raise UsageError(f"{self._name}: it is empty; was the download complete?")
+        if not isinstance(begin, yaml.MappingStartEvent):
+            raise self._fault(begin, "expected `submission_1234:`")
         for event in self._events:
             if isinstance(event, yaml.MappingEndEvent):
                 return
@@ -124,12 +121,11 @@ class _Reader:
 
     def _value(self, event: yaml.Event, most: int = MAX_TEXT, is_entry: bool = False) -> Node:
         """Build the value that begins with this event, with texts of at most `most` characters."""
-        before = self._size
-        value: Node = None
         if isinstance(event, yaml.AliasEvent):
             value, size = self._anchors.get(event.anchor or "", (None, 0))
             self._grow(event, size)
             return value
+        value, before = None, self._size
         if isinstance(event, yaml.ScalarEvent):
             is_null = event.implicit[0] and event.value in NULL
             value = None if is_null else event.value[:most]
@@ -168,7 +164,7 @@ def _line(event: yaml.Event) -> int:
 
 
 def metadata_of(folder: Entry) -> Entry | None:
-    """Return the metadata in an export's folder, or None if it isn't one."""
+    """Return the metadata in an export's folder; None if it isn't an export's."""
     files = (entry for entry in children(folder) if entry.kind == "file")
     return next((entry for entry in files if entry.name == METADATA), None)
 

@@ -1,4 +1,4 @@
-"""Reads a class's folder as it was before there was class.db: a file for each record.
+"""Imports a class's folder as it was before there was class.db: a file for each record.
 
     classroom.json                  marks the folder
     roll.json, sources.json         who handed in what, and where the files are
@@ -6,8 +6,8 @@
     history.json                    regrades, whose records are records/SUBMISSION/regrade-N.json
     gradebook/*.csv                 what staff decided about students
 
-`Store` puts it into class.db when a command opens such a folder, and then moves all old files to
-DIR/before-import/.
+When a command opens such a folder, its contents are put into class.db, and all old files are moved
+to DIR/before-import/.
 """
 
 from __future__ import annotations
@@ -27,23 +27,25 @@ from .submissions import Record, Student, Submission
 
 MARKER, BEFORE = "classroom.json", "before-import"
 REGRADE = "regrade-"
-# By file: the kind of decision, and the column of its value.
+WHY = ("reason", "author", "date")
+# What staff decide: by file, the kind in the table `decisions`, and the columns, with the value's
+# behind the one or two that say what it concerns. `decide` reads the same files.
 DECISIONS = {
-    "overrides.csv": ("override", "points"),
-    "extensions.csv": ("extension", "due"),
-    "excuses.csv": ("excuse", ""),
-    "withheld.csv": ("withheld", ""),
-    "late_days.csv": ("late_days", "days"),
-    "people.csv": ("same_as", "same_as"),
+    "overrides.csv": ("override", ("student", "question", "points", *WHY)),
+    "extensions.csv": ("extension", ("student", "due", *WHY)),
+    "excuses.csv": ("excuse", ("student", *WHY)),
+    "withheld.csv": ("withheld", ("student", *WHY)),
+    "late_days.csv": ("late_days", ("student", "days")),
+    "people.csv": ("same_as", ("student", "same_as")),
 }
 
 
 def move_in(store: Any, new: set[str]) -> None:
-    """Put what is in a store's folder into its database once, and move the old files away.
+    """Put what is in a folder into its database once, and move the old files away.
 
     Args:
-        store: the `Store`, which knows this module and not the other way round.
-        new: the names of its own files.
+        store: the `Store`, whose module imports this one.
+        new: the names of the store's own files.
 
     Raises:
         UsageError: the folder is damaged.
@@ -70,13 +72,14 @@ def _fill(store: Any, folder: Path) -> list[str]:
     sources = _json(folder / "sources.json", "sources", [])  # the latest first
     roll = _json(folder / "roll.json", "submissions", {})
     files = sorted((folder / "records").glob("*/*.json"))
-    records = [_record(path, regrades) for path in files]
+    records = {path: _record(path, regrades) for path in files}
     submissions = [_submission(key, fields) for key, fields in roll.items()]
-    submissions += [Submission(key, ()) for key in {r.submission for r in records} - roll.keys()]
+    graded = {record.submission for record in records.values()}
+    submissions += [Submission(key, ()) for key in graded - roll.keys()]
     for source in reversed([Path(source["path"]) for source in sources] or [folder]):
         store.add_submissions(source, "unknown", submissions)
-    counting, number = _counting(files, records, regrades), 0
-    for path, record in zip(files, records, strict=True):
+    counting, number = _counting(records, regrades), 0
+    for path, record in records.items():
         record_id = store.add_record(record)
         if path.stem == counting:
             store.count(record_id)
@@ -108,7 +111,7 @@ def _submission(submission_id: str, fields: dict[str, Any]) -> Submission:
     created = fields["created_at"]
     return Submission(
         submission_id,
-        tuple(_student(student) for student in fields["students"]),
+        tuple(map(_student, fields["students"])),
         datetime.fromisoformat(created) if created else None,
         fields["late"],
         fields["attempt"],
@@ -133,28 +136,28 @@ def _record(path: Path, regrades: dict[str, Any]) -> Record:
         results, reason = None, "tests that ended in a limit were not run again"
     outcome = "nothing to grade" if kept["refused"] else "graded"
     return Record(
-        path.parent.name,
-        regrades[name]["release"] if name in regrades else name,
-        kind,
-        "staff fault" if results is None else outcome,
-        str(results["seed"] if results else kept.get("seed", "")),
-        "",  # digests were of something else
-        None if results is None else json.dumps(results, ensure_ascii=False),
-        reason,
-        kept.get("took_s", 0.0),
-        kept.get("processor", ""),
-        times.stored(datetime.fromtimestamp(path.stat().st_mtime, UTC)),
+        submission=path.parent.name,
+        release=regrades[name]["release"] if name in regrades else name,
+        kind=kind,
+        outcome="staff fault" if results is None else outcome,
+        seed=str(results["seed"] if results else kept.get("seed", "")),
+        upload="",  # digests were of something else
+        results=None if results is None else json.dumps(results, ensure_ascii=False),
+        reason=reason,
+        took_s=kept.get("took_s", 0.0),
+        processor=kept.get("processor", ""),
+        at=times.stored(datetime.fromtimestamp(path.stat().st_mtime, UTC)),
     )
 
 
-def _counting(files: list[Path], records: list[Record], regrades: dict[str, Any]) -> str:
+def _counting(records: dict[Path, Record], regrades: dict[str, Any]) -> str:
     """Return the name of the records that count: most submissions have one; of several, the latest.
 
     Previews and regrades that weren't applied never count.
     """
     sizes: Counter[str] = Counter()
     newest = {name: r["applied_ns"] for name, r in regrades.items() if r["state"] == "applied"}
-    for path, record in zip(files, records, strict=True):
+    for path, record in records.items():
         name = path.stem
         if not name.startswith(REGRADE) and record.kind != "preview":
             newest[name] = max(newest.get(name, 0), path.stat().st_mtime_ns)
@@ -163,9 +166,14 @@ def _counting(files: list[Path], records: list[Record], regrades: dict[str, Any]
     return max(sizes, key=lambda name: (sizes[name], newest[name]), default="")
 
 
+def value_column(columns: tuple[str, ...]) -> str:
+    """Return which of a file's columns has the value of a decision; "" if none has."""
+    return next((name for name in columns if name not in ("student", "question", *WHY)), "")
+
+
 def _add_decisions(store: Any, folder: Path) -> Iterator[str]:
     """Add what staff decided; yield a line about everything that can't be added."""
-    for name, (kind, column) in DECISIONS.items():
+    for name, (kind, columns) in DECISIONS.items():
         if not (folder / name).is_file():
             continue
         try:
@@ -174,8 +182,8 @@ def _add_decisions(store: Any, folder: Path) -> Iterator[str]:
             yield f"{folder.name}/{error}; it was not imported"
             continue
         for row in sheet.rows[1:]:
-            columns = ("student", "question", column, "reason", "author", "date")
-            values = [sheet.cell(row, each) for each in columns]
+            names = ("student", "question", value_column(columns), *WHY)
+            values = [sheet.cell(row, each) for each in names]
             if values[0]:
                 store.db.execute(
                     "INSERT INTO decisions (kind, student, question, value, reason, author, date) "

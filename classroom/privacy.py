@@ -14,7 +14,7 @@ import re
 import shlex
 import unicodedata
 import zipfile
-from collections.abc import Iterable, Iterator
+from collections.abc import Collection, Iterable, Iterator
 from datetime import datetime
 from pathlib import Path
 from typing import IO, NamedTuple
@@ -41,7 +41,7 @@ LETTERS = str.maketrans(
 
 
 def plain(text: str) -> str:
-    """Return the words of a text, without case, accents, punctuation and escapes, with blanks."""
+    """Return a text's words, each between blanks, without case, accents, punctuation, escapes."""
     if "\\u" in text:  # JSON
         text = re.sub(r"\\u([0-9a-fA-F]{4})", lambda match: chr(int(match[1], 16)), text)
     text = html.unescape(text).casefold()
@@ -57,8 +57,8 @@ def spellings(texts: Iterable[str]) -> set[str]:
     """
     spelled = set()
     for text in texts:
+        spelled.add(plain(text))
         words = plain(text).split()
-        spelled.add(f" {' '.join(words)} ")
         for place in range(len(words) if len(text.split()) > 1 else 0):  # of a name
             turned = words[place:] + words[:place]
             spelled |= {f" {' '.join(turned)} ", f" {''.join(turned)} "}
@@ -80,8 +80,8 @@ class Search:
             rows = store.db.execute(f"SELECT * FROM {table}") if table != "students" else ()
             naming = sum(any(self._is_in(str(cell)) for cell in row) for row in rows)
             if naming:
-                where = f"{count(naming, 'row')} of {table}"
-                yield store.path / DATABASE, f"names the student in {where}"
+                what = f"names the student in {count(naming, 'row')} of {table}"
+                yield store.path / DATABASE, what
 
     def files(self, top: Path) -> Iterator[tuple[Path, str]]:
         """Yield each file and folder that names the student, or can't be searched."""
@@ -273,7 +273,7 @@ def _mentions(store: Store) -> list[_Mention]:
     return [*dict.fromkeys(mentions)]
 
 
-def _texts(mentions: Iterable[_Mention]) -> list[str]:
+def _texts(mentions: Collection[_Mention]) -> list[str]:
     """Return all names and IDs."""
     texts = {value for one in mentions for _, value in one.ids} | {one.name for one in mentions}
     return sorted(texts - {""})
@@ -317,7 +317,7 @@ def _same_person(mentions: list[_Mention], person: list[_Mention]) -> list[_Ment
 
 
 def _alone(store: Store, students: list[int | None]) -> list[str]:
-    """Return the submissions of these students in which nobody else took part."""
+    """Return the submissions of these students in which nobody else took part; print the others."""
     rows = store.rows("SELECT submission, student FROM authors")
     theirs = {row["submission"] for row in rows if row["student"] in students}
     shared = {row["submission"] for row in rows if row["student"] not in students}
@@ -326,22 +326,23 @@ def _alone(store: Store, students: list[int | None]) -> list[str]:
     return sorted(theirs - shared)
 
 
-def _remove(store: Store, submissions: list[str], person: Iterable[_Mention] = ()) -> None:
+def _remove(store: Store, submissions: list[str], person: Collection[_Mention] = ()) -> None:
     """Remove submissions, a student, and what was decided about people who are then gone."""
     with store.transaction():
-        roll = [one for one in _mentions(store) if one.student is not None]
+        roll = {one for one in _mentions(store) if one.student is not None}
         for key in submissions:
             ((records,),) = store.rows("SELECT count(*) FROM records WHERE submission = ?", key)
             store.db.execute("DELETE FROM submissions WHERE id = ?", (key,))
             store.db.execute(NOT_GONE, (key,))
             print(f"{key} removed, with {count(records, 'record')}")
-        store.db.executemany("DELETE FROM students WHERE id = ?", [(one[0],) for one in person])
+        for one in person:
+            store.db.execute("DELETE FROM students WHERE id = ?", (one.student,))
         store.db.execute("DELETE FROM students WHERE id NOT IN (SELECT student FROM authors)")
         store.choose()
-        kept = {row["id"] for row in store.rows("SELECT id FROM students")}
-        gone = spellings([*submissions, *_texts([one for one in roll if one[0] not in kept])])
-        gone |= spellings(_texts(person))
-        gone -= spellings(_texts(one for one in roll if one.student in kept))
+        ids = {row["id"] for row in store.rows("SELECT id FROM students")}
+        kept = {one for one in roll if one.student in ids}
+        gone = spellings([*submissions, *_texts((roll | {*person}) - kept)])
+        gone -= spellings(_texts(kept))
         for table, columns in NAMING.items():
             rows = store.rows(f"SELECT rowid AS place, {columns} FROM {table}")
             rows = [row for row in rows if any(plain(cell) in gone for cell in [*row][1:])]

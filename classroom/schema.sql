@@ -1,5 +1,5 @@
 -- Times are ISO 8601 in UTC, points exact decimals. `sqlite3 DIR/class.db` answers questions by hand.
-CREATE TABLE class (  -- edition, release (the one that counts)
+CREATE TABLE class (  -- edition and release (those that count), regrade (the open one), imported
   key TEXT PRIMARY KEY, value TEXT NOT NULL);
 CREATE TABLE sources (  -- where submissions were read
   id INTEGER PRIMARY KEY, path TEXT NOT NULL UNIQUE, kind TEXT NOT NULL, read_at TEXT NOT NULL);

@@ -35,18 +35,18 @@ BUSY_S = 5.0
 
 
 class Store:
-    """A class's folder, known to be private; see `create` and `existing`.
+    """A class's folder, open until `close`, or the end of a `with` block."""
 
-    Attributes:
-        path: the folder.
-        db: the database, for what has no method here; use `rows` to read.
-    """
-
-    path: Path
-    db: sqlite3.Connection
+    path: Path  # the folder, which only its owner can read
+    db: sqlite3.Connection  # for what has no method here; use `rows` to read
 
     def __init__(self, path: Path, writes: bool, is_new: bool) -> None:
-        """Open a folder; use `create` or `existing` instead."""
+        """Open a folder; use `create` or `existing` instead.
+
+        Raises:
+            UsageError: it is in the repository, isn't a class's folder, belongs to somebody else,
+                or another command is changing it.
+        """
         self.path = path = path.resolve()
         refuse_project(path)
         try:
@@ -72,25 +72,12 @@ class Store:
 
     @classmethod
     def create(cls, path: Path) -> Store:
-        """Open a class's folder for writing; make it if it doesn't exist or is empty.
-
-        Raises:
-            UsageError: it is in the repository, contains something else, can't be made, or another
-                command is changing it.
-        """
+        """Open a class's folder for writing; make it if it doesn't exist or is empty."""
         return cls(path, writes=True, is_new=True)
 
     @classmethod
     def existing(cls, path: Path, writes: bool = False) -> Store:
-        """Open a class's folder, and make sure that only its owner can read it.
-
-        Args:
-            writes: keep other commands from changing anything until it is closed.
-
-        Raises:
-            UsageError: it isn't a class's folder, is in the repository, belongs to somebody else,
-                or another command is changing it.
-        """
+        """Open a class's folder; if it `writes`, no other command does until it is closed."""
         return cls(path, writes, is_new=False)
 
     def __enter__(self) -> Store:
@@ -100,7 +87,7 @@ class Store:
         self.close()
 
     def close(self) -> None:
-        """Close the database; another command may then change it."""
+        """Close the database, and let other commands change it."""
         self.db.close()
         self._lock.close()
 
@@ -137,21 +124,17 @@ class Store:
         return next(iter(self.rows(sql, *values)), None)
 
     def setting(self, key: str) -> str | None:
-        """Return what is known about the class: `edition`, `release`."""
+        """Return a value of the table `class`, or None."""
         row = self.row("SELECT value FROM class WHERE key = ?", key)
         return row["value"] if row else None
 
     def set(self, key: str, value: str) -> None:
-        """Change a setting."""
+        """Set a value of the table `class`."""
         with self.transaction():
             self.db.execute("INSERT OR REPLACE INTO class VALUES (?, ?)", (key, value))
 
     def add_submissions(self, source: Path, kind: str, submissions: Iterable[Submission]) -> None:
-        """Add what was read from a source to the roll; what is known already is brought up to date.
-
-        Args:
-            kind: the kind of source, in words.
-        """
+        """Add what was read from a source, or bring it up to date; `kind` is as in `Export`."""
         with self.transaction():
             place = {"path": str(source.resolve()), "kind": kind, "read_at": times.now()}
             number = self._upsert("sources", place)
@@ -192,9 +175,9 @@ class Store:
         return int(number)
 
     def add_record(self, record: Record) -> int:
-        """Keep a record, with its tests; return its id.
+        """Keep a record and its tests; return its id.
 
-        It replaces an earlier one of the same submission, release and kind, and then has its id.
+        It replaces the record of the same submission, release and kind, and takes its id.
         """
         results = None if record.results is None else json.loads(record.results)
         scores = {key: results and points(results[key]) for key in ("score", "max_score")}
@@ -220,18 +203,13 @@ class Store:
 
     def record(self, submission: str, release: str, kind: str) -> sqlite3.Row | None:
         """Return a row of the table `records`, or None."""
-        return self.row(
-            "SELECT * FROM records WHERE submission = ? AND release = ? AND kind = ?",
-            *(submission, release, kind),
-        )
+        sql = "SELECT * FROM records WHERE submission = ? AND release = ? AND kind = ?"
+        return self.row(sql, submission, release, kind)
 
     def counted(self, submission: str) -> sqlite3.Row | None:
-        """Return the record that counts for a submission, a row of the table `records`, or None."""
-        return self.row(
-            "SELECT records.* FROM records JOIN counted ON counted.record = records.id "
-            "WHERE counted.submission = ?",
-            submission,
-        )
+        """Return the row of the table `records` that counts for a submission, or None."""
+        sql = "SELECT r.* FROM records r JOIN counted c ON c.record = r.id WHERE c.submission = ?"
+        return self.row(sql, submission)
 
     def names(self, submission: str) -> str:
         """Return the names of a submission's students."""
@@ -279,16 +257,15 @@ class Store:
             self.db.row_factory = sqlite3.Row
             for pragma in PRAGMAS:
                 self.db.execute(f"PRAGMA {pragma}").fetchall()
-        version = self.rows("PRAGMA user_version")[0][0]
-        if version not in (0, FORMAT):
-            raise UsageError(
-                f"{path} has format {version}, expected {FORMAT}; another version of this command "
-                "wrote it"
-            )
-        if version == 0:
-            if self.rows("SELECT * FROM sqlite_schema"):
-                raise UsageError(f"{path} is not a class's database")
-            with self._errors():
+            ((version,),) = self.rows("PRAGMA user_version")
+            if version not in (0, FORMAT):
+                raise UsageError(
+                    f"{path} has format {version}, expected {FORMAT}; another version of this "
+                    "command wrote it"
+                )
+            if version == 0:
+                if self.rows("SELECT * FROM sqlite_schema"):
+                    raise UsageError(f"{path} is not a class's database")
                 schema = SCHEMA.read_text(encoding="utf-8")
                 self.db.executescript(f"BEGIN IMMEDIATE; {schema} COMMIT;")
 

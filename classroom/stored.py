@@ -1,7 +1,7 @@
 """`stored EXPORT --into DIR`: start from the results that Gradescope stored, to regrade them.
 
-Each result keeps the seed with which it was graded; it is in the record at the end of the staff
-output, or in `extra_data`.
+Each result has the seed with which it was graded, in the record at the end of the staff output or
+in `extra_data`.
 """
 
 from __future__ import annotations
@@ -9,6 +9,7 @@ from __future__ import annotations
 import argparse
 import json
 import math
+from collections import Counter
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -58,14 +59,13 @@ def run(asked: argparse.Namespace) -> int:
                 f"{store.path} has results of release {release} that count; choose a new folder"
             )
         store.add_submissions(asked.source, export.kind, export.submissions)
-        faults, editions = 0, set()
+        editions = Counter[str]()
         for record in _records(metadata, {one.id for one in export.submissions}):
             store.count(store.add_record(record))
             if record.results is None:
-                faults += 1
                 print(f"{record.submission}: no result: {record.reason}")
             else:
-                editions.add(json.loads(record.results)["edition"])
+                editions[json.loads(record.results)["edition"]] += 1
         if len(editions) > 1:
             names = " and ".join(sorted(editions))
             raise UsageError(f"{asked.source} has results of the editions {names}; expected one")
@@ -73,9 +73,7 @@ def run(asked: argparse.Namespace) -> int:
         for edition in editions:
             store.set("edition", edition)
         store.note("Gradescope's results count", STORED)
-    print(
-        f"{len(export.submissions) - faults} of {len(export.submissions)} submissions have results"
-    )
+    print(f"{editions.total()} of {len(export.submissions)} submissions have results")
     return ExitCode.OK
 
 
@@ -90,11 +88,10 @@ def _records(metadata: gradescope.Entry, waiting: set[str]) -> Iterator[Record]:
 
 
 def record_of(submission: str, stored: gradescope.Node) -> Record:
-    """Return the record of a stored result; if it is no baseline, with the reason and the seed."""
+    """Return the record of a stored result; a staff fault, with the reason, if it can't be used."""
     if not isinstance(stored, dict) or not gradescope.tables(stored.get("tests")):
         return _without_result(submission, FAILED)
-    staff = _staff_record(stored)
-    extra = _dict(stored.get("extra_data"))
+    staff, extra = _staff_record(stored), _dict(stored.get("extra_data"))
     head = staff or extra
     seed = str(head.get("seed", ""))
     if not seed.isdecimal() or not head.get("edition"):

@@ -40,19 +40,13 @@ HALF_PAIR = re.compile("[\ud800-\udfff]")  # in a file's name that isn't text
 
 @dataclass(frozen=True)
 class Student:
-    """A student, as one platform knows them.
+    """A student, as one platform knows them."""
 
-    Attributes:
-        key: identifies the student in a class, even if two have the same name: the e-mail address,
-            else the student ID, else what the platform uses instead.
-        name: the name on the platform; empty if there is none.
-        sid: the university's student ID, as text, because leading zeros matter.
-    """
-
+    # Unique in a class: the e-mail address, else the student ID, else what the platform uses.
     key: str
-    name: str
+    name: str  # "" if the platform has none
     email: str | None = None
-    sid: str | None = None
+    sid: str | None = None  # the student ID, as text, because leading zeros matter
     canvas_id: str | None = None
     moodle_id: str | None = None
     login: str | None = None
@@ -60,15 +54,12 @@ class Student:
 
 @dataclass(frozen=True)
 class Upload:
-    """The files of one submission, read when they are needed.
+    """The files of one submission, read when they are needed."""
 
-    Attributes:
-        entry: the one tree that the grader reads, which shows nobody's name.
-        location: the names of its files or its folder in the source.
-    """
-
-    entry: Entry = reading.folder_of({})
-    location: str = ""
+    entry: Entry = reading.folder_of(
+        {}
+    )  # the one tree that the grader reads: nobody's name is in it
+    location: str = ""  # the names of its files or its folder in the source
 
     @classmethod
     def of(cls, entries: dict[str, Entry]) -> Upload:
@@ -93,7 +84,7 @@ class Upload:
         return files[0] if folder.entries[name].kind == "file" else None
 
     def fault(self) -> str:
-        """Return what is obviously wrong, in words, or ""."""
+        """Return what is obviously wrong, in words; "" if nothing is."""
         try:
             if next(self.files(), None) is None:
                 return "it contains no files"
@@ -130,61 +121,50 @@ class Upload:
                 entry = folder.entries[name]
                 info = zipfile.ZipInfo("/".join((*folder.parts, name)), DATE)
                 info.filename = HALF_PAIR.sub("\x1a", info.filename)  # the grader refuses it, too
-                content: Iterator[bytes] = iter(())
-                is_file = entry.kind == "file"
-                if is_file and entry.size > MAX_OUTPUT_BYTES and not reading.is_archive(name):
-                    info.compress_type = zipfile.ZIP_DEFLATED
-                    content = _zeros(min(entry.size, MAX_BYTES))
-                elif is_file:
-                    content = _chunks(folder, name, remaining)
-                elif entry.kind == "link":
-                    content = iter((entry.target().encode("utf-8", "surrogateescape"),))
                 info.external_attr = MODES[entry.kind] << 16
+                content: Iterable[bytes] = ()
+                if entry.kind == "link":
+                    content = (entry.target().encode("utf-8", "surrogateescape"),)
+                elif entry.kind == "file":
+                    content = _chunks(folder, name, remaining)
+                    if entry.size > MAX_OUTPUT_BYTES and not reading.is_archive(name):
+                        info.compress_type = zipfile.ZIP_DEFLATED
+                        content = _zeros(min(entry.size, MAX_BYTES))
                 with writer.open(info, "w") as file:
-                    for chunk in content:
-                        file.write(chunk)
+                    file.writelines(content)
                 if not info.compress_type:
                     remaining -= info.file_size
         return buffer.getvalue()
 
     @contextmanager
     def tree(self, work: Path) -> Iterator[Folder]:
-        """Open the files, or those of the archive, as a tree, for example for `staging.stage`.
+        """Open the files, or those of the archive, as the tree that `staging.stage` takes.
 
         Args:
-            work: a folder where an archive may be stored, in a file without a name.
+            work: a folder for temporary files without names.
 
         Raises:
             SubmissionError: they can't be read.
         """
-        packed = io.BytesIO(self.pack())
-        with reading.stored(packed, work) as file:
-            with reading.open_archive(file, Path("upload"), ALIAS, work) as top:
-                yield top
+        with (
+            reading.stored(io.BytesIO(self.pack()), work) as file,
+            reading.open_archive(file, Path("upload"), ALIAS, work) as top,
+        ):
+            yield top
 
 
 @dataclass(frozen=True)
 class Submission:
-    """What was handed in once, and by whom.
+    """What was handed in once, and by whom."""
 
-    Attributes:
-        id: matches `ID`, and contains no name. It is the same whenever the same submission is read.
-        students: the students for whom it counts: everybody in a group.
-        submitted: when it was handed in, if the platform says so.
-        late: whether the platform marks it as late. Gradescope's exports have no such mark.
-        attempt: 1 for the student's first known attempt.
-        number: the platform's number of the upload, which grows; 0 if there is none.
-        note: what is obviously wrong with the upload; "" if nothing is.
-    """
-
-    id: str
-    students: tuple[Student, ...]
-    submitted: datetime | None = None
-    late: bool = False
-    attempt: int = 1
-    number: int = 0
+    id: str  # matches `ID`, contains no name, and is the same whenever the submission is read
+    students: tuple[Student, ...]  # those for whom it counts: everybody in a group
+    submitted: datetime | None = None  # if the platform says so
+    late: bool = False  # whether the platform marks it as late; Gradescope has no such mark
+    attempt: int = 1  # 1 for the student's first known attempt
+    number: int = 0  # the platform's number of the upload, which grows; 0 if there is none
     upload: Upload = Upload()
-    note: str = ""
+    note: str = ""  # what is obviously wrong with the upload; "" if nothing is
 
     @property
     def moment(self) -> float:
@@ -198,7 +178,7 @@ def same(text: str) -> str:
 
 
 def id_of(prefix: str, text: str) -> str:
-    """Return an id for something that only has a name: a hash, which doesn't reveal the name."""
+    """Return an id with a hash of a text, which doesn't reveal it."""
     digest = hashlib.sha256(text.encode("utf-8", "surrogatepass")).hexdigest()
     return f"{prefix}_{digest[:16]}"
 
@@ -209,7 +189,7 @@ def _zeros(size: int) -> Iterator[bytes]:
 
 
 def _chunks(folder: Folder, name: str, most: int = MAX_BYTES) -> Iterator[bytes]:
-    """Yield a file's bytes, in chunks."""
+    """Yield the bytes of a file; if there are more than `most`, raise a SubmissionError."""
     try:
         with closing(folder.file(name)) as reader:
             while chunk := reader.read(CHUNK_BYTES):
@@ -243,16 +223,7 @@ PREVIEW = "preview"
 
 @dataclass(frozen=True)
 class Record:
-    """How a submission was graded, once.
-
-    Attributes:
-        kind: "grade", "preview", "regrade-N" or "gradescope".
-        outcome: "graded", "nothing to grade" or "staff fault".
-        upload: the digest of what was graded; "" if it is unknown.
-        results: the JSON that the autograder wrote for staff; None for a staff fault.
-        reason: why there was nothing to grade, or no result.
-        at: when, if not now.
-    """
+    """How a submission was graded, once: a row of the table `records`, see schema.sql."""
 
     submission: str
     release: str
@@ -261,10 +232,10 @@ class Record:
     seed: str
     upload: str
     results: str | None
-    reason: str = ""
+    reason: str = ""  # why there was nothing to grade, or no result
     took_s: float = 0.0
     processor: str = ""
-    at: str = ""
+    at: str = ""  # when, as `times.stored` writes it; "" means now
 
 
 def points(number: float | str) -> str:
@@ -297,9 +268,9 @@ def is_named(test_id: str, words: Iterable[str]) -> bool:
 
 
 def with_tests(results: dict[str, Any], tests: list[dict[str, Any]]) -> dict[str, Any]:
-    """Return results with these tests, and with the sum of their points.
+    """Return results with these tests, and with the sums of their points.
 
-    If only some tests were asked for, the others have no maximum.
+    Neither extra credit nor tests that weren't asked for add to the maximum.
     """
     paid = [test for test in tests if not test.get("is_extra_credit")]
     if asked := results.get("asked"):

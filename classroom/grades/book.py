@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import re
 import sqlite3
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Collection, Iterable, Iterator
 from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
 from fractions import Fraction
@@ -49,21 +49,14 @@ Worth = tuple[Fraction, Fraction]  # maximum points without extra credit, and th
 
 @dataclass(frozen=True)
 class Grade:
-    """A student's grade.
-
-    Attributes:
-        state: one of STATES.
-        why: why there is no grade, in words.
-        work: what was handed in, by part.
-        remarks: lines of an explanation that have no points.
-    """
+    """A student's grade."""
 
     person: Person
-    state: str
-    why: str = ""
-    work: dict[str, Work] = field(default_factory=dict)
+    state: str  # one of STATES
+    why: str = ""  # why there is no grade, in words
+    work: dict[str, Work] = field(default_factory=dict)  # what was handed in, by part
     settled: Settled | None = None
-    remarks: tuple[str, ...] = ()
+    remarks: tuple[str, ...] = ()  # lines of an explanation that have no points
 
     @property
     def total(self) -> Fraction | None:
@@ -80,20 +73,14 @@ class Grade:
 
 @dataclass(frozen=True)
 class Book:
-    """Everything that grades are made from.
-
-    Attributes:
-        parts: what coding is worth, and written answers if there are scores of them.
-        decided: the decisions about each person.
-        notes: a line about everything unusual.
-    """
+    """Everything that grades are made from."""
 
     grading: Grading
     due: datetime
     people: tuple[Person, ...]
-    parts: dict[str, Worth]
+    parts: dict[str, Worth]  # of coding, and of written answers if there are scores of them
     decided: dict[Person, Decided]
-    notes: tuple[str, ...] = ()
+    notes: tuple[str, ...] = ()  # a line about everything unusual
 
     @property
     def most(self) -> Fraction:
@@ -108,7 +95,7 @@ class Book:
         """Return a person's grade.
 
         Raises:
-            UsageError: if an override doesn't apply to anything, or there are several submissions.
+            UsageError: an override doesn't fit, or it is unknown which submission is the latest.
         """
         decided = self.decided.get(person, {})
         overrides = {q: one for (kind, q), one in decided.items() if kind == decisions.OVERRIDE}
@@ -144,7 +131,7 @@ class Book:
         return Grade(person, state, why, work, settled, tuple(remarks))
 
     def _days(self, one: Work, due: datetime, override: Decision | None) -> tuple[int | None, str]:
-        """Return how many days late something is, or None, and how we know, or why not."""
+        """Return how many days late something is and how we know; or None and why we don't."""
         if override is not None:
             days = int(override.points)
             return days, f"{count(days, 'day')} late, by override: {override}"
@@ -167,11 +154,7 @@ class Book:
 
 
 def _counting(person: Person, mentions: list[Mention]) -> Work:
-    """Return what counts if one person has several submissions: the latest.
-
-    Raises:
-        UsageError: if their times don't tell, and people.csv doesn't either.
-    """
+    """Return the latest submission; if times don't tell, the one that people.csv prefers."""
     several: list[Work] = [mention.said for mention in mentions]
     times = {one.time: one for one in several if one.time}
     if len(times) == len(several):
@@ -192,13 +175,10 @@ def _counting(person: Person, mentions: list[Mention]) -> Work:
 
 
 def _overridden(one: Work, person: Person, overrides: dict[str, Decision], worth: Worth) -> Work:
-    """Return what was handed in, with overrides in place of points.
-
-    Args:
-        worth: what the part is worth.
+    """Return a part, of which `worth` is the maximum, with overrides in place of points.
 
     Raises:
-        UsageError: if two overrides concern the same points, or one exceeds the maximum.
+        UsageError: two overrides concern the same points, or one exceeds the maximum.
     """
     by_name: dict[str, list[Item]] = {}  # of an override, or of the item itself
     for item in one.items:
@@ -228,7 +208,7 @@ def _overridden(one: Work, person: Person, overrides: dict[str, Decision], worth
 def _by_override(override: Decision, items: list[Item]) -> Item:
     """Return what an override puts in place of a question's tests, or of one item."""
     most = sum((item.most or ZERO for item in items), ZERO)
-    # An outline may have bonus questions worth 0 points.
+    # Gradescope's outlines may have bonus questions that are worth 0 points.
     if most and override.points > most:
         raise UsageError(
             f"{override.place}: points = {shown(override.points)}, but {override.question} is "
@@ -273,7 +253,7 @@ def read_book(store: Store, course: Course, rosters: Iterable[Mention] = ()) -> 
         rosters: the people in Canvas's or Moodle's files.
 
     Raises:
-        UsageError: at the first mistake, with a line about it.
+        UsageError: there is a mistake in a decision, or sources contradict each other.
     """
     name = store.setting("edition")
     edition = load_assignment().edition(name) if name else None
@@ -293,11 +273,11 @@ def read_book(store: Store, course: Course, rosters: Iterable[Mention] = ()) -> 
     if answered:
         items = [Item(q.number, ZERO, Fraction(q.written), extra[q.number]) for q in questions]
         parts[WRITTEN] = _worth(items)
-        graded = [
-            m.said.items for m in answered if m.said.items and m.said.items[0].most is not None
-        ]
-        there, ours = sum(_worth(graded[0]), ZERO) if graded else None, sum(parts[WRITTEN], ZERO)
-        if edition is not None and there not in (None, ours):
+        ours = sum(parts[WRITTEN], ZERO)
+        theirs = [mention.said.items for mention in answered if mention.said.items]
+        known = (sum(_worth(items), ZERO) for items in theirs if items[0].most is not None)
+        there = next(known, ours)
+        if edition is not None and there != ours:
             notes.append(
                 f"the written answers are worth {shown(there)} points on Gradescope, but "
                 f"{shown(ours)} in assignment.toml: the outlines differ"
@@ -323,12 +303,10 @@ def read_book(store: Store, course: Course, rosters: Iterable[Mention] = ()) -> 
     )
 
 
-def _worth(items: Iterable[Item]) -> Worth:
-    regular, extra = ZERO, ZERO
-    for item in items:
-        most = item.most or ZERO
-        regular, extra = (regular, extra + most) if item.is_extra else (regular + most, extra)
-    return regular, extra
+def _worth(items: Collection[Item]) -> Worth:
+    whole = sum((item.most or ZERO for item in items), ZERO)
+    extra = sum((item.most or ZERO for item in items if item.is_extra), ZERO)
+    return whole - extra, extra
 
 
 def _mentions(

@@ -19,7 +19,7 @@ from ..cells import Number, decimal, rounded, shown
 from ..old_folder import DECISIONS
 from ..store import Store, refuse_project
 from .book import EXCUSED, GRADED, INCOMPLETE, STATES, WITHHELD, Book, Grade, natural, read_book
-from .decisions import COLUMNS, read_decisions, read_scores
+from .decisions import read_decisions, read_scores
 from .people import Person, find_one
 from .policy import ZERO, Settled
 from .rosters import read_canvas, read_moodle
@@ -40,7 +40,7 @@ def add_to(commands: Commands) -> None:
         run_decide,
         "store decisions of staff, and scores of written answers",
         f"Store files in the class: Gradescope's CSV of the written assignment's scores, and "
-        f"{', '.join(COLUMNS)}. A file replaces what the class has from an earlier one of its "
+        f"{', '.join(DECISIONS)}. A file replaces what the class has from an earlier one of its "
         "kind.",
         DECIDED,
     )
@@ -109,21 +109,20 @@ def _store(store: Store, path: Path, due: datetime) -> str:
     """Replace what the class has of a file's kind; return how much that is, in words.
 
     Raises:
-        UsageError: if the file is none of those that are known, or has a mistake.
+        UsageError: the file is none of those that are known, or has a mistake.
     """
     sheet = cells.read(path)
-    if path.name in COLUMNS:
+    if path.name in DECISIONS:
         store.db.execute("DELETE FROM decisions WHERE kind = ?", DECISIONS[path.name][:1])
         table, rows = "decisions", [vars(one) for one in read_decisions(sheet, due)]
     elif "Total Score" in sheet.rows[0].cells:
         store.db.execute("DELETE FROM written")
         table, rows = "written", read_scores(sheet)
     else:
-        raise UsageError(f"{path}: unknown file{nearest(path.name, ('written.csv', *COLUMNS))}")
+        raise UsageError(f"{path}: unknown file{nearest(path.name, ('written.csv', *DECISIONS))}")
     for row in rows:
-        places = ", ".join("?" * len(row))
-        sql = f"INSERT INTO {table} ({', '.join(row)}) VALUES ({places})"
-        store.db.execute(sql, (*row.values(),))
+        values = ", ".join(f":{column}" for column in row)
+        store.db.execute(f"INSERT INTO {table} ({', '.join(row)}) VALUES ({values})", row)
     of = " of written scores" if table == "written" else ""
     return count(len({row["place"] for row in rows}), "row") + of
 

@@ -1,10 +1,10 @@
 """What `decide` stores: what staff decided about students, and scores of written answers.
 
-Each decision has a reason, an author and a date. In each file, the column `student` contains the ID
-of a submission, which means everybody in its group, or a student ID, or an e-mail address. An ID
-that may mean different people is refused, also if it is the number of one, and that of another
-after a spreadsheet has removed its leading zeros. So are two rows for the same student (in
-overrides, also for the same question), even if they use different IDs.
+In each file of decisions, the column `student` contains the ID of a submission, which means
+everybody in its group, or a student ID, or an e-mail address. An ID that may mean different people
+is refused, even if it means one of them only without its leading zeros, which spreadsheets remove.
+So are two rows for the same student (in overrides, for the same question), even if they use
+different IDs.
 """
 
 from __future__ import annotations
@@ -21,22 +21,13 @@ from grading.errors import UsageError
 
 from .. import cells, times
 from ..cells import Row, Sheet, decimal, shown
-from ..old_folder import DECISIONS
+from ..old_folder import DECISIONS, WHY, value_column
 from ..store import Store
 from ..submissions import same
 from .people import Person, find
 
-WHY = ("reason", "author", "date")
 DAYS_LATE = "days_late"  # an override's question that stands for the number of days late
 OVERRIDE, EXTENSION, EXCUSE, WITHHELD, USED, SAME_AS = (kind for kind, _ in DECISIONS.values())
-COLUMNS = {
-    "overrides.csv": ("student", "question", "points", *WHY),
-    "extensions.csv": ("student", "due", *WHY),
-    "excuses.csv": ("student", *WHY),
-    "withheld.csv": ("student", *WHY),
-    "late_days.csv": ("student", "days"),
-    "people.csv": ("student", "same_as"),
-}
 
 
 @dataclass(frozen=True)
@@ -74,25 +65,25 @@ Decided = dict[tuple[str, str], Decision]  # by kind and question
 
 
 def read_decisions(sheet: Sheet, due: datetime) -> list[Decision]:
-    """Return the decisions in a file whose name is in COLUMNS.
+    """Return the decisions in a file whose name is in DECISIONS.
 
     Raises:
-        UsageError: if a row is malformed.
+        UsageError: a row is malformed, or an extension ends before the due date.
     """
-    columns = COLUMNS[sheet.name]
-    sheet = cells.table(sheet, columns, (*WHY, "name", "note"))
-    return [_read(sheet, row, columns, due) for row in sheet.rows[1:]]
+    sheet = cells.table(sheet, DECISIONS[sheet.name][1], (*WHY, "name", "note"))
+    return [_read(sheet, row, due) for row in sheet.rows[1:]]
 
 
-def _read(sheet: Sheet, row: Row, columns: tuple[str, ...], due: datetime) -> Decision:
-    kind, column = DECISIONS[sheet.name]
+def _read(sheet: Sheet, row: Row, due: datetime) -> Decision:
+    kind, columns = DECISIONS[sheet.name]
+    column = value_column(columns)
     texts = {name: sheet.cell(row, name) for name in columns}
     if empty := [name for name, text in texts.items() if not text]:
         raise sheet.fault(row, f"the column {empty[0]} is empty")
     question = same(texts.get("question", ""))
     value = texts.get(column, "")
     if kind == OVERRIDE:
-        points = sheet.number(row, column, value)
+        points = sheet.number(row, column)
         if points < 0 or (question == DAYS_LATE and points.denominator != 1):
             number = "an integer" if question == DAYS_LATE else "a number"
             raise sheet.fault(row, f"points = {value} should be {number} of 0 or more")
@@ -112,7 +103,7 @@ def _read(sheet: Sheet, row: Row, columns: tuple[str, ...], due: datetime) -> De
 
 
 def stored(store: Store) -> list[Decision]:
-    """Return the class's decisions; one from an old folder has a file as its place, and no line."""
+    """Return the class's decisions; the place of one from an old folder has no line."""
     names = {kind: name for name, (kind, _) in DECISIONS.items()}
     rows = store.rows("SELECT * FROM decisions ORDER BY id")
     values = [{field.name: row[field.name] or "" for field in fields(Decision)} for row in rows]
@@ -123,7 +114,7 @@ def decided(decisions: Iterable[Decision], people: list[Person]) -> dict[Person,
     """Return the decisions about each person.
 
     Raises:
-        UsageError: if one names nobody, or repeats another.
+        UsageError: one names nobody or may mean several people, or two are about the same.
     """
     result: dict[Person, Decided] = defaultdict(dict)
     for one in decisions:
@@ -141,7 +132,7 @@ def decided(decisions: Iterable[Decision], people: list[Person]) -> dict[Person,
 #
 # As Gradescope exports them (*Review Grades*, *Download Grades*, as CSV): a row for each student
 # with `Total Score`, and perhaps a column for each question, such as `1.2: Copying (2.0 pts)`. The
-# table `written` has a row for each student and question, or one without a score.
+# table `written` has a row for each student and question, or one without a score for a student.
 
 NAME = "Name"  # older exports have one column for the name
 QUESTION = re.compile(r"([0-9]+(?:\.[0-9]+)*):? ?(.*?) ?\(([0-9.]+) pts?\)", re.DOTALL)
@@ -154,7 +145,7 @@ def read_scores(sheet: Sheet) -> list[Columns]:
     """Return the rows of the table `written`.
 
     Raises:
-        UsageError: if it isn't Gradescope's CSV; the message names the file and the row.
+        UsageError: it isn't Gradescope's CSV, or has a mistake.
     """
     sheet = cells.table(sheet, ("Email", "Total Score"), None)
     rows = []
@@ -188,20 +179,19 @@ def _student(sheet: Sheet, row: Row) -> Columns:
 
 
 def _points(sheet: Sheet, row: Row) -> Iterator[Columns]:
-    total, most = sheet.cell(row, "Total Score"), sheet.cell(row, "Max Points")
+    total = sheet.cell(row, "Total Score")
     if not total:
         yield {"question": "", "title": "", "score": None, "max_score": None}
         return
-    points = sheet.number(row, "Total Score", total)
+    points = sheet.number(row, "Total Score")
     scores: list[tuple[str, str, Fraction, Fraction | None]] = []
     for cell in sheet.rows[0].cells:
         if match := QUESTION.fullmatch(cell.strip()):
             if not sheet.cell(row, cell):
                 raise sheet.fault(row, f"{cell!r:.60} is empty, but there is a Total Score")
-            score = sheet.number(row, cell, sheet.cell(row, cell))
-            scores.append((match[1], match[2], score, Fraction(match[3])))
+            scores.append((match[1], match[2], sheet.number(row, cell), Fraction(match[3])))
     if not scores:
-        worth = sheet.number(row, "Max Points", most) if most else None
+        worth = sheet.number(row, "Max Points") if sheet.cell(row, "Max Points") else None
         scores.append(("written", "", points, worth))
     for question, title, score, worth in scores:
         if score < 0:
@@ -210,9 +200,12 @@ def _points(sheet: Sheet, row: Row) -> Iterator[Columns]:
                 f"{question} has {shown(score)} points; remove negative points on Gradescope, "
                 "because lateness is deducted here by course.toml",
             )
-        most_here = None if worth is None else decimal(worth, 30)
-        scored = {"score": decimal(score, 30), "max_score": most_here}
-        yield {"question": question, "title": title} | scored
+        yield {
+            "question": question,
+            "title": title,
+            "score": decimal(score, 30),
+            "max_score": None if worth is None else decimal(worth, 30),
+        }
     # Gradescope rounds each question's points, and their sum, to two decimals.
     whole = sum((score for _, _, score, _ in scores), Fraction(0))
     if abs(whole - points) > Fraction(len(scores), 100):
@@ -223,9 +216,9 @@ def time_of(place: str, text: str) -> datetime:
     """Return a time such as `2027-01-31 23:59:00 -0800`.
 
     Raises:
-        UsageError: if it isn't a time, or has no time zone.
+        UsageError: it isn't a time, or has no time zone.
     """
-    joined = re.sub(r" (?=[+-][0-9])", "", text.removesuffix(" UTC") + "Z" * text.endswith(" UTC"))
+    joined = re.sub(r" (?=[+-][0-9])", "", re.sub(" UTC$", "Z", text))
     try:
         time = datetime.fromisoformat(joined)
     except ValueError:
@@ -244,11 +237,10 @@ def is_extra(title: str, questions: dict[str, bool]) -> bool:
         questions: whether each question is, by the sheet's number.
 
     Raises:
-        UsageError: if some are and some are not, and the title doesn't tell which.
+        UsageError: some are and some are not, and the title doesn't tell which.
     """
     match = NUMBERED.match(title)
-    number = match[1] + match[2] if match else ""
-    if number in questions:
+    if match and (number := match[1] + match[2]) in questions:
         return questions[number]
     if len(set(questions.values())) > 1:
         what = f"the question {title!r:.60}" if title else "the total of all written questions"

@@ -30,20 +30,13 @@ STRONG = {"sis": ("sid",), "login": ("email", "sid")}
 
 @dataclass(frozen=True)
 class Mention:
-    """What a source says about somebody.
+    """What a source says about somebody."""
 
-    Attributes:
-        source: one of SOURCES.
-        where: the place, for messages: "canvas.csv, line 7".
-        ids: by kind: "key", "canvas", "moodle", "sid", "sis", "email", "login".
-        said: what else the source says about this person.
-    """
-
-    source: str
-    where: str
+    source: str  # one of SOURCES
+    where: str  # the place, for messages: "canvas.csv, line 7"
     name: str
-    ids: dict[str, str]
-    said: Any = None
+    ids: dict[str, str]  # by kind: "key", "canvas", "moodle", "sid", "sis", "email", "login"
+    said: Any = None  # what else the source says: a `Work`, or a roster's row
 
     def value(self, *kinds: str) -> str:
         """Return the first ID of these kinds, or ""."""
@@ -77,19 +70,15 @@ class Mention:
 
 @dataclass(eq=False)
 class Person:
-    """Somebody whom at least one source mentions.
-
-    Attributes:
-        preferred: what somebody handed in that counts, by people.csv, if times don't tell.
-    """
+    """Somebody whom at least one source mentions."""
 
     mentions: list[Mention] = field(default_factory=list)
-    preferred: list[Mention] = field(default_factory=list)
+    preferred: list[Mention] = field(default_factory=list)  # what counts, by people.csv
 
     @property
     def name(self) -> str:
         """The name in the first source that has one."""
-        return next((m.name for m in self.mentions if m.name), "")
+        return next(filter(None, (mention.name for mention in self.mentions)), "")
 
     @property
     def sid(self) -> str:
@@ -124,15 +113,15 @@ class Person:
         return {same(m.value(*kinds)): m for m in self.mentions if m.value(*kinds)}
 
 
-def find(people: Iterable[Person], text: str, where: str = "", names: bool = False) -> list[Person]:
+def find(people: Iterable[Person], text: str, where: str, is_one: bool = False) -> list[Person]:
     """Return the person that an ID means, or the members of the group whose submission it is.
 
     Args:
         where: what a message begins with.
-        names: whether a full name may be used, too.
+        is_one: whether it has to mean one person, and may be a full name.
 
     Raises:
-        UsageError: if it means nobody, or may mean other people, whatever kinds of IDs these are.
+        UsageError: it means nobody, or may mean other people, whatever kinds of IDs these are.
     """
     key = same(text)
     group, single = list[Person](), list[Person]()
@@ -141,14 +130,14 @@ def find(people: Iterable[Person], text: str, where: str = "", names: bool = Fal
         ids = {value for _, value in person.keys}
         if any(key in mention.submissions for mention in person.mentions):
             group.append(person)
-        if key in ids or (names and any(key in mention.names for mention in person.mentions)):
+        if key in ids or (is_one and any(key in mention.names for mention in person.mentions)):
             single.append(person)
         elif any(value.lstrip("0") == key for value in ids if value.isdecimal()):
             stripped.append(person)
     everybody = list(dict.fromkeys([*group, *single, *stripped]))
     labels = ", ".join(person.label for person in everybody)
-    readings = [members for members in (group, single, stripped) if members]
-    if len(single) > 1 or any(len(members) < len(everybody) for members in readings):
+    differ = any(0 < len(members) < len(everybody) for members in (group, single, stripped))
+    if differ or len(single) > 1 or (is_one and len(group) > 1):
         raise UsageError(f"{where}{text!r:.60} may mean any of {labels}: use another ID")
     if stripped and not group and not single:
         raise UsageError(
@@ -156,21 +145,14 @@ def find(people: Iterable[Person], text: str, where: str = "", names: bool = Fal
             "a spreadsheet remove them?"
         )
     if not everybody:
-        kinds = ", e-mail address or full name" if names else " or e-mail address"
+        kinds = ", e-mail address or full name" if is_one else " or e-mail address"
         raise UsageError(f"{where}{text!r:.60} matches no submission, student ID{kinds}")
     return everybody
 
 
 def find_one(people: Iterable[Person], text: str, where: str = "") -> Person:
-    """Return the one person that a submission, an ID or a full name means.
-
-    Raises:
-        UsageError: if it means nobody, or several people.
-    """
-    one, *more = find(people, text, where, names=True)
-    if more:
-        labels = ", ".join(person.label for person in (one, *more))
-        raise UsageError(f"{where}{text!r:.60} may mean any of {labels}: use another ID")
+    """Return the one person that a submission, an ID or a full name means; see `find`."""
+    (one,) = find(people, text, where, is_one=True)
     return one
 
 
@@ -183,7 +165,7 @@ def join(
         aliases: rows of people.csv: the place, and two IDs of one person.
 
     Raises:
-        UsageError: if one source has two records for a person, or IDs contradict each other.
+        UsageError: one source has two records for a person, or IDs contradict each other.
     """
     people: dict[Person, None] = {}  # in order
     by_key: dict[tuple[str, str], Person] = {}
@@ -205,22 +187,18 @@ def join(
             del people[one]
     # Whether Canvas's SIS User IDs are the student IDs of the other sources.
     one_kind = any(person.values("sis").keys() & person.values("sid").keys() for person in people)
-    unique: list[tuple[str, ...]] = [
-        ("sid", "sis") if one_kind else ("sid",),
-        ("canvas",),
-        ("moodle",),
-    ]
+    student_ids = ("sid", "sis") if one_kind else ("sid",)
+    unique: list[tuple[str, ...]] = [student_ids, ("canvas",), ("moodle",)]
     notes: list[str] = []
     joined = _weakly_joined([*people], _locals_of(people), "login and address", unique, notes)
     by_name = {p: {mention.plain_name for mention in p.mentions} - {""} for p in joined}
     joined = _weakly_joined(joined, by_name, "name", [*unique, ("email", "login")], notes)
     for person in joined:
         person.mentions.sort(key=lambda mention: SOURCES.index(mention.source))
-        several = person.values(*unique[0])
-        if len(several) > 1:
-            two = [*several.values()][:2]
+        two = [*person.values(*student_ids).values()][:2]
+        if len(two) > 1:
             places = " and ".join(mention.where for mention in two)
-            ids = " and ".join(f"{mention.value(*unique[0])!r:.40}" for mention in two)
+            ids = " and ".join(f"{mention.value(*student_ids)!r:.40}" for mention in two)
             raise UsageError(
                 f"{places} belong to one person, {person.label}, but have two student IDs, {ids}: "
                 "did a spreadsheet remove leading zeros?"
@@ -232,8 +210,7 @@ def _merge(other: Person, person: Person) -> None:
     """Add the mentions of `other` to `person`.
 
     Raises:
-        UsageError: if one source mentions both. (Which of several submissions counts is decided
-            later.)
+        UsageError: a source other than coding, where the latest submission counts, mentions both.
     """
     for twice in sorted(other.sources & person.sources - {CODING}):
         both = (other.of(twice)[0], person.of(twice)[0])

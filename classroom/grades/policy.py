@@ -1,6 +1,6 @@
 """Applies the policy in the table [grading] of course.toml: lateness, and the cap on extra credit.
 
-The order is extension, lateness, cap on extra credit. All numbers are exact fractions, and nothing
+An extension comes first, then lateness, then the cap. All numbers are exact fractions, and nothing
 is rounded here. A later submission never earns more, and an extension never earns less. What a part
 loses depends only on its own days and on the late days that are left, not on the other part.
 """
@@ -22,46 +22,28 @@ ZERO = Fraction(0)
 
 @dataclass(frozen=True)
 class Item:
-    """Points for a test, or for a written question.
+    """Points for a test, or for a written question."""
 
-    Attributes:
-        id: its name in overrides: "1e-0-basic", or "1.2" as Gradescope numbers a question.
-        most: the maximum points; None if the source doesn't contain them.
-        group: the question that a test belongs to, "1e"; "" for a written question.
-        title: what a written question is called.
-        source: where the points come from.
-    """
-
-    id: str
+    id: str  # its name in overrides: "1e-0-basic", or "1.2" as Gradescope numbers a question
     points: Fraction
-    most: Fraction | None
+    most: Fraction | None  # the maximum; None if the source doesn't contain it
     is_extra: bool = False
-    group: str = ""
-    title: str = ""
-    source: str = ""
+    group: str = ""  # the question that a test belongs to, "1e"; "" for a written question
+    title: str = ""  # what a written question is called
+    source: str = ""  # where the points come from
 
 
 @dataclass(frozen=True)
 class Work:
-    """What one person handed in for one part.
+    """What one person handed in for one part."""
 
-    Attributes:
-        part: "coding" or "written".
-        submission: its ID on the platform; "" if there is none.
-        items: what the points are for.
-        time: when it was handed in; None if the platform doesn't say.
-        is_late: whether the platform marks it as late without saying by how much.
-        gap: why there are no points that count; "" if there are.
-        days: how many started days late it is; None if that isn't known.
-    """
-
-    part: str
-    submission: str = ""
-    items: tuple[Item, ...] = ()
-    time: datetime | None = None
-    is_late: bool = False
-    gap: str = ""
-    days: int | None = None
+    part: str  # "coding" or "written"
+    submission: str = ""  # its ID on the platform; "" if there is none
+    items: tuple[Item, ...] = ()  # what the points are for
+    time: datetime | None = None  # when it was handed in; None if the platform doesn't say
+    is_late: bool = False  # whether the platform marks it as late without saying by how much
+    gap: str = ""  # why there are no points that count; "" if there are
+    days: int | None = None  # how many days late it is, as `days_late` counts; None if unknown
 
     def points(self, is_extra: bool) -> Fraction:
         """Return the points before deductions, either the regular ones or those of extra credit."""
@@ -70,17 +52,11 @@ class Work:
 
 @dataclass(frozen=True)
 class Settled:
-    """What a student gets.
+    """What a student gets."""
 
-    Attributes:
-        charged: how many late days this assignment takes from the budget.
-        late: the points that each late part loses, 0 or more, and why, in words.
-        over_cap: extra credit above the cap, which doesn't count.
-    """
-
-    charged: int
-    late: dict[str, tuple[Fraction, str]]
-    over_cap: Fraction
+    charged: int  # how many late days this assignment takes from the budget
+    late: dict[str, tuple[Fraction, str]]  # by part: the points that it loses, 0 or more, and why
+    over_cap: Fraction  # extra credit above the cap, which doesn't count
     total: Fraction
 
 

@@ -1,10 +1,9 @@
 """Fills in the instructor's own export of Canvas's gradebook, or Moodle's grading worksheet.
 
-They are rosters, too. How Canvas imports a file can be read in its source,
-lib/gradebook_importer.rb. It finds a student by ID, SIS User ID, login and name, in this order. It
-finds an assignment by the number at the end of a column's title, and creates a new one if there is
-no number. It drops columns whose titles contain `Final Score` and the like, and columns that are
-read only. It reads 12,5 as 12.5. An empty cell deletes a score.
+Canvas (lib/gradebook_importer.rb in its source) finds a student by ID, SIS User ID, login and name,
+in this order. It finds an assignment by the number at the end of a column's title, and creates a
+new one if there is no number. It drops columns whose titles contain `Final Score` and the like, and
+columns that are read only. It reads 12,5 as 12.5. An empty cell deletes a score.
 
 The file for Canvas has the columns that identify students, and one assignment, so importing it
 can't change anything else. Moodle's has all its columns. A cell for which we have no grade is
@@ -47,32 +46,24 @@ MOODLE_IDS = {"moodle": IDENTIFIER} | {kind: FIELDS[kind] for kind in ("email", 
 
 @dataclass(frozen=True)
 class Roster:
-    """An export that is to be filled in.
+    """An export that is to be filled in."""
 
-    Attributes:
-        source: "canvas" or "moodle".
-        students: a mention of each student; what it said is the row.
-        kept: the indices of the columns that are written.
-        column: the index of the column of grades.
-        points: the row and column with the maximum points, if there are any.
-    """
-
-    source: str
+    source: str  # CANVAS or MOODLE
     sheet: Sheet
-    students: tuple[Mention, ...]
-    kept: tuple[int, ...]
-    column: int
-    points: tuple[Row, int] | None
+    students: tuple[Mention, ...]  # what each one said is the row
+    kept: tuple[int, ...]  # the indices of the columns that are written
+    column: int  # the index of the column of grades
+    points: tuple[Row, int] | None  # the row and column of the maximum points, if they are there
 
     def filled(self, grades: Iterable[Grade], most: Fraction) -> tuple[str, list[str]]:
         """Return the file to import, and a line about everything surprising in it.
 
         Args:
-            grades: those of all people, also of everybody in `students`.
+            grades: everybody's.
             most: the maximum points, without extra credit.
 
         Raises:
-            UsageError: if a cell has something that the platform doesn't export.
+            UsageError: a cell has something that the platform doesn't export.
         """
         notes: list[str] = []
         if self.points and self.points[0].cells[self.points[1]].strip():
@@ -89,8 +80,6 @@ class Roster:
             if row.line in by_line:
                 new[self.column], note = self._cell(row, by_line[row.line])
                 notes += [f"{self.sheet.place(row)}: {note}"] if note else []
-            elif self.points and row is self.points[0]:
-                new[self.column] = Number(row.cells[self.column])
             rows.append([new[place] for place in self.kept])
         return cells.write(rows, self.sheet.delimiter, self.sheet.has_bom), notes
 
@@ -108,11 +97,9 @@ class Roster:
         kept, label = Number(before), grade.person.label
         is_locked = self.sheet.cell(row, CHANGEABLE).lower() == "no"
         if before == NOT_ASSIGNED or is_locked:
-            said = f"not assigned to {label} in {self.platform}: N/A is kept"
-            if before != NOT_ASSIGNED:
-                said = (
-                    f"{self.platform} doesn't allow a change for {label}: {before or '-'} is kept"
-                )
+            said = f"{self.platform} doesn't allow a change for {label}: {before or '-'} is kept"
+            if before == NOT_ASSIGNED:
+                said = f"not assigned to {label} in {self.platform}: N/A is kept"
             return kept, said if grade.state != INCOMPLETE or grade.work else ""
         if grade.state in (WITHHELD, EXCUSED):
             is_canvas = self.source == CANVAS
@@ -133,11 +120,7 @@ class Roster:
         return self.sheet.delimiter != "," and any("," in number for number in numbers)
 
     def _number(self, row: Row, place: int) -> Fraction:
-        """Return the number in a cell, with a decimal point or comma.
-
-        Raises:
-            UsageError: if it isn't one.
-        """
+        """Return the number in a cell, with a decimal point or comma; refuse anything else."""
         text = row.cells[place].strip()
         if not re.fullmatch(r"[+-]?([0-9]{1,9}([.,][0-9]*)?|[.,][0-9]+)", text):
             column = POINTS if POINTS in row.cells[0] else self.sheet.rows[0].cells[place]
@@ -164,7 +147,7 @@ def read_canvas(path: Path, assignment: str | None) -> Roster:
         assignment: its title, with or without its number, or its number; None: the only one.
 
     Raises:
-        UsageError: if the file is something else, or Canvas wouldn't import that assignment.
+        UsageError: the file is something else, or Canvas wouldn't import that assignment.
     """
     sheet = cells.read(path)
     head = sheet.rows[0].cells
@@ -195,11 +178,7 @@ def read_canvas(path: Path, assignment: str | None) -> Roster:
 
 
 def _as_wide(sheet: Sheet, row: Row) -> Row:
-    """Return a row with a cell for each column; Canvas's row about posting may have fewer.
-
-    Raises:
-        UsageError: if a cell beyond the last column isn't empty.
-    """
+    """Return a row with a cell for each column; Canvas's row about posting may have fewer."""
     width = len(sheet.rows[0].cells)
     if any(cell.strip() for cell in row.cells[width:]):
         raise sheet.fault(row, f"{len(row.cells)} cells, but only {width} columns")
@@ -247,10 +226,9 @@ def read_moodle(path: Path) -> Roster:
     """Read Moodle's grading worksheet.
 
     Raises:
-        UsageError: if the file is something else.
+        UsageError: the file is something else.
     """
-    sheet = cells.read(path)
-    sheet = cells.table(sheet, (IDENTIFIER, GRADE), None)
+    sheet = cells.table(cells.read(path), (IDENTIFIER, GRADE), None)
     sheet = replace(sheet, rows=tuple(_as_wide(sheet, row) for row in sheet.rows))
     students = tuple(
         _mention(MOODLE, sheet, row, sheet.cell(row, FIELDS["name"]), MOODLE_IDS)

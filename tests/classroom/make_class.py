@@ -83,15 +83,11 @@ class MadeClass:
     submissions: tuple[Made, ...]
 
 
-def make_class(
-    folder: Path, count: int, trained: Path | None = None, packed: bool = False
-) -> MadeClass:
+def make_class(folder: Path, count: int, trained: Path | None = None) -> MadeClass:
     """Make a class with `count` submissions in a folder.
 
     Args:
-        packed: whether to make a zip.
-        trained: a folder with *.params and *.predictions for submissions that would be right with
-            them.
+        trained: a folder with *.params and *.predictions, which submissions whose code runs get.
     """
     paths = [*trained.glob("*.params"), *trained.glob("*.predictions")] if trained else []
     outputs = {path.name: path.read_bytes() for path in sorted(paths)}
@@ -104,7 +100,7 @@ def make_class(
         metadata[f"submission_{each.number}"] = _entry(each)
     with open(source / "submission_metadata.yml", "w", encoding="utf-8") as file:
         yaml.safe_dump(metadata, file, allow_unicode=True, sort_keys=False)
-    return MadeClass(pack(source, folder) if packed else source, tuple(made))
+    return MadeClass(source, tuple(made))
 
 
 def _planned(count: int) -> list[Made]:
@@ -181,8 +177,9 @@ def main() -> None:
     asked = parser.parse_args()
     if (asked.folder / EXPORT).exists():
         parser.error(f"{asked.folder / EXPORT} exists; expected a new folder")
-    made = make_class(asked.folder, asked.submissions, packed=asked.zip)
-    print(f"{made.source}: {len(made.submissions)} submissions")
+    made = make_class(asked.folder, asked.submissions)
+    source = pack(made.source, asked.folder) if asked.zip else made.source
+    print(f"{source}: {len(made.submissions)} submissions")
 
 
 if __name__ == "__main__":

@@ -179,6 +179,7 @@ DECISIONS = (
     ("same_as", "zb99", "Ada@example.edu", ""),
 )
 WRITTEN = (("Zoé Ada Byron", ""), ("?", "ZB99"), ("Maria Silva", ""))
+INSERT_WRITTEN = "INSERT INTO written VALUES ('', ?, ?, '', '', '', '', '1', '', '', '')"
 
 
 def test_what_was_decided_goes_too_and_what_names_the_student_elsewhere_is_reported(folder, forget):
@@ -193,8 +194,7 @@ def test_what_was_decided_goes_too_and_what_names_the_student_elsewhere_is_repor
         store.note("regrade-1 applied", reason='Zoé "Ada" Byron complained')
         insert = "INSERT INTO decisions (kind, student, value, reason) VALUES (?, ?, ?, ?)"
         store.db.executemany(insert, DECISIONS)
-        insert = "INSERT INTO written VALUES ('', ?, ?, '', '', '', '', '1', '', '', '')"
-        store.db.executemany(insert, WRITTEN)
+        store.db.executemany(INSERT_WRITTEN, WRITTEN)
     code, said = forget("007007")
     assert code == 1 and b"zb99" not in everything(folder).lower()
     assert [line.split("class.db ")[1] for line in said.splitlines() if "class.db " in line] == [
@@ -211,8 +211,11 @@ def test_what_was_decided_goes_too_and_what_names_the_student_elsewhere_is_repor
 
 def test_another_student_of_that_name_stays_and_the_next_submission_counts(folder, forget):
     (folder / "other.csv").write_text("Maria Silva", encoding="utf-8")
+    with Store.existing(folder, writes=True) as store:
+        store.db.execute(INSERT_WRITTEN, ("Maria Silva", ""))
     code, said = forget("bob@example.edu")
     assert code == 0 and "names the student" not in said
+    assert rows_of(folder, "SELECT name FROM written") == [("Maria Silva",)]
     emails = rows_of(folder, "SELECT email FROM students ORDER BY 1")
     assert emails == [("Ada@example.edu",), ("cat@example.edu",)]
     counting = "SELECT submission FROM scores WHERE email LIKE 'Ada%'"

@@ -12,7 +12,7 @@ from types import SimpleNamespace
 from autograder.description import Course, Grading, load_course
 from classroom.__main__ import main
 from classroom.cells import Number, write
-from classroom.grades.decisions import COLUMNS
+from classroom.old_folder import DECISIONS
 from classroom.store import Store
 from classroom.submissions import Record, Student, Submission
 from tests.classroom.scripted import entry, results_of
@@ -118,7 +118,7 @@ def put(folder: Path, **files: str | Sequence[tuple]) -> list[Path]:
     for name, content in files.items():
         path = folder.with_name(f"{name}.csv")
         if not isinstance(content, str):
-            head = COLUMNS[path.name]
+            _, head = DECISIONS[path.name]
             rows = [[stamp(c) if isinstance(c, datetime) else c for c in row] for row in content]
             content = write([head, *([*row, *WHY][: len(head)] for row in rows)])
         path.write_text(content, encoding="utf-8", newline="")
