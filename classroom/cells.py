@@ -69,11 +69,7 @@ class Sheet:
         return row.cells[place].strip() if place < len(row.cells) else ""
 
     def number(self, row: Row, column: str) -> Fraction:
-        """Return the exact number in a cell.
-
-        Raises:
-            UsageError: it isn't a number, or has a comma although commas separate columns.
-        """
+        """Return the exact number in a cell; UsageError: it isn't one, or its comma is ambiguous."""
         text = self.cell(row, column)
         match = NUMBER.fullmatch(text)
         if match is None or not (match[2] or match[4]):
@@ -116,11 +112,7 @@ def unguarded(text: str) -> str:
 
 
 def read(path: Path) -> Sheet:
-    """Read a CSV file whose columns are separated by commas, semicolons or tabs.
-
-    Raises:
-        UsageError: it can't be read, is empty, or isn't CSV in UTF-8.
-    """
+    """Read a CSV file with commas, semicolons or tabs; UsageError: it is empty or can't be read."""
     try:
         data = path.read_bytes()
     except OSError as error:

@@ -62,14 +62,10 @@ class Export:
 
 
 def read_export(source: Path, all_attempts: bool = False) -> Export:
-    """Read what a class handed in.
-
-    Args:
-        source: a folder or a zip.
-        all_attempts: whether to return each student's earlier attempts, too.
+    """Read what a class handed in, perhaps with each student's earlier attempts.
 
     Raises:
-        UsageError: it can't be read, or is something else.
+        UsageError: the source can't be read, or is something else.
     """
     notes: list[str] = []
     root = class_folder(source, notes)
@@ -120,11 +116,7 @@ def _compare_names(submissions: list[Submission], notes: list[str]) -> None:
 
 
 def class_folder(source: Path, notes: list[str]) -> Entry:
-    """Open the folder that contains the class; add notes about what is left out.
-
-    Raises:
-        UsageError: it doesn't exist, or can't be read.
-    """
+    """Open the class's folder, and note what is left out; UsageError: it can't be read."""
     folder = _opened(source, notes)
     for _ in range(WRAPPINGS):  # it is often the only one in a zip
         inner = children(folder)
@@ -326,11 +318,7 @@ TIMES = ("%A, %d %B %Y, %I:%M %p", "%A, %B %d, %Y, %I:%M %p", "%A, %d %B %Y, %H:
 
 
 def with_worksheet(export: Export, path: Path) -> Export:
-    """Return an export with the names, addresses and times of a worksheet.
-
-    Raises:
-        UsageError: the worksheet can't be read, or belongs to another assignment.
-    """
+    """Return an export with what a worksheet knows; UsageError: it is another assignment's."""
     zone = times.course_zone()
     sheet = cells.table(cells.read(path), (IDENTIFIER,), None)
     rows = {sheet.cell(row, IDENTIFIER).rpartition(" ")[2]: row for row in sheet.rows[1:]}

@@ -50,11 +50,8 @@ Node: TypeAlias = "str | None | list[Node] | dict[str, Node]"
 def entries(stream: IO[bytes], name: str, results: bool = False) -> Iterator[tuple[str, Node, int]]:
     """Yield each entry of the metadata: its key, its value, and its line.
 
-    Texts are as in the file, including leading zeros; nulls are None.
-
-    Args:
-        name: the file's name in messages.
-        results: whether to include the results of each active attempt.
+    Texts are as in the file, including leading zeros; nulls are None. The results of each active
+    attempt are left out unless `results` says otherwise.
 
     Raises:
         UsageError: it can't be read, isn't YAML or a table, or takes too much memory.
@@ -77,10 +74,7 @@ def entries(stream: IO[bytes], name: str, results: bool = False) -> Iterator[tup
 def moment(text: str) -> datetime:
     """Read a time as Ruby writes it: `2026-11-02 14:22:32.365935000 -08:00`, `... Z`, `... UTC`.
 
-    One without a zone is taken as UTC.
-
-    Raises:
-        ValueError: it isn't a time.
+    One without a zone is taken as UTC; ValueError: it isn't a time.
     """
     text = re.sub(r"UTC$", "Z", text.strip())
     time = datetime.fromisoformat(re.sub(r"\s+(?=Z$|[+-]\d\d:?\d\d$)", "", text))
@@ -170,11 +164,7 @@ def metadata_of(folder: Entry) -> Entry | None:
 
 
 def read(metadata: Entry, export: Entry, notes: list[str]) -> list[Submission]:
-    """Return an export's submissions; add notes about what is unusual.
-
-    Raises:
-        UsageError: the metadata can't be read.
-    """
+    """Return an export's submissions, and note what is unusual; UsageError: it can't be read."""
     folders = {entry.name: entry for entry in children(export) if entry.name != METADATA}
     submissions: dict[str, Submission] = {}
     active: dict[str, str] = {}  # by the names of earlier attempts

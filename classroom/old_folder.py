@@ -41,14 +41,9 @@ DECISIONS = {
 
 
 def move_in(store: Any, new: set[str]) -> None:
-    """Put what is in a folder into its database once, and move the old files away.
+    """Put what is in a `Store`'s folder into its database once, and move the old files away.
 
-    Args:
-        store: the `Store`, whose module imports this one.
-        new: the names of the store's own files.
-
-    Raises:
-        UsageError: the folder is damaged.
+    All but the `new` ones are old. UsageError: the folder is damaged.
     """
     folder = store.path
     if store.setting("imported") is None:  # otherwise, only moving them was interrupted

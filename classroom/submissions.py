@@ -56,9 +56,7 @@ class Student:
 class Upload:
     """The files of one submission, read when they are needed."""
 
-    entry: Entry = reading.folder_of(
-        {}
-    )  # the one tree that the grader reads: nobody's name is in it
+    entry: Entry = reading.folder_of({})  # what the grader reads, without the source's own names
     location: str = ""  # the names of its files or its folder in the source
 
     @classmethod
@@ -140,8 +138,7 @@ class Upload:
     def tree(self, work: Path) -> Iterator[Folder]:
         """Open the files, or those of the archive, as the tree that `staging.stage` takes.
 
-        Args:
-            work: a folder for temporary files without names.
+        In the folder `work`, an archive is stored without a name.
 
         Raises:
             SubmissionError: they can't be read.
@@ -204,11 +201,7 @@ def _chunks(folder: Folder, name: str, most: int = MAX_BYTES) -> Iterator[bytes]
 
 
 def children(folder: Entry) -> list[Entry]:
-    """List what a folder contains, sorted by name, without what systems and editors leave behind.
-
-    Raises:
-        SubmissionError: it can't be listed.
-    """
+    """List what a folder contains by name, except litter; SubmissionError: it can't be listed."""
     try:
         entries = folder.entries()
     except OSError as error:

@@ -21,11 +21,7 @@ def stored(time: datetime) -> str:
 
 
 def course_zone() -> tzinfo:
-    """Return the course's time zone.
-
-    Raises:
-        UsageError: if course.toml has a mistake.
-    """
+    """Return the course's time zone; UsageError: course.toml has a mistake."""
     zone = load_course().dates.due.tzinfo
     assert zone is not None  # a rule of course.toml
     return zone

@@ -175,11 +175,7 @@ def _counting(person: Person, mentions: list[Mention]) -> Work:
 
 
 def _overridden(one: Work, person: Person, overrides: dict[str, Decision], worth: Worth) -> Work:
-    """Return a part, of which `worth` is the maximum, with overrides in place of points.
-
-    Raises:
-        UsageError: two overrides concern the same points, or one exceeds the maximum.
-    """
+    """Return a part, which has this worth, with overrides in place of points."""
     by_name: dict[str, list[Item]] = {}  # of an override, or of the item itself
     for item in one.items:
         names = dict.fromkeys((one.part, item.group, item.id))
@@ -247,10 +243,7 @@ def natural(text: str) -> list[tuple[int, str]]:
 
 
 def read_book(store: Store, course: Course, rosters: Iterable[Mention] = ()) -> Book:
-    """Read everything that grades are made from.
-
-    Args:
-        rosters: the people in Canvas's or Moodle's files.
+    """Read everything that grades are made from, with the people in Canvas's or Moodle's files.
 
     Raises:
         UsageError: there is a mistake in a decision, or sources contradict each other.

@@ -106,11 +106,7 @@ def run_decide(asked: argparse.Namespace) -> int:
 
 
 def _store(store: Store, path: Path, due: datetime) -> str:
-    """Replace what the class has of a file's kind; return how much that is, in words.
-
-    Raises:
-        UsageError: the file is none of those that are known, or has a mistake.
-    """
+    """Replace what the class has of a file's kind; return how much that is, in words."""
     sheet = cells.read(path)
     if path.name in DECISIONS:
         store.db.execute("DELETE FROM decisions WHERE kind = ?", DECISIONS[path.name][:1])

@@ -65,11 +65,7 @@ Decided = dict[tuple[str, str], Decision]  # by kind and question
 
 
 def read_decisions(sheet: Sheet, due: datetime) -> list[Decision]:
-    """Return the decisions in a file whose name is in DECISIONS.
-
-    Raises:
-        UsageError: a row is malformed, or an extension ends before the due date.
-    """
+    """Return the decisions in a file whose name is in DECISIONS; UsageError: one is malformed."""
     sheet = cells.table(sheet, DECISIONS[sheet.name][1], (*WHY, "name", "note"))
     return [_read(sheet, row, due) for row in sheet.rows[1:]]
 
@@ -142,11 +138,7 @@ Columns = dict[str, Any]  # of the table `written`
 
 
 def read_scores(sheet: Sheet) -> list[Columns]:
-    """Return the rows of the table `written`.
-
-    Raises:
-        UsageError: it isn't Gradescope's CSV, or has a mistake.
-    """
+    """Return the rows of the table `written`; UsageError: it isn't Gradescope's CSV."""
     sheet = cells.table(sheet, ("Email", "Total Score"), None)
     rows = []
     for row in sheet.rows[1:]:
@@ -213,11 +205,7 @@ def _points(sheet: Sheet, row: Row) -> Iterator[Columns]:
 
 
 def time_of(place: str, text: str) -> datetime:
-    """Return a time such as `2027-01-31 23:59:00 -0800`.
-
-    Raises:
-        UsageError: it isn't a time, or has no time zone.
-    """
+    """Return a time such as `2027-01-31 23:59:00 -0800`; UsageError: it isn't one with a zone."""
     joined = re.sub(r" (?=[+-][0-9])", "", re.sub(" UTC$", "Z", text))
     try:
         time = datetime.fromisoformat(joined)
@@ -231,10 +219,7 @@ def time_of(place: str, text: str) -> datetime:
 
 
 def is_extra(title: str, questions: dict[str, bool]) -> bool:
-    """Return whether a written question, which may have the sheet's number, is extra credit.
-
-    Args:
-        questions: whether each question is, by the sheet's number.
+    """Return whether a written question is extra credit; `questions` has the sheet's numbers.
 
     Raises:
         UsageError: some are and some are not, and the title doesn't tell which.

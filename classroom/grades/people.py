@@ -161,8 +161,7 @@ def join(
 ) -> tuple[list[Person], list[str]]:
     """Return the people, and a line about each who was matched without an ID.
 
-    Args:
-        aliases: rows of people.csv: the place, and two IDs of one person.
+    Each alias is a row of people.csv: its place, and two IDs of one person.
 
     Raises:
         UsageError: one source has two records for a person, or IDs contradict each other.
@@ -207,11 +206,7 @@ def join(
 
 
 def _merge(other: Person, person: Person) -> None:
-    """Add the mentions of `other` to `person`.
-
-    Raises:
-        UsageError: a source other than coding, where the latest submission counts, mentions both.
-    """
+    """Add the mentions of `other`; refuse it if a source mentions both, except for coding."""
     for twice in sorted(other.sources & person.sources - {CODING}):
         both = (other.of(twice)[0], person.of(twice)[0])
         places = " and ".join(sorted(f"{m.where} ({safe_line(m.name, 60)})" for m in both))
@@ -244,11 +239,9 @@ def _weakly_joined(
     unique: list[tuple[str, ...]],
     notes: list[str],
 ) -> list[Person]:
-    """Join people who share a key, if it can only mean one person; add notes.
+    """Join people who share a key, if it can only mean one person; notes call the key `words`.
 
-    Args:
-        words: what the key is, for the notes.
-        unique: kinds of IDs of which one person has at most one value.
+    One person has at most one ID of the kinds in each tuple of `unique`.
     """
     buckets: dict[str, list[Person]] = defaultdict(list)
     for person in people:

@@ -66,13 +66,10 @@ def days_late(late_by: timedelta, grading: Grading) -> int:
 
 
 def settle(grading: Grading, parts: Collection[Work], used: int) -> Settled:
-    """Apply the policy to parts of which the days are known.
+    """Apply the policy to parts whose days are known, after so many late days were `used`.
 
     A late day covers a day of all parts: if two parts are a day late, they take one. A part after
     the hard deadline takes none, because it would gain nothing.
-
-    Args:
-        used: late days that the student has used for other assignments.
     """
     last, cap = grading.hard_deadline_days, grading.extra_credit_cap
     days = {part.part: part.days or 0 for part in parts}

@@ -61,9 +61,6 @@ class Roster:
         Args:
             grades: everybody's.
             most: the maximum points, without extra credit.
-
-        Raises:
-            UsageError: a cell has something that the platform doesn't export.
         """
         notes: list[str] = []
         if self.points and self.points[0].cells[self.points[1]].strip():
@@ -223,11 +220,7 @@ def _names(title: str) -> set[str]:
 
 
 def read_moodle(path: Path) -> Roster:
-    """Read Moodle's grading worksheet.
-
-    Raises:
-        UsageError: the file is something else.
-    """
+    """Read Moodle's grading worksheet; UsageError: it is something else."""
     sheet = cells.table(cells.read(path), (IDENTIFIER, GRADE), None)
     sheet = replace(sheet, rows=tuple(_as_wide(sheet, row) for row in sheet.rows))
     students = tuple(

@@ -60,16 +60,11 @@ class Person:
 
 @dataclass(frozen=True)
 class Made:
-    """A generated submission.
+    """A generated submission."""
 
-    Attributes:
-        number: the submission's number on Gradescope; earlier attempts have the ones before.
-        kind: of what is handed in; see `contents`.
-    """
-
-    number: int
+    number: int  # on Gradescope; earlier attempts have the ones before
     people: tuple[Person, ...]
-    kind: str
+    kind: str  # of what is handed in; see `contents`
     files: Files
     at: datetime
     attempts: int
