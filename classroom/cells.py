@@ -69,7 +69,7 @@ class Sheet:
         return row.cells[place].strip() if place < len(row.cells) else ""
 
     def number(self, row: Row, column: str) -> Fraction:
-        """Return the exact number in a cell; UsageError: it isn't one, or its comma is ambiguous."""
+        """Return a cell's exact number; UsageError: it isn't one, or is ambiguous, as 1,5 is."""
         text = self.cell(row, column)
         match = NUMBER.fullmatch(text)
         if match is None or not (match[2] or match[4]):
