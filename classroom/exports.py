@@ -56,8 +56,7 @@ class Export:
 
     kind: str  # of source, in words
     submissions: tuple[Submission, ...]
-    # A line about everything that is left out or unusual. They may name students: show them, but
-    # never log them.
+    # A line about whatever is left out or unusual; it may name students: show it, but never log it.
     notes: tuple[str, ...] = ()
 
 
@@ -197,14 +196,14 @@ def _read_files(folder: Entry, notes: list[str]) -> list[Submission]:
         if piece := _piece(entry):
             pieces[piece.id].append(piece)
         elif entry.kind == "folder" and _is_results(entry):
-            notes.append(f"{safe_line(entry.name)} is left out: it is a class's folder")
+            notes.append(f"{entry.name} is left out: it is a class's folder")
         elif entry.kind == "folder" or is_archive(entry.name):
             name, upload = entry.name, Upload.of({entry.name: entry})
             # The key includes the ending: `ada.zip` and `ada/` may be one student or two.
             student = Student(name, name[: len(name) - len(archive_suffix(name))])
             submissions.append(Submission(id_of("upload", name), (student,), upload=upload))
         else:
-            notes.append(f"{safe_line(entry.name)} is left out: neither a folder nor an archive")
+            notes.append(f"{entry.name} is left out: neither a folder nor an archive")
     for owned in pieces.values():
         submissions += _attempts(owned, notes)
     return submissions
@@ -248,12 +247,12 @@ def _attempts(pieces: list[_Piece], notes: list[str]) -> list[Submission]:
         whole = [piece for piece in whole if TEXT not in piece.entry.name]
     newest: dict[str, _Piece] = {}  # loose files
     for piece in pieces:
-        shown = safe_line(piece.entry.name)
         if whole and piece not in whole:
-            notes.append(f"{shown} is left out: the same student has an archive or folder")
+            name = piece.entry.name
+            notes.append(f"{name} is left out: the same student has an archive or folder")
         elif not whole and piece.name in newest:
-            old = safe_line(newest[piece.name].entry.name)
-            notes.append(f"{old} is left out: it was handed in again later")
+            name = newest[piece.name].entry.name
+            notes.append(f"{name} is left out: it was handed in again later")
         newest[piece.name] = piece
     if len({piece.name for piece in whole}) > 1:
         names = ", ".join(safe_line(piece.entry.name, 200) for piece in whole)

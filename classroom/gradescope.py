@@ -26,7 +26,7 @@ from zipfile import BadZipFile
 
 import yaml
 
-from grading.errors import UsageError, safe_line
+from grading.errors import UsageError
 from grading.upload import Entry
 
 from .submissions import ID, Student, Submission, Upload, children, id_of
@@ -187,7 +187,7 @@ def read(metadata: Entry, export: Entry, notes: list[str]) -> list[Submission]:
         if name in active:
             notes.append(f"{name} is left out: {active[name]} is active instead")
             continue
-        notes.append(f"{safe_line(name)} is not in {METADATA}, so it is unknown whose it is")
+        notes.append(f"{name} is not in {METADATA}, so it is unknown whose it is")
         upload = Upload.of({name: folder})
         submissions[key] = Submission(key, (Student(key, ""),), upload=upload)
     return [*submissions.values()]

@@ -128,12 +128,11 @@ def _without_result(submission: str, reason: str, seed: str = "") -> Record:
 
 def _staff_record(stored: dict[str, gradescope.Node]) -> dict[str, Any]:
     """Return the record at the end of the staff output; {} if the export has none."""
-    text = stored.get("stdout")
-    lines = text.strip().splitlines() if isinstance(text, str) else []
-    if not lines or not lines[-1].startswith(replay.RECORD):
+    last_line = str(stored.get("stdout")).strip().rpartition("\n")[2]
+    if not last_line.startswith(replay.RECORD):
         return {}
     try:
-        return _dict(json.loads(lines[-1].removeprefix(replay.RECORD)))
+        return _dict(json.loads(last_line.removeprefix(replay.RECORD)))
     except (ValueError, RecursionError):
         return {}
 
