@@ -58,6 +58,7 @@ class Export:
     submissions: tuple[Submission, ...]
     # A line about whatever is left out or unusual; it may name students: show it, but never log it.
     notes: tuple[str, ...] = ()
+    metadata: Entry | None = None  # Gradescope's file
 
 
 def read_export(source: Path, all_attempts: bool = False) -> Export:
@@ -67,7 +68,7 @@ def read_export(source: Path, all_attempts: bool = False) -> Export:
         UsageError: the source can't be read, or is something else.
     """
     notes: list[str] = []
-    root = class_folder(source, notes)
+    root = _class_folder(source, notes)
     if source.resolve().is_relative_to(grading.ROOT):
         notes.append(f"{source} is inside the repository: move it, so that nobody commits it")
     metadata = gradescope.metadata_of(root)
@@ -92,7 +93,7 @@ def read_export(source: Path, all_attempts: bool = False) -> Export:
             "Canvas or Moodle, or a folder of zips and folders"
         )
     submissions.sort(key=lambda one: one.id)
-    return Export(kind, tuple(submissions), tuple(map(safe_line, notes)))
+    return Export(kind, tuple(submissions), tuple(map(safe_line, notes)), metadata)
 
 
 def _compare_names(submissions: list[Submission], notes: list[str]) -> None:
@@ -114,8 +115,7 @@ def _compare_names(submissions: list[Submission], notes: list[str]) -> None:
 # The source ---------------------------------------------------------------------------------------
 
 
-def class_folder(source: Path, notes: list[str]) -> Entry:
-    """Open the class's folder, and note what is left out; UsageError: it can't be read."""
+def _class_folder(source: Path, notes: list[str]) -> Entry:
     folder = _opened(source, notes)
     for _ in range(WRAPPINGS):  # it is often the only one in a zip
         inner = children(folder)

@@ -182,14 +182,12 @@ def read(metadata: Entry, export: Entry, notes: list[str]) -> list[Submission]:
             active |= dict.fromkeys(others, one.id)
     for name, folder in folders.items():
         key = _id(name)
-        if key in submissions:
-            continue
-        if name in active:
+        if key not in submissions and name in active:
             notes.append(f"{name} is left out: {active[name]} is active instead")
-            continue
-        notes.append(f"{name} is not in {METADATA}, so it is unknown whose it is")
-        upload = Upload.of({name: folder})
-        submissions[key] = Submission(key, (Student(key, ""),), upload=upload)
+        elif key not in submissions:
+            notes.append(f"{name} is not in {METADATA}, so it is unknown whose it is")
+            upload = Upload.of({name: folder})
+            submissions[key] = Submission(key, (Student(key, ""),), upload=upload)
     return [*submissions.values()]
 
 

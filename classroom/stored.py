@@ -46,8 +46,7 @@ def add_to(commands: Commands) -> None:
 def run(asked: argparse.Namespace) -> int:
     """Write a record of each stored result, and let it count."""
     export = exports.read_export(asked.source)
-    metadata = gradescope.metadata_of(exports.class_folder(asked.source, []))
-    if metadata is None:
+    if export.metadata is None:
         raise UsageError(
             f"{asked.source} has no {gradescope.METADATA}: expected a Gradescope export"
         )
@@ -60,7 +59,7 @@ def run(asked: argparse.Namespace) -> int:
             )
         store.add_submissions(asked.source, export.kind, export.submissions)
         editions = Counter[str]()
-        for record in _records(metadata, {one.id for one in export.submissions}):
+        for record in _records(export.metadata, {one.id for one in export.submissions}):
             store.count(store.add_record(record))
             if record.results is None:
                 print(f"{record.submission}: no result: {record.reason}")

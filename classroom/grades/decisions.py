@@ -2,9 +2,8 @@
 
 In each file of decisions, the column `student` contains the ID of a submission, which means
 everybody in its group, or a student ID, or an e-mail address. An ID that may mean different people
-is refused, even if it means one of them only without its leading zeros, which spreadsheets remove.
-So are two rows for the same student (in overrides, for the same question), even if they use
-different IDs.
+is refused, also if one of them has it with leading zeros, which spreadsheets remove. So are two
+rows for the same student (in overrides, for the same question), even if they use different IDs.
 """
 
 from __future__ import annotations

@@ -27,8 +27,6 @@ from ..exports import FIELDS, IDENTIFIER
 from .book import EXCUSED, INCOMPLETE, WITHHELD, Grade
 from .people import CANVAS, MOODLE, Mention
 
-STUDENT = ("Student", "LastName", "FirstName", "ID", "SIS User ID", "SIS Login ID",
-           "Integration ID", "Root Account", "Section")  # fmt: skip
 # Canvas's importer doesn't take a column for an assignment if its title contains one of these.
 DROPPED = ("Current Score", "Current Points", "Current Grade", "Final Score", "Final Points",
            "Final Grade", "Override Score", "Override Grade", "Override Status")  # fmt: skip
@@ -155,7 +153,7 @@ def read_canvas(path: Path, assignment: str | None) -> Roster:
             "Student, ID, SIS User ID, SIS Login ID, Section, and a column for each assignment"
         )
     width = head.index("Section") + 1
-    columns = {name.lower(): head.index(name) for name in STUDENT if name in head}
+    columns = {name.lower(): place for place, name in enumerate(head[:width])}
     points, students = None, []
     rows = tuple(_as_wide(sheet, row) for row in sheet.rows)
     sheet = replace(sheet, rows=rows, columns=columns)
@@ -168,7 +166,8 @@ def read_canvas(path: Path, assignment: str | None) -> Roster:
             points = row
         elif not all(POSTING.fullmatch(cell) for cell in row.cells):
             parts = (sheet.cell(row, column) for column in ("Student", "FirstName", "LastName"))
-            students.append(_mention(CANVAS, sheet, row, " ".join(filter(None, parts)), CANVAS_IDS))
+            name = " ".join(filter(None, parts))
+            students.append(_mention(CANVAS, sheet, row, name, CANVAS_IDS))
     column = _assignment(sheet, width, points, assignment)
     worth = (points, column) if points else None
     return Roster(CANVAS, sheet, tuple(students), (*range(width), column), column, worth)

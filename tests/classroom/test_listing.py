@@ -37,6 +37,7 @@ Participant 9,Cy,,cy@x.edu,Submitted,"Monday, 2 November 2026, 09:00",
 Participant 10,Dee,,dee@x.edu,Submitted,vor 3 Stunden,
 Participant 11,Eve,,eve@x.edu,No submission,-,
 Participant 12,Fay,,fay@x.edu,Submitted,"Monday, 2 November 2026, 2:22 PM",
+,Gus,,gus@x.edu,Submitted,"Monday, 2 November 2026, 2:22 PM",
 """
 
 
@@ -64,7 +65,8 @@ def test_a_worksheet_adds_names_addresses_and_times_and_another_is_refused(tmp_p
         "note: moodle_10: not a time: 'vor 3 Stunden'",
         "note: moodle_13 is not in the worksheet",
         "note: Fay has a time in worksheet.csv, but no files in the download",
-        "download: 6 submissions, 6 students, 0 groups, 4 notes",
+        "note: Gus has a time in worksheet.csv, but no files in the download",
+        "download: 6 submissions, 6 students, 0 groups, 5 notes",
     ]
     for text, fault in (
         ("name,mark\nAda,1\n", "worksheet.csv, line 1: the column 'Identifier' is missing"),

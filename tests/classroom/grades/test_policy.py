@@ -66,13 +66,6 @@ def test_each_day_that_has_begun_after_the_grace_counts_whatever_it_costs():
     assert settled(Grading(), [(Fraction(10), Fraction(2), 100 * DAY_S)]).total == 12  # nothing
 
 
-def test_late_days_come_first_then_the_percentage_and_neither_after_the_deadline():
-    grading = Grading(late_days=2, percent_per_day=Decimal(25), hard_deadline_days=5)
-    ends = [settled(grading, [(Fraction(10), Fraction(0), n * DAY_S)]) for n in range(7)]
-    expected = [(10, 0), (10, 1), (10, 2), (7.5, 2), (5, 2), (2.5, 2), (0, 0)]
-    assert [(end.total, end.charged) for end in ends] == expected
-
-
 def test_a_mistake_in_the_policy_is_one_line(tmp_path):
     path = tmp_path / "policy.toml"
     for line, message in (
