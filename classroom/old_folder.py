@@ -28,8 +28,7 @@ from .submissions import Record, Student, Submission
 MARKER, BEFORE = "classroom.json", "before-import"
 REGRADE = "regrade-"
 WHY = ("reason", "author", "date")
-# What staff decide: by file, the kind in the table `decisions`, and the columns, with the value's
-# behind the one or two that say what it concerns. `decide` reads the same files.
+# What staff decide: by file, the kind in the table `decisions`, and the columns.
 DECISIONS = {
     "overrides.csv": ("override", ("student", "question", "points", *WHY)),
     "extensions.csv": ("extension", ("student", "due", *WHY)),
@@ -43,7 +42,7 @@ DECISIONS = {
 def move_in(store: Any, new: set[str]) -> None:
     """Put what is in a `Store`'s folder into its database once, and move the old files away.
 
-    All but the `new` ones are old. UsageError: the folder is damaged.
+    All files but the `new` ones are old. UsageError: the folder is damaged.
     """
     folder = store.path
     if store.setting("imported") is None:  # otherwise, only moving them was interrupted
@@ -168,16 +167,16 @@ def value_column(columns: tuple[str, ...]) -> str:
 
 def _add_decisions(store: Any, folder: Path) -> Iterator[str]:
     """Add what staff decided; yield a line about everything that can't be added."""
-    for name, (kind, columns) in DECISIONS.items():
-        if not (folder / name).is_file():
+    for file, (kind, columns) in DECISIONS.items():
+        if not (folder / file).is_file():
             continue
         try:
-            sheet = cells.table(cells.read(folder / name), ("student",), None)
+            sheet = cells.table(cells.read(folder / file), ("student",), None)
         except UsageError as error:
             yield f"{folder.name}/{error}; it was not imported"
             continue
+        names = ("student", "question", value_column(columns), *WHY)
         for row in sheet.rows[1:]:
-            names = ("student", "question", value_column(columns), *WHY)
             values = [sheet.cell(row, each) for each in names]
             if values[0]:
                 store.db.execute(

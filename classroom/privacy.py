@@ -209,10 +209,8 @@ def run_forget(asked: argparse.Namespace) -> int:
             _remove(store, submissions, person)
             _remove_pages(store.path)
         search = Search(spellings(words) - others)
+        _remove_pages(store.path, [n for n in PAGES if any(search.files(store.path / n))])
         left = [*search.tables(store), *search.files(store.path)]
-        inside = {path: path.relative_to(store.path).parts[0] for path, _ in left}
-        _remove_pages(store.path, [name for name in PAGES if name in inside.values()])
-        left = [(path, what) for path, what in left if inside[path] not in PAGES]
     for path, what in left:
         print(f"{path} {what}: correct or remove it")
     if not person and not submissions:

@@ -328,6 +328,5 @@ def _mentions(
             is_late=bool(first["late"]) and time is None,
             gap=f"{first['place']}: {first['status']}" if first["status"] else "",
         )
-        ids = {kind: (first.get(kind) or "").strip() for kind in IDS}
-        ids = {kind: text for kind, text in ids.items() if text}
+        ids = {kind: text for kind in IDS if (text := (first.get(kind) or "").strip())}
         yield Mention(part, first["place"], first["name"], ids, work)

@@ -64,6 +64,7 @@ def test_files_that_are_something_else_are_named():
         (b"student\n", "a.csv, line 1: the column 'points' is missing; expected student, points"),
         (b"student,points,Points\n", "a.csv, line 1: there are two columns 'Points'"),
         (b"student,points\nada,7,5\n", "a.csv, line 2: 3 cells, but only 2 columns; does a cell"),
+        (b"sep=;\nstudent;points\nada;7;5\n", "a.csv, line 3: 3 cells, but only 2 columns"),
     ):
         with pytest.raises(UsageError) as caught:
             table(parse(data, "a.csv"), ("student", "points"))
