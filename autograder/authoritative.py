@@ -101,4 +101,4 @@ def open_pool(seed: int, counts: bool = False) -> Pool:
         if counts:
             raise GradingError("this run can't be authoritative: it needs Linux")
         return LocalPool(hash_seed, always_fresh=True)
-    return isolation.confined_pool(hash_seed, authoritative=counts)
+    return isolation.ConfinedPool(hash_seed, authoritative=counts)

@@ -756,18 +756,18 @@ def _errata(
     for index, table in enumerate(load_errata(repo), 1):
         if words := _fault_of_erratum(table, release, editions, default):
             raise UsageError(f"{ERRATA}: erratum {index}: {words}")
-        if table.release <= release:
-            base = editions[table.edition or default]
-            topics = {question.number: question.topic for question in base.questions}
-            named = {(test.topic, test.name) for test in base.tests if test.test_id in table.tests}
-            for name, edition in editions.items():
-                numbers = {question.topic: question.number for question in edition.questions}
-                number = numbers.get(topics[table.question]) if table.question else ""
-                if number is not None:  # it has this question
-                    tests = (t.test_id for t in edition.tests if (t.topic, t.name) in named)
-                    words = " ".join(filter(None, (table.sentence, table.breaking)))
-                    day = table.date.isoformat()
-                    found[name].append(Erratum(table.release, day, number, tuple(tests), words))
+        if table.release > release:
+            continue
+        base = editions[table.edition or default]
+        topic = next((q.topic for q in base.questions if q.number == table.question), "")
+        named = {(test.topic, test.name) for test in base.tests if test.test_id in table.tests}
+        words = " ".join(filter(None, (table.sentence, table.breaking)))
+        for name, edition in editions.items():
+            numbers = {"": ""} | {q.topic: q.number for q in edition.questions}
+            if topic in numbers:
+                tests = tuple(t.test_id for t in edition.tests if (t.topic, t.name) in named)
+                day = table.date.isoformat()
+                found[name].append(Erratum(table.release, day, numbers[topic], tests, words))
     return {name: tuple(errata) for name, errata in found.items()}
 
 

@@ -21,7 +21,7 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any, ClassVar
 
-from autograder.isolation import confined_pool
+from autograder.isolation import ConfinedPool
 from autograder.judging import Judging, course_runner
 from grading import wire
 from grading.cases import BoundTest, Run, bind
@@ -40,7 +40,7 @@ from .variants import ROOT, Variant, lay_out
 POOLS = {
     "in process": InProcessPool,
     "local": lambda: LocalPool(hash_seed=1),
-    "confined": lambda: confined_pool(hash_seed=1),
+    "confined": lambda: ConfinedPool(hash_seed=1),
 }
 
 KEPT_BYTES = 200 << 20  # of remembered answers; the largest is of 25 MB

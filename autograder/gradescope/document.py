@@ -43,12 +43,12 @@ def document(
     extra: dict[str, Any],
     execution_s: float,
 ) -> dict[str, Any]:
-    """Return the whole of results.json.
+    """Return the content of results.json.
 
     Args:
-        hidden_tests: when hidden tests become visible: one of VISIBILITIES.
-        notes: sentences for the student, shown above the points.
-        extra: facts for staff: seed, layers, versions, hash of the release.
+        hidden_tests: when hidden tests become visible: one of `grading.edition.VISIBILITIES`.
+        notes: sentences for the student, shown above the points; empty ones are left out.
+        extra: facts for staff, besides edition and seed.
         execution_s: wall seconds that the run took.
     """
     report = Report.of(results, staff=False)
@@ -158,13 +158,12 @@ def _by_question(report: Report, hidden_tests: str) -> list[str]:
 def leaderboard(assignment: Assignment, results: Results, case: Cases) -> list[dict[str, Any]]:
     """Return accuracies on dev and numbers of parameters as rows in Gradescope's format.
 
-    A variant is ranked once its question's tests of accuracy have passed, and the test that its
+    A variant is ranked if its question's tests of accuracy have passed, and the test that its
     parameters give the predicted answers: a file of predictions alone, or of one parameter, gets
-    no row. Some of these tests are hidden; if they were not run (a daily limit), there are no rows.
+    no row.
 
     Args:
-        results: of the whole run.
-        case: returns the case of a test; those of RANKED have a `standing`.
+        case: returns the case of a test; that of `matches_checkpoint` has a `standing`.
     """
     rows: list[dict[str, Any]] = []
     passed = {(t.spec.topic, t.spec.name) for t in results.tests if t.outcome is Outcome.PASSED}

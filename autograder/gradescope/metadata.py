@@ -6,7 +6,7 @@ reported to staff.
 """
 
 import json
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from datetime import datetime, timedelta
 from decimal import Decimal, InvalidOperation
 from pathlib import Path
@@ -35,7 +35,7 @@ class Metadata:
     due: tuple[datetime | None, ...] = ()  # for each member of the group, extensions included
     assignment_due: datetime | None = None  # without extensions
     previous: tuple[Previous, ...] = ()  # those that came before this one, oldest first
-    problems: tuple[str, ...] = field(default=(), compare=False)  # for staff
+    problems: tuple[str, ...] = ()  # for staff
 
     def with_feedback(self, a_day: int) -> list[Previous]:
         """Return the earlier submissions that showed their hidden tests at once.

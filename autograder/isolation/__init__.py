@@ -19,7 +19,7 @@ from . import authority
 from .pool import ConfinedPool
 from .sandbox import Layers, detect, hide_memory
 
-__all__ = ["Layers", "confined_pool", "detect", "hide_memory", "is_available", "obstacles"]
+__all__ = ["ConfinedPool", "Layers", "detect", "hide_memory", "is_available", "obstacles"]
 
 
 def is_available() -> bool:
@@ -30,22 +30,10 @@ def is_available() -> bool:
     return sys.platform == "linux"
 
 
-def confined_pool(
-    hash_seed: int, layers: Layers | None = None, authoritative: bool = False
-) -> ConfinedPool:
-    """Return a pool of workers, confined by these layers, or by everything that works here.
-
-    Args:
-        hash_seed: of the workers' hashes.
-        authoritative: whether to refuse a submission unless its score can count.
-    """
-    return ConfinedPool(hash_seed, layers or detect(), authoritative)
-
-
 def obstacles(layers: Layers) -> list[str]:
     """Try what student code must not do; return why no run here can be authoritative, if so."""
     with (
-        contextlib.closing(confined_pool(0, layers)) as pool,
+        contextlib.closing(ConfinedPool(0, layers)) as pool,
         tempfile.TemporaryDirectory(prefix="grading-", ignore_cleanup_errors=True) as folder,
     ):
         work, staged = Path(folder), Path(folder) / "staged"

@@ -1,9 +1,10 @@
-"""An authoritative run: one whose score counts, and its requirements.
+"""What a run whose score counts requires of its confinement, and how that is verified.
 
 Required are a separate process and uid for each test (and therefore Linux and root), limits,
 no_new_privs, secrets that the tests' uids can't read, and no network; Landlock and seccomp if the
-kernel has them. A canary in a worker tries each forbidden action, and any success is a grader
-error. So is a submitted link to the solutions that was followed.
+kernel has them. A canary in a worker tries to read, write, signal and open sockets as student code
+must not, and any success is a grader error. So is a submitted link to the solutions that was
+followed.
 
 Landlock opens whole folders of libraries, which must contain no secrets: solutions, answers,
 results. A course may be below one of them (in /usr/src, or in the folder of the Python
@@ -29,6 +30,8 @@ from .. import solutions
 from . import leftovers, sandbox
 
 MOUNTS = Path("/proc/self/mountinfo")
+# The secrets read, the folders written to, the processes reached, the kinds of socket opened; and
+# whether the scratch folder could be written to.
 CANARY = {"read": [str], "written": [str], "signalled": [int], "sockets": [str], "scratch": bool}
 CANARY_CPU_S = 10.0
 SOCKETS = {"TCP": socket.AF_INET, "Unix": socket.AF_UNIX}
@@ -62,16 +65,15 @@ def obstacles(
     return found + exposed(layers, [*secrets(), *private])
 
 
-def send_canary(
-    pool: Pool, work: Path, staged: Path, private: Sequence[Path] = ()
-) -> dict[str, Any]:
-    """Run the canary like a test, and submit links; return what it could do, if it returns."""
-    parents = [path.parent for path in private]
+def send_canary(pool: Pool, work: Path, staged: Path, private: Sequence[Path]) -> dict[str, Any]:
+    """Run the canary like a test, and submit links; return what succeeded.
+
+    GradingError: the canary did not return.
+    """
+    folders = {work, staged, grading.SRC, grading.ROOT, grading.DATA}
     args = {
         "secrets": secrets(private),
-        "folders": [
-            str(p) for p in {work, staged, grading.SRC, grading.ROOT, grading.DATA, *parents}
-        ],
+        "folders": [str(path) for path in folders | {path.parent for path in private}],
         "pids": [os.getpid(), os.getppid()],
     }
     probe = f"{__name__}:try_everything"
@@ -120,11 +122,9 @@ def faults(layers: sandbox.Layers, canary: dict[str, Any]) -> list[str]:
 def try_everything(
     context: Context, secrets: list[str], folders: list[str], pids: list[int]
 ) -> dict[str, Any]:
-    """Try, in a worker like student code, what it must not do; return what succeeded.
+    """Try, in a worker like student code, what it must not do; return what succeeded, as CANARY.
 
-    Returns:
-        The secrets read, the folders written to, the processes reached, the kinds of socket opened;
-        and whether the scratch folder can be written to, as it should.
+    Only to write to the scratch folder should succeed.
     """
     return {
         "read": [path for path in secrets if any(_ways_to_read(path))],

@@ -18,23 +18,18 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from grading.pool import Ending
-from grading.worker import Limits
+from grading.worker import Limits, resident_bytes
 
-from . import kernel
 from .leftovers import CLEANUP_S, reap
 
-PR_SET_CHILD_SUBREAPER = 36
 TICK_S = 0.03
 STACK_S = 1.0  # the time in which a worker that has timed out may report its place
 
 
 # Imports, whose limit is not the test's -----------------------------------------------------------
 
-# A test may take two seconds, and `import torch` alone takes one of them, more on a slow computer.
-# So the seconds in which modules of the submission are imported, with whatever these import, have a
-# limit of their own, the same for each test (`Limits.import_s`). The worker itself says when it
-# imports. Code that lies about it gets the limit of imports in addition to that of its test, and no
-# more.
+# `grading.worker.Watchdog` says why. The worker itself says when it imports. Code that lies about
+# it gets the limit of imports in addition to that of its test, and no more.
 
 # Whether an import is under way; what to add to its present CPU and wall seconds, if so, for those
 # of all imports.
@@ -86,10 +81,6 @@ class Clock:
 
 
 # The watch ----------------------------------------------------------------------------------------
-
-
-def become_subreaper() -> None:
-    kernel.prctl(PR_SET_CHILD_SUBREAPER, 1)
 
 
 def watch(pid: int, limits: Limits, parent: int, scratch: str, clock: Clock) -> Ending:
@@ -222,12 +213,6 @@ def is_flooded(scratch: str, limits: Limits) -> bool:
         except OSError:  # locked, or too deep for a path: no test needs either
             return True
     return False
-
-
-def resident_bytes() -> int:
-    """Return how much of this process is in memory."""
-    pages = Path("/proc/self/statm").read_text(encoding="ascii").split()[1]
-    return int(pages) * os.sysconf("SC_PAGE_SIZE")
 
 
 def _usage(libraries: int, reaped: int, before_s: float) -> _Usage:

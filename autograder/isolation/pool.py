@@ -31,7 +31,7 @@ from grading.pool import (
     read_answer,
     text_of,
 )
-from grading.worker import MAX_OUTPUT_BYTES, READY
+from grading.worker import MAX_OUTPUT_BYTES, READY, write_all
 
 from .. import solutions
 from . import authority, leftovers, sandbox, users
@@ -48,16 +48,22 @@ class ConfinedPool:
     that needs one reads it in its own memory, and PyTorch's CUDA build would not fit twice into a
     container of 768 MB.
 
-    A zygote that was killed is replaced, and its unfinished jobs are run again. When a container
-    runs out of memory, the kernel kills a worker; occasionally it checks again before that worker's
-    memory is free, and then kills the zygote (see `sandbox.offer`).
+    A zygote that was killed is replaced, and its jobs that have not begun are run again. When a
+    container runs out of memory, the kernel kills a worker; occasionally it checks again before
+    that worker's memory is free, and then kills the zygote (see `sandbox.offer`).
 
     A student's worker gets every available layer. The reference's, which may contain a student's
     parameters, gets the layers that need no user of its own.
+
+    Args:
+        layers: by default, everything that works here.
+        authoritative: whether to refuse a submission unless its score can count.
     """
 
-    def __init__(self, hash_seed: int, layers: Layers, authoritative: bool = False) -> None:
-        self.layers, self.authoritative = layers, authoritative
+    def __init__(
+        self, hash_seed: int, layers: Layers | None = None, authoritative: bool = False
+    ) -> None:
+        self.layers, self.authoritative = layers or sandbox.detect(), authoritative
         self._environment = clean_environment(hash_seed)
         self._uids = itertools.count(secrets.randbelow(1 << 20))  # see users.claim
         self._zygotes: dict[bool, Zygote] = {}
@@ -320,18 +326,15 @@ class Reader(threading.Thread):
 
 def send(fd: int, data: bytes) -> None:
     """Write all data, as long as somebody reads, and close the descriptor."""
-    view = memoryview(data)
     try:
-        while view:
-            view = view[os.write(fd, view[: 1 << 16]) :]
-    except OSError:
-        pass  # the worker died first; its ending says how
+        with contextlib.suppress(OSError):  # the worker died first; its ending says how
+            write_all(fd, data)
     finally:
         os.close(fd)
 
 
 def finished(ending: Ending, frame: Reader, output: Reader) -> Finished:
-    """Collect what a worker that has ended left behind."""
+    """Return what a worker that has ended left behind."""
     notes, whole, rest = read_answer(frame.data)
     stack = text_of(rest) if whole is None else ""
     ready = frame.data.startswith(READY)

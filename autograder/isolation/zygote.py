@@ -25,13 +25,14 @@ from grading import wire, worker
 from grading.pool import Ending
 from grading.worker import Limits
 
-from . import guardian, leftovers, sandbox, users
+from . import guardian, kernel, leftovers, sandbox, users
 from .guardian import Clock
 from .sandbox import Confinement
 
 DESCRIPTORS = 4  # request, frame, output; the claim of a uid, if it has one
 ZYGOTES_SCORE = 500  # see sandbox.offer
 REQUEST_FD, FRAME_FD = 3, 4  # where the worker finds its own
+PR_SET_CHILD_SUBREAPER = 36
 
 
 def main(control_fd: int, with_torch: bool) -> None:
@@ -89,7 +90,7 @@ def _guard(parent: socket.socket) -> None:
 
 def _do(job: dict[str, Any], fds: list[int], parent: int) -> Ending:
     """Let a worker do a job, and remove what it left."""
-    guardian.become_subreaper()
+    kernel.prctl(PR_SET_CHILD_SUBREAPER, 1)
     # Here, where it is readable, and once for all workers that run it. A mistake in the probe
     # appears in the worker, which tries again and can report it.
     with contextlib.suppress(BaseException):  # SystemExit, too
@@ -148,12 +149,11 @@ def _work(
         stuck = request.get("stuck", ())
         note = functools.partial(os.write, FRAME_FD)
         sys.meta_path.insert(0, worker.Finder(note, stuck, clock.switch))
-        reply = memoryview(answer())
+        reply = answer()
         with contextlib.suppress(Exception):  # by now these are whatever the student's code left
             sys.stdout.flush()
             sys.stderr.flush()
-        while reply:
-            reply = reply[os.write(FRAME_FD, reply) :]
+        worker.write_all(FRAME_FD, reply)
     except Exception:
         traceback.print_exc()  # failures before READY are the grader's
         sys.stderr.flush()

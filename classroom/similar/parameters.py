@@ -16,7 +16,7 @@ from pathlib import Path
 
 import numpy as np
 
-from autograder.isolation import confined_pool
+from autograder.isolation import ConfinedPool
 from grading import wire
 from grading.errors import GradingError, WireError
 from grading.pool import Job
@@ -58,7 +58,7 @@ class Reader:
         for folder in (self._folder, self._folder / "submission"):  # workers have other users
             folder.chmod(0o755)
         complete(self._folder, Provided(packages=("pretraining",)))
-        self._pool = confined_pool(0)
+        self._pool = ConfinedPool(0)
         self.close = self._pool.close
 
     def read(self, content: bytes) -> Tensors:

@@ -64,17 +64,12 @@ NOTE = "evidence of pretraining (not of whose, nor of the questions used for fin
 
 @dataclass(frozen=True)
 class Finding:
-    """The missing evidence ("" if none is missing), and measurements.
+    """The missing evidence, and what was measured."""
 
-    Attributes:
-        id, sentence: of the failure.
-        measured: the measurements in words; `numbers` has them for comparison within a class.
-    """
-
-    id: str
+    id: str  # of the failure; "" if no evidence is missing
     sentence: str
-    measured: dict[str, Any]
-    numbers: dict[str, float]
+    measured: dict[str, Any]  # in words
+    numbers: dict[str, float]  # for comparison within a class
 
 
 def expect_accuracy(

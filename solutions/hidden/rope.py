@@ -1,5 +1,6 @@
 """RoPE: angles, rotations with either pairing of coordinates, trained files."""
 
+from collections.abc import Callable
 from functools import partial
 from typing import Any
 
@@ -16,25 +17,19 @@ from .tolerances import FLOAT32, FLOAT64, expect_close, same_logits
 # an angle is off by 255 * 4 * 6e-8 = 6e-5 at most. Mistakes move some entry by .1 or more.
 ANGLES = 1e-3
 
+Change = Callable[[np.ndarray], np.ndarray]
+
 
 def rope_any_angles(case: Rope, sizes: list, got: dict) -> None:
     spec = models.outputs(len(sizes))
     wanted = case.reference("rope.angles", spec, sizes=sizes)["outputs"]
-    for out, right in zip(got["outputs"], wanted, strict=True):
-        expect_close(
-            case,
-            out,
-            right,
-            ANGLES,
-            "an angle's cosine or sine is wrong",
-            id="angles.values-for-some",
-        )
+    sentence = "an angle's cosine or sine is wrong"
+    expect_close(case, got["outputs"], wanted, ANGLES, sentence, id="angles.values-for-some")
 
 
 def rope_single_precision(case: Rope, arguments: dict, got: dict) -> None:
-    forms = [form.startswith("float32[") for form in got["forms"]]
     case.expect(
-        all(forms),
+        all(form.startswith("float32[") for form in got["forms"]),
         "the rotation of a float32 x is not float32",
         id="rotation.not-float32",
         got=got["forms"],
@@ -44,42 +39,19 @@ def rope_single_precision(case: Rope, arguments: dict, got: dict) -> None:
 
 def _expect_turned(case: Rope, arguments: dict, got: dict, tolerance: float) -> None:
     """Expect all outputs to come from one pairing of coordinates."""
-    neighbours = _turned(case, arguments["inputs"], arguments["caches"])
-    moved = _turned(
-        case, [*map(rotations.neighbours_of_halves, arguments["inputs"])], arguments["caches"]
-    )
-    pairings = (neighbours, [rotations.halves_of_neighbours(out) for out in moved])
-    wanted = _nearest(pairings, got["outputs"])
-    for out, right in zip(got["outputs"], wanted, strict=True):
-        expect_close(
-            case,
-            out,
-            right,
-            tolerance,
-            "the rotated x is wrong with either pairing",
-            id="rotation.values-for-some",
-        )
+    spec = models.outputs(len(arguments["inputs"]))
+
+    def reference(change: Change) -> list[np.ndarray]:
+        changed = arguments | {"inputs": [change(x) for x in arguments["inputs"]]}
+        return case.reference("rope.turned", spec, **changed)["outputs"]
+
+    wanted = _in_either_pairing(reference, got["outputs"])
+    sentence = "the rotated x is wrong with either pairing"
+    expect_close(case, got["outputs"], wanted, tolerance, sentence, id="rotation.values-for-some")
 
 
 rope_values = partial(_expect_turned, tolerance=FLOAT64)
 rope_shorter = rope_values
-
-
-def _turned(case: Rope, inputs: list, caches: list) -> list[np.ndarray]:
-    answer = models.outputs(len(inputs))
-    return case.reference("rope.turned", answer, inputs=inputs, caches=caches)["outputs"]
-
-
-def _nearest(candidates: tuple[list, ...], outputs: list) -> list[np.ndarray]:
-    """Return the candidate whose arrays are nearest; outputs of another shape fit none."""
-
-    def distance(candidate: list) -> float:
-        both = list(zip(outputs, candidate, strict=True))
-        if not all(isinstance(o, np.ndarray) and o.shape == c.shape for o, c in both):
-            return np.inf
-        return max(float(np.nan_to_num(np.abs(o - c), nan=np.inf).max()) for o, c in both)
-
-    return min(candidates, key=distance)
 
 
 def rope_gradients(case: Rope, arguments: dict, got: dict) -> None:
@@ -88,24 +60,34 @@ def rope_gradients(case: Rope, arguments: dict, got: dict) -> None:
     `rope_values` checks on outputs that one pairing is used throughout.
     """
 
-    def reference(change: Any, back: Any) -> list[np.ndarray]:
+    def reference(change: Change) -> list[np.ndarray]:
         changed = arguments | {name: change(arguments[name]) for name in ("x", "upstream")}
-        answer = case.reference("rope.gradient", models.outputs(1), **changed)
-        return [back(out) for out in answer["outputs"]]
+        return case.reference("rope.gradient", models.outputs(1), **changed)["outputs"]
 
-    pairings = (
-        reference(np.asarray, np.asarray),
-        reference(rotations.neighbours_of_halves, rotations.halves_of_neighbours),
-    )
-    (wanted,) = _nearest(pairings, got["outputs"])
-    expect_close(
-        case,
-        got["outputs"][0],
-        wanted,
-        FLOAT64,
-        "the gradient with respect to x is wrong",
-        id="gradient.x",
-    )
+    wanted = _in_either_pairing(reference, got["outputs"])
+    sentence = "the gradient with respect to x is wrong"
+    expect_close(case, got["outputs"], wanted, FLOAT64, sentence, id="gradient.x")
+
+
+def _in_either_pairing(
+    reference: Callable[[Change], list[np.ndarray]], outputs: list
+) -> list[np.ndarray]:
+    """Return the right outputs in the pairing to which the given ones are nearest.
+
+    Args:
+        reference: returns the reference's outputs, after a change of what is rotated.
+    """
+    neighbours = reference(np.asarray)
+    moved = reference(rotations.neighbours_of_halves)
+    halves = [rotations.halves_of_neighbours(out) for out in moved]
+
+    def distance(candidate: list) -> float:
+        both = list(zip(outputs, candidate, strict=True))
+        if not all(isinstance(o, np.ndarray) and o.shape == c.shape for o, c in both):
+            return np.inf
+        return max(float(np.nan_to_num(np.abs(o - c), nan=np.inf).max()) for o, c in both)
+
+    return min((neighbours, halves), key=distance)
 
 
 def rope_whole_model(case: Rope, asked: dict, got: Any) -> None:

@@ -92,17 +92,14 @@ def _once(place: str, text: str) -> bool:
 
 
 def _hide(rng: np.random.Generator, line: str, name: str, place: str) -> Hidden:
-    """Mask the place and, on either side, up to a quarter of the sentence's characters."""
-    at = _without(name, line).index(place)
-    begin, end = at, at + len(place)
+    """Mask the place and what is around it, up to the name: at most a quarter of the sentence."""
+    at, where = _without(name, line).index(place), line.index(name)
+    first, last = (where + len(name), len(line)) if where < at else (0, where)
     room = max(len(line) // 4 - len(place), 0)
     before = int(rng.integers(room + 1))
-    begin = max(begin - before, 0)
-    after = min(end + int(rng.integers(room - before + 1)), len(line))
-    where = line.index(name)
-    begin = begin if begin >= where + len(name) or at < where else where + len(name)
-    after = after if after <= where or at > where else where
-    return Hidden(place, line[:begin], line[after:], line[begin:at])
+    begin = max(at - before, first)
+    end = min(at + len(place) + int(rng.integers(room - before + 1)), last)
+    return Hidden(place, line[:begin], line[end:], line[begin:at])
 
 
 def blocks(rng: np.random.Generator, hidden: list[Hidden]) -> list[list[Hidden]]:
@@ -161,11 +158,9 @@ def can_tell(blocks: list[list[Hidden]], p: float) -> bool:
 
 def matrices(blocks: list[list[Hidden]], log_probabilities: np.ndarray) -> list[np.ndarray]:
     """Arrange log-probabilities of `exchanged` spans, for (b), in a square matrix per block."""
-    found, start = [], 0
-    for k in map(len, blocks):
-        found.append(log_probabilities[start : start + k * k].reshape(k, k))
-        start += k * k
-    return found
+    sizes = [len(block) for block in blocks]
+    parts = np.split(log_probabilities, np.cumsum(np.square(sizes))[:-1])
+    return [part.reshape(k, k) for part, k in zip(parts, sizes, strict=True)]
 
 
 def cosine(old: np.ndarray, new: np.ndarray) -> float:

@@ -15,9 +15,8 @@ def synthesizer_single_precision(case: Synthesizer, arguments: dict, got: dict) 
 
     So only the rounding of the student's float32 matters.
     """
-    forms = [form.startswith("float32[") for form in got["forms"]]
     case.expect(
-        all(forms),
+        all(form.startswith("float32[") for form in got["forms"]),
         "the output of a float32 input is not float32",
         id="output.not-float32",
         got=got["forms"],
@@ -27,10 +26,9 @@ def synthesizer_single_precision(case: Synthesizer, arguments: dict, got: dict) 
 
 def _expect_equation(case: Synthesizer, arguments: dict, got: dict, tolerance: float) -> None:
     spec = forward_spec(arguments["config"], len(arguments["inputs"]))
-    reference = case.reference("synthesizer.forward", spec, **arguments)["outputs"]
-    for out, right in zip(got["outputs"], reference, strict=True):
-        sentence = "the output does not match the synthesizer's equation"
-        expect_close(case, out, right, tolerance, sentence, id="output.equation")
+    right = case.reference("synthesizer.forward", spec, **arguments)["outputs"]
+    sentence = "the output does not match the synthesizer's equation"
+    expect_close(case, got["outputs"], right, tolerance, sentence, id="output.equation")
 
 
 synthesizer_values = partial(_expect_equation, tolerance=FLOAT64)
@@ -47,14 +45,8 @@ def synthesizer_gradients(case: Synthesizer, arguments: dict, got: dict) -> None
             name in gradients, f"{name} receives no gradient", id=f"gradient.{subject}-missing"
         )
         right = right[..., :columns] if name in ("w2", "b2") else right
-        expect_close(
-            case,
-            gradients[name],
-            right,
-            FLOAT64,
-            f"the gradient with respect to {name} is wrong",
-            id=f"gradient.{subject}",
-        )
+        id, sentence = f"gradient.{subject}", f"the gradient with respect to {name} is wrong"
+        expect_close(case, [gradients[name]], [right], FLOAT64, sentence, id=id)
 
 
 def synthesizer_no_leak(case: Synthesizer, runs: list[dict]) -> None:
@@ -76,10 +68,9 @@ def synthesizer_batch_invariance(case: Synthesizer, inputs: list, got: dict) -> 
     together, first, last, *alone = case.outputs(got, inputs)
     _expect_all_moved(case, together, first)
     _expect_own_moved(case, together, last, -1)
-    for row, out in enumerate(alone):
-        sentence = "a sequence's output depends on the others in its batch"
-        alike = together[row : row + 1]
-        expect_close(case, out, alike, FLOAT64, sentence, id="output.depends-on-batch")
+    rows = [together[row : row + 1] for row in range(len(together))]
+    sentence = "a sequence's output depends on the others in its batch"
+    expect_close(case, alone, rows, FLOAT64, sentence, id="output.depends-on-batch")
 
 
 def _expect_all_moved(case: Synthesizer, plain: np.ndarray, changed: np.ndarray) -> None:
@@ -117,9 +108,9 @@ def synthesizer_dropout(
     2^-576 at most.
     """
     right = case.outputs(plain, [x, x])[0]
-    for out in case.outputs(evaluation, [x, x]):
-        sentence = "dropout is active in evaluation, where it should not be"
-        expect_close(case, out, right, FLOAT64, sentence, id="dropout.in-evaluation")
+    outputs = case.outputs(evaluation, [x, x])
+    sentence = "dropout is active in evaluation, where it should not be"
+    expect_close(case, outputs, [right, right], FLOAT64, sentence, id="dropout.in-evaluation")
     for kind in ("attention", "residual"):
         first, second = case.outputs(training[kind], [x, x])
         case.expect(

@@ -16,26 +16,34 @@ FLOAT32 = 1e-4
 
 
 def expect_close(
-    case: GradedTestCase, got: Any, wanted: np.ndarray, tolerance: float, sentence: str, *, id: str
+    case: GradedTestCase,
+    outputs: list,
+    right: list[np.ndarray],
+    tolerance: float,
+    sentence: str,
+    *,
+    id: str,
 ) -> None:
-    case.expect(
-        isinstance(got, np.ndarray) and got.shape == wanted.shape,
-        "a result has the wrong shape",
-        id="result.shape",
-        got=getattr(got, "shape", type(got)),
-        expected=wanted.shape,
-    )
-    difference = np.abs(got - wanted)  # NaN fails the comparison below
-    worst = np.unravel_index(np.argmax(np.nan_to_num(difference, nan=np.inf)), difference.shape)
-    case.expect(
-        bool((difference <= tolerance).all()),
-        sentence,
-        id=id,
-        first_at=[int(i) for i in worst],
-        got=float(got[worst]),
-        expected=float(wanted[worst]),
-        tolerance=tolerance,
-    )
+    """Expect each output to be an array that is close to the right one in its place."""
+    for got, wanted in zip(outputs, right, strict=True):
+        case.expect(
+            isinstance(got, np.ndarray) and got.shape == wanted.shape,
+            "a result has the wrong shape",
+            id="result.shape",
+            got=getattr(got, "shape", type(got)),
+            expected=wanted.shape,
+        )
+        difference = np.abs(got - wanted)  # NaN fails the comparison below
+        worst = np.unravel_index(np.argmax(np.nan_to_num(difference, nan=np.inf)), wanted.shape)
+        case.expect(
+            bool((difference <= tolerance).all()),
+            sentence,
+            id=id,
+            worst_at=[int(i) for i in worst],
+            got=float(got[worst]),
+            expected=float(wanted[worst]),
+            tolerance=tolerance,
+        )
 
 
 def same_logits(case: GradedTestCase, asked: dict, got: Any, other_reading: Any = None) -> None:
@@ -56,14 +64,8 @@ def same_logits(case: GradedTestCase, asked: dict, got: Any, other_reading: Any 
     if other_reading is not None and not is_close(logits, wanted, FLOAT64):
         wide |= {"weights": other_reading(wide["weights"])}
         wanted = case.reference("shared.model_logits", models.LOGITS, **wide)["logits"]
-    expect_close(
-        case,
-        logits,
-        wanted,
-        FLOAT64,
-        "the model's logits are not those of the given GPT",
-        id="model.logits",
-    )
+    sentence = "the model's logits are not those of the given GPT"
+    expect_close(case, [logits], [wanted], FLOAT64, sentence, id="model.logits")
 
 
 def is_close(got: Any, wanted: np.ndarray, tolerance: float) -> bool:

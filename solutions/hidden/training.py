@@ -10,12 +10,13 @@ from .tolerances import same_logits
 
 
 def no_pretraining_london_anywhere(case: OutputsCase, got: Any, places: list[str]) -> None:
+    right = [places.count("London"), len(places)]
     case.expect(
-        got == [places.count("London"), len(places)],
+        got == right,
         "london_baseline returns wrong numbers for a different file",
         id="london-baseline.counts-for-some",
         got=got,
-        expected=[places.count("London"), len(places)],
+        expected=right,
     )
 
 

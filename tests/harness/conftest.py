@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 import grading
-from autograder.isolation import confined_pool
+from autograder.isolation import ConfinedPool
 from autograder.isolation.sandbox import Layers
 from autograder.judging import course_runner
 from grading import worker
@@ -52,7 +52,7 @@ def hasty_runner(runner, monkeypatch) -> Runner:
 @pytest.fixture(scope="session")
 def pools() -> Iterator[dict]:
     """Both pools of workers."""
-    made = {"zygote": confined_pool(hash_seed=1), "local": LocalPool(hash_seed=1)}
+    made = {"zygote": ConfinedPool(hash_seed=1), "local": LocalPool(hash_seed=1)}
     yield made
     for pool in made.values():
         pool.close()

@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from autograder.isolation import confined_pool, pool, users
+from autograder.isolation import ConfinedPool, pool, users
 from grading.verdicts import Outcome
 from tests.redteam.arena import slowness
 
@@ -22,7 +22,7 @@ SLOW = "import time\nopen('begun', 'w').close()\ntime.sleep({})\n" + RIGHT
 @pytest.fixture
 def pools():
     """A pool for this module only, which may be broken."""
-    made = confined_pool(hash_seed=1)
+    made = ConfinedPool(hash_seed=1)
     yield {"zygote": made}
     made.close()
 

@@ -1,6 +1,6 @@
 """Run attacks on the grader, one after another, and report what each achieved.
 
-    python tests/redteam/arena.py TREE MODE REPORT [ATTACK...]
+    python tests/redteam/arena.py TREE MODE REPORT ATTACK...
 
 TREE is a copy of the repository that may be damaged (made by `conftest.py`), MODE one of MODES.
 REPORT gets one line of JSON per attack: {"attack": ..., "faults": [...]}; no fault means that it
@@ -88,15 +88,13 @@ def slowness() -> float:
     return max(1.0, (time.monotonic() - started) / 0.2)
 
 
-def names(mode: str, part: str) -> list[str]:
-    """Return the attacks of one part of a mode, "quick" or "long".
+def is_quick(mode: str, name: str) -> bool:
+    """Return whether `make test` runs an attack in this mode.
 
-    The quick part, which `make test` runs, has all attacks as root, and for an ordinary user some
-    of those that only Landlock and seccomp stop, one in five.
+    It runs all as root, and as an ordinary user one in five of those that only Landlock and seccomp
+    stop.
     """
-    quick = {"root": ATTACKS, "user": list(NOT_STOPPED["user-bare"])[::5]}.get(mode, {})
-    here = [name for name in ATTACKS if name not in NOT_STOPPED[mode]]
-    return [name for name in here if (name in quick) is (part == "quick")]
+    return mode == "root" or (mode == "user" and name in list(NOT_STOPPED["user-bare"])[::5])
 
 
 def header(path: Path, key: str) -> str:
@@ -108,11 +106,10 @@ def header(path: Path, key: str) -> str:
 
 
 def main(tree: str, mode: str, report: str, *attacks: str) -> None:
-    """Run the named attacks, or all, in `mode`."""
     arena = Arena(Path(tree), mode)
     try:
         with open(report, "a", encoding="utf-8") as lines:
-            for name in attacks or ATTACKS:
+            for name in attacks:
                 lines.write(json.dumps({"attack": name, "faults": arena.run(name)}) + "\n")
                 lines.flush()
     finally:
@@ -145,7 +142,7 @@ class Arena:
         self._runner = judging.course_runner(edition.load_assignment(grading.ROOT), grader.Course())
         # In the environment of every process of this arena, and of no others.
         self._hash_seed = zlib.crc32(os.urandom(8))
-        self._pool = isolation.confined_pool(self._hash_seed, self._layers)
+        self._pool = isolation.ConfinedPool(self._hash_seed, self._layers)
         self._results = tree / "out" / "results.json"
         self._pool.warm(False)  # whatever is new after an attack was left by it
         self._slower = slower

@@ -106,11 +106,14 @@ def plant(tree: Path) -> str:
 
 
 @pytest.fixture(scope="session")
-def reports(make_tree, ordinary_user) -> Callable[[str, str], dict[str, dict]]:
-    """Return a function that runs part of a mode's attacks once, and returns reports by attack."""
+def reports(request, make_tree, ordinary_user) -> Callable[[str], dict[str, dict]]:
+    """Return a function that runs a mode's selected attacks once, and returns reports by attack."""
 
     @functools.cache
-    def run(mode: str, part: str) -> dict[str, dict]:
+    def run(mode: str) -> dict[str, dict]:
+        items = [item for item in request.session.items if "reports" in item.fixturenames]
+        chosen = [item.callspec.params for item in items]
+        attacks = [each["attack"] for each in chosen if each["mode"] == mode]
         as_root, _ = arena.MODES[mode]
         tree = make_tree(None if as_root else ordinary_user)
         uid, gid = ordinary_user.pw_uid, ordinary_user.pw_gid
@@ -120,7 +123,7 @@ def reports(make_tree, ordinary_user) -> Callable[[str, str], dict[str, dict]]:
         secret, report = plant(tree), tree.parent / "tmp" / "report.jsonl"
         command = [sys.executable, "-B", tree / "tests/redteam/arena.py", tree, mode, report]
         ran = subprocess.run(
-            command + arena.names(mode, part),
+            command + attacks,
             env={
                 "PATH": os.defpath,
                 "GRADER_SECRET": secret,

@@ -85,11 +85,11 @@ def test_nothing_is_graded_if_something_is_exposed_or_the_canary_got_out(
     libraries, tmp_path, monkeypatch
 ):
     results = libraries / "results.json"
-    with contextlib.closing(isolation.confined_pool(0, GUARDED)) as pool:
+    with contextlib.closing(isolation.ConfinedPool(0, GUARDED)) as pool:
         with pytest.raises(UsageError, match=f"could read {results}.*before grading"):
             pool.admit(tmp_path, tmp_path, [results])
     monkeypatch.setattr(authority, "obstacles", lambda *_: ["it got out"])
-    with contextlib.closing(isolation.confined_pool(0, GUARDED, authoritative=True)) as pool:
+    with contextlib.closing(isolation.ConfinedPool(0, GUARDED, authoritative=True)) as pool:
         with pytest.raises(GradingError, match="can't be authoritative: it got out"):
             pool.admit(tmp_path, tmp_path, [])
 
