@@ -20,6 +20,7 @@ from pathlib import Path
 from grading.pool import Ending
 from grading.worker import Limits, resident_bytes
 
+from . import users
 from .leftovers import CLEANUP_S, reap
 
 TICK_S = 0.03
@@ -153,17 +154,20 @@ def _reaped_cpu_s() -> float:
     return used.ru_utime + used.ru_stime
 
 
-def kill_descendants() -> bool:
-    """Kill and reap everything below this process; return whether nothing is left."""
+def kill_descendants(uid: int | None = None) -> None:
+    """Kill and reap everything below this process, until nothing is left or the time is over.
+
+    Args:
+        uid: the user of its own as whom all of it runs, if there is one.
+    """
     deadline = time.monotonic() + CLEANUP_S
-    while time.monotonic() < deadline:
+    while not reap() and time.monotonic() < deadline:
+        if uid is not None:
+            users.kill_all(uid)
         for pid in _descendants(os.getpid()):
             with contextlib.suppress(ProcessLookupError, PermissionError):
                 os.kill(pid, signal.SIGKILL)
-        if reap():
-            return True
         time.sleep(0.002)
-    return False
 
 
 @dataclass(frozen=True)

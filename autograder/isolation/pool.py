@@ -68,7 +68,7 @@ class ConfinedPool:
         self._uids = itertools.count(secrets.randbelow(1 << 20))  # see users.claim
         self._zygotes: dict[bool, Zygote] = {}
         self._replaced: list[Zygote] = []  # they were killed, but their guardians may work on
-        self._lost = contextlib.ExitStack()  # closes the claims of killed guardians' uids
+        self._lost: list[int] = []  # descriptors of claims, of killed guardians' uids
         self._is_abandoned = False
         self._lock = threading.Lock()
 
@@ -87,14 +87,11 @@ class ConfinedPool:
     def run(self, job: Job) -> Finished:
         memory_bytes = min(job.limits.memory_bytes, sandbox.memory_of_a_test())
         job = replace(job, limits=replace(job.limits, memory_bytes=memory_bytes))
-        with contextlib.ExitStack() as cleanup, contextlib.ExitStack() as claims:
-            scratch = make_scratch(job.work)
-            cleanup.callback(leftovers.remove_tree, scratch)
-            uid, fds = None, []
+        scratch, uid, claims = make_scratch(job.work), None, list[int]()
+        try:
             if self.layers.root and job.role == "submission":
                 uid, claim = users.claim(next(self._uids))
-                fds.append(claim)
-                claims.callback(os.close, claim)
+                claims.append(claim)
                 for path in (scratch, *scratch.rglob("*")):
                     os.chown(path, uid, uid)
             staged = Path(job.request["submission"])
@@ -105,12 +102,17 @@ class ConfinedPool:
                 "confinement": asdict(sandbox.for_worker(self.layers, uid, staged, scratch)),
             }
             try:
-                finished = self._zygote(job.torch).run(job, message, fds)
+                finished = self._zygote(job.torch).run(job, message, claims)
             except ZygoteKilled:
-                finished = self._zygote(job.torch).run(job, message, fds)
-            if finished.ending.reason == UNKNOWN:
-                self._lost.enter_context(claims.pop_all())  # no other test of this run gets it
+                finished = self._zygote(job.torch).run(job, message, claims)
+            if finished.ending.reason == UNKNOWN:  # no other test of this run gets its uid
+                self._lost += claims
+                claims = []
             return finished
+        finally:
+            leftovers.remove_tree(scratch)
+            for claim in claims:
+                os.close(claim)
 
     def warm(self, with_torch: bool) -> None:
         self._zygote(with_torch)
@@ -125,7 +127,8 @@ class ConfinedPool:
         for zygote in self._zygotes.values():
             zygote.close()
         self._zygotes.clear()
-        self._lost.close()
+        while self._lost:
+            os.close(self._lost.pop())
 
     def _zygote(self, with_torch: bool) -> "Zygote":
         with self._lock:

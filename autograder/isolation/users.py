@@ -4,11 +4,8 @@ import contextlib
 import os
 import signal
 import struct
-import time
 from collections.abc import Iterator
 from pathlib import Path
-
-from .leftovers import CLEANUP_S, reap
 
 FIRST_UID, UIDS = 61_000, 4_000  # beyond adduser's; systemd's dynamic users lie among them
 CLAIMS = Path("/run/grading-uids")  # which of these are in use; root's alone
@@ -18,12 +15,11 @@ def claim(first: int) -> tuple[int, int]:
     """Claim a uid that nothing else uses; return it, and the descriptor that holds the claim.
 
     At the end of a test, everything that runs as its uid is killed, so two tests must never share
-    one. A claim is a lock on a byte of CLAIMS: the kernel grants it to one open file, and frees it
-    when the last process that has this file open has closed it or ended: the grader, or a guardian
-    that outlives it. It is a file because a name (such as an abstract socket) belongs to a
-    namespace: a grader on the machine itself reaches the processes of one in a container, so both
-    must see the same claims (`tools/container.py`). Users that make no claims, such as services,
-    are recognized by their processes.
+    one. A claim is a lock on a byte of CLAIMS, which the kernel frees when the last process with
+    this open file has closed it or ended: the grader, or a guardian that outlives it. It is a file,
+    because a name such as an abstract socket belongs to a namespace, and a grader on the machine
+    itself, which reaches the processes of one in a container, must see its claims
+    (`tools/container.py`). Users that make no claims, such as services, show by their processes.
 
     Args:
         first: where to begin; uids follow each other in a circle.
@@ -34,7 +30,7 @@ def claim(first: int) -> tuple[int, int]:
     claims = os.open(CLAIMS, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600)
     for number in range(UIDS):
         uid = FIRST_UID + (first + number) % UIDS
-        if _lock_byte(claims, uid) and not processes_of(uid):
+        if _lock_byte(claims, uid) and not _is_used(uid):
             return uid, claims
     os.close(claims)
     raise OSError(f"all {UIDS} uids for tests are in use")
@@ -52,53 +48,39 @@ def _lock_byte(claims: int, uid: int) -> bool:
     return True
 
 
-def kill_all(uid: int) -> bool:
-    """Kill everything that runs as `uid`, until nothing is left; return whether that succeeded.
+def kill_all(uid: int) -> None:
+    """Kill everything that runs as `uid` (which needs root), also daemons in their own sessions.
 
-    `kill(-1)` from that uid reaches all of its processes at once, including daemons in their own
-    sessions; becoming that uid needs root.
+    `kill(-1)` from that uid reaches all of its processes at once, before they can fork.
     """
-    deadline = time.monotonic() + CLEANUP_S
-    while time.monotonic() < deadline:
-        killer = os.fork()
-        if killer == 0:
-            try:
-                os.setresuid(uid, uid, uid)
-                os.kill(-1, signal.SIGKILL)
-            except OSError:
-                pass  # nobody there
-            finally:
-                os._exit(0)
-        os.waitpid(killer, 0)
-        if not processes_of(uid):
-            return True
-        reap()
-        time.sleep(0.002)
-    return False
+    killer = os.fork()
+    if killer == 0:
+        try:
+            os.setresuid(uid, uid, uid)
+            os.kill(-1, signal.SIGKILL)
+        except OSError:
+            pass  # nobody there
+        finally:
+            os._exit(0)
+    os.waitpid(killer, 0)
 
 
-def processes_of(uid: int) -> list[int]:
-    """Return the processes that run as `uid`, except those waiting to be reaped."""
-    found = []
-    for pid, fields in _processes(uid):
-        # A process whose first thread has ended looks like a zombie as long as the others live.
-        ended = fields[b"State"][0] in (b"Z", b"X") and int(fields[b"Threads"][0]) < 2
-        if str(uid).encode() in fields[b"Uid"] and not ended:
-            found.append(pid)
-    return found
+def _is_used(uid: int) -> bool:
+    """Return whether any process, by one of its uids, is this user's."""
+    return any(str(uid).encode() in fields[b"Uid"] for fields in _processes(uid))
 
 
 def tasks_of(uid: int) -> int:
     """Count the processes and threads of a real user, as RLIMIT_NPROC does."""
-    known = [fields for _, fields in _processes(uid) if int(fields[b"Uid"][0]) == uid]
+    known = [fields for fields in _processes(uid) if int(fields[b"Uid"][0]) == uid]
     # One that has ended has no threads, and counts till it is reaped.
     return sum(max(int(fields[b"Threads"][0]), 1) for fields in known)
 
 
-def _processes(uid: int) -> Iterator[tuple[int, dict[bytes, list[bytes]]]]:
-    """Yield at least the processes of a user, each with the fields of its status.
+def _processes(uid: int) -> Iterator[dict[bytes, list[bytes]]]:
+    """Yield the fields of the status of at least a user's processes.
 
-    These tell whose it is; /proc/PID itself belongs to root if the process has changed its uid.
+    They tell whose it is; /proc/PID itself belongs to root if the process has changed its uid.
     """
     number = str(uid).encode()
     for pid in filter(str.isdigit, os.listdir("/proc")):
@@ -110,4 +92,4 @@ def _processes(uid: int) -> Iterator[tuple[int, dict[bytes, list[bytes]]]]:
                 for line in status.splitlines():
                     key, _, value = line.partition(b":")
                     fields.setdefault(key, value.split())  # the name comes first
-                yield int(pid), fields
+                yield fields

@@ -25,7 +25,7 @@ from grading import wire, worker
 from grading.pool import Ending
 from grading.worker import Limits
 
-from . import guardian, kernel, leftovers, sandbox, users
+from . import guardian, kernel, leftovers, sandbox
 from .guardian import Clock
 from .sandbox import Confinement
 
@@ -104,27 +104,15 @@ def _do(job: dict[str, Any], fds: list[int], parent: int) -> Ending:
     for fd in pipes:
         os.close(fd)
     ending = guardian.watch(pid, limits, parent, job["scratch"], clock)
-    _clean_up(confinement)
-    for fd in claims:
-        os.close(fd)
-    return ending
-
-
-def _clean_up(confinement: Confinement) -> None:
-    """Remove everything that a test left outside its scratch folder.
-
-    Nearly all tests leave no process, so there is nobody to kill. To look through all processes of
-    this machine for one of the test's user would take longer than most tests.
-    """
     uid = confinement.uid
-    if not leftovers.reap():
-        if uid is not None:
-            users.kill_all(uid)
-        guardian.kill_descendants()
+    guardian.kill_descendants(uid)
     if uid is not None and not confinement.landlock:
         leftovers.sweep_files(uid)
     if uid is not None and not confinement.seccomp:
         leftovers.sweep_memory(uid)
+    for fd in claims:
+        os.close(fd)
+    return ending
 
 
 def _work(
