@@ -94,7 +94,7 @@ def _closed_folder() -> str:
 
 
 def interpreter_folders() -> list[str]:
-    """List the folders of this interpreter and its libraries, with links resolved.
+    """List the folders of this interpreter and its libraries, also with links resolved.
 
     A folder of `sys.path` that contains the solutions (the root, with `python -m`) is left out.
     """

@@ -1,6 +1,7 @@
 """Descriptions are read into typed objects, and each mistake is one line that names its place.
 
-The tests read tests/small/assignment.toml and edit its text; the shipped description may change.
+The tests edit the text of tests/small/assignment.toml, of a course and of its errata; the shipped
+description may change.
 """
 
 import re
@@ -10,13 +11,36 @@ from pathlib import Path
 import pytest
 
 from autograder.description import StaffAssignment, load_assignment, share_points
+from grading.edition import Erratum
 from grading.errors import UsageError
+from tests import pinned
 
 SMALL = Path(__file__).resolve().parent.parent / "small" / "assignment.toml"
 # Python's names of types, which an instructor need not know.
 PYTHON = re.compile(
     r"\b(str|int|float|bool|dict|tuple|NoneType|Decimal|datetime|None|True|False)\b"
 )
+
+
+COURSE = """\
+term = "T"
+contact = "the forum"
+[dates]
+published = 2027-01-18
+due = 2027-01-31T23:59:00-08:00
+[policies]
+collaboration = "c"
+late = "l"
+ai_tools = "tutor"
+"""
+ERRATUM = """\
+[[erratum]]
+release = 2
+date = 2027-02-03
+question = "1a"
+sentence = "The hint was wrong."
+tests = ["1a-1-hidden"]
+"""
 
 
 @pytest.fixture
@@ -30,9 +54,17 @@ def load(folder: Path, *edits: tuple[str, str]) -> StaffAssignment:
     for old, new in edits:
         assert old in text
         text = text.replace(old, new, 1)
-    path = folder / "assignment.toml"
-    path.write_text(text, encoding="utf-8")
-    return load_assignment(path.parent)
+    (folder / "assignment.toml").write_text(text, encoding="utf-8")
+    return load_assignment(folder)
+
+
+def load_course(folder, errata, release=2, described=None, term="Spring 2027") -> StaffAssignment:
+    """Return the small description, or another, with a course and its errata."""
+    described = described or SMALL.read_text(encoding="utf-8")
+    course = COURSE.replace('"T"', f'"{term}"\nrelease = {release}')
+    for name, text in (("assignment", described), ("course", course), ("errata", errata)):
+        (folder / f"{name}.toml").write_text(text, encoding="utf-8")
+    return load_assignment(folder)
 
 
 # -- editions -------------------------------------------------------------------------------------
@@ -97,6 +129,42 @@ def test_a_variant_has_its_own_settings_and_the_recipes_others(small):
     # Earlier years' code merges the two, and so finds a whole table.
     stage = small.recipes["quick"]["pretrain"]
     assert {key: value for key, value in stage.items() if key != "local"} | stage["local"] == own
+
+
+# -- releases and errata -------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("term", "number", "name"),
+    [
+        ("2027", 1, "2027.1"),
+        ("Été / Summer 2027, B", 10, "2027-été-summer-b.10"),
+        ("T", 1, "t.1"),
+    ],
+)
+def test_a_release_is_named_by_term_and_number(tmp_path, term, number, name):
+    assert load_course(tmp_path, "", number, term=term).edition(None).release == name
+
+
+def test_an_edition_has_its_releases_name_and_errata_with_its_own_numbers(tmp_path):
+    errata = ERRATUM.replace("1a", "1e").replace("-1-hidden", "-3-basic")
+    editions = load_course(tmp_path, errata, described=pinned.text()).editions
+    assert {edition.release for edition in editions.values()} == {"2027-spring.2"}
+    found = {name: edition.errata for name, edition in editions.items()}
+    facts = (2, "2027-02-03", "The hint was wrong.")
+    assert found["xcs224n"] == (Erratum(*facts[:2], "1e", ("1e-3-basic",), facts[2]),)
+    assert found["cs224n"] == (Erratum(*facts[:2], "2e", ("2e-3-basic",), facts[2]),)
+
+
+def test_errata_may_be_about_everything_or_about_a_question_of_another_edition(tmp_path):
+    everything = '[[erratum]]\nrelease = 2\ndate = 2027-02-04\nsentence = "a"\nbreaking = "b"\n'
+    other = everything.replace('sentence = "a"', 'edition = "long"\nquestion = "2b"')
+    editions = load_course(tmp_path, everything + other).editions
+    found = {name: [(e.question, e.sentence) for e in editions[name].errata] for name in editions}
+    assert found == {"short": [("", "a b")], "long": [("", "a b"), ("2b", "b")]}
+    assert (
+        load_course(tmp_path, everything, release=1).edition(None).errata == ()
+    )  # the next release's
 
 
 # -- mistakes -------------------------------------------------------------------------------------
@@ -172,15 +240,44 @@ SLIPS = [
 ]
 
 
-@pytest.mark.parametrize("slip", SLIPS, ids=lambda slip: slip[1][:40])
-def test_each_mistake_is_one_line_that_names_it(tmp_path, slip):
-    old, new, *words = slip
+COURSE_SLIPS = [
+    # (before, after, words of the message): one for each kind of value and each rule
+    ("contact =", "contacts =", "unknown key 'contacts'", "did you mean 'contact'?"),
+    ('"T"', "5", "term = 5 should be a text"),
+    ('"T"', '"--"', "term = '--' should be a text with a letter"),
+    ('"tutor"', '"tutr"', "[policies]: ai_tools = 'tutr' should be one of forbidden, tutor", "did"),
+    ("2027-01-18", '"soon"', "[dates]: published = 'soon' should be a date"),
+    ("2027-01-18", "2027-02-18", "[dates]: published = 2027-02-18 is after due = 2027-01-31"),
+    ("T23:59:00-08:00", "", "due = 2027-01-31 should be a date with a time"),
+    ("23:59:00-08:00", "23:59:00", "an offset, such as -08:00"),
+]
+ERRATA_SLIPS = [
+    ("date", "dat", "erratum 1: unknown key 'dat'; did you mean 'date'?"),
+    ('"1a"', '"9z"', "erratum 1: question = '9z'", "has no such question"),
+    ("1a-1-", "1a-7-", "'1a-7-hidden'", "did you mean '1a-1-hidden'?"),
+    ("date", 'edition = "shrt"\ndate', "edition = 'shrt'", "'short'?"),
+    ('sentence = "The hint was wrong."\n', "", "'sentence' is missing"),
+    ("= 2\n", "= 4\n", "release = 4, but course.toml has release = 2"),
+    ("= 2\n", "= 1\n", "release = 1 should be 2 or more"),
+]
+FILES_WITH_SLIPS = {
+    "assignment.toml": (SMALL.read_text(encoding="utf-8"), SLIPS),
+    "course.toml": (COURSE, COURSE_SLIPS),
+    "errata.toml": (ERRATUM, ERRATA_SLIPS),
+}
+CASES = [(file, *slip) for file, (_, slips) in FILES_WITH_SLIPS.items() for slip in slips]
+
+
+@pytest.mark.parametrize("case", CASES, ids=lambda case: case[2][:40])
+def test_each_mistake_is_one_line_that_names_it(tmp_path, case):
+    file, old, new, *words = case
+    text, _ = FILES_WITH_SLIPS[file]
+    assert old in text
+    load_course(tmp_path, ERRATUM)
+    (tmp_path / file).write_text(text.replace(old, new, 1), encoding="utf-8")
     with pytest.raises(UsageError) as caught:
-        load(tmp_path, (old, new))
-    check(str(caught.value), "assignment.toml", words)
-
-
-def check(message: str, file: str, words: list[str]) -> None:
+        load_assignment(tmp_path)
+    message = str(caught.value)
     assert "\n" not in message and not PYTHON.search(message), message
     assert message.startswith(file), message
     for word in words:
