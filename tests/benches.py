@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import functools
 import hashlib
-import itertools
 import multiprocessing
 import os
 import shutil
@@ -25,7 +24,7 @@ from autograder.isolation import ConfinedPool
 from autograder.judging import Judging, course_runner
 from grading import wire
 from grading.cases import BoundTest, Run, bind
-from grading.edition import Assignment, TestSpec, load_assignment
+from grading.edition import Assignment, Question, load_assignment
 from grading.pool import Finished, InProcessPool, Job, LocalPool, Pool, clean_environment
 from grading.runner import judge
 from grading.staging import Staged, stage
@@ -144,11 +143,11 @@ class Bench:
 
 def every_test(assignment: Assignment) -> list[BoundTest]:
     """Return the tests of each topic, as the first edition that has it gives them."""
-    found: dict[str, tuple[TestSpec, ...]] = {}
+    found: dict[str, Question] = {}
     for edition in assignment.editions.values():
         for question in edition.questions:
-            found.setdefault(question.topic, question.tests)
-    return bind(tuple(itertools.chain(*found.values())), Course().cases())
+            found.setdefault(question.topic, question)
+    return bind([*found.values()], Course().cases())
 
 
 def _with_every_topic() -> Assignment:

@@ -97,7 +97,7 @@ class ConfinedPool:
             staged = Path(job.request["submission"])
             message = {
                 "probe": job.request["probe"],
-                "limits": job.limits.as_dict(),
+                "limits": asdict(job.limits),
                 "scratch": str(scratch),
                 "confinement": asdict(sandbox.for_worker(self.layers, uid, staged, scratch)),
             }

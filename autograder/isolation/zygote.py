@@ -14,6 +14,7 @@ import functools
 import gc
 import json
 import os
+import pkgutil
 import signal
 import socket
 import sys
@@ -94,7 +95,7 @@ def _do(job: dict[str, Any], fds: list[int], parent: int) -> Ending:
     # Here, where it is readable, and once for all workers that run it. A mistake in the probe
     # appears in the worker, which tries again and can report it.
     with contextlib.suppress(BaseException):  # SystemExit, too
-        worker.find_probe(job["probe"])
+        pkgutil.resolve_name(job["probe"])
     confinement = Confinement(**job["confinement"])
     pipes, claims = fds[:3], fds[3:]
     limits, clock = Limits(**job["limits"]), Clock()
@@ -126,7 +127,8 @@ def _work(
         os.environ |= worker.at_home(job["scratch"])
         sandbox.limit(limits)
         sandbox.take(confinement)
-        request = wire.decode(wire.read_frame(functools.partial(os.read, REQUEST_FD)))
+        with open(REQUEST_FD, "rb", closefd=False) as requests:
+            request = wire.read_request(requests)
         os.listdir(os.path.join(request["submission"], "submission"))  # TMPDIR may be locked
         answer = worker.prepare(request)
         for number in (signal.SIGUSR1, signal.SIGXCPU):  # from the guardian, from the kernel

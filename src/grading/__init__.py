@@ -2,10 +2,10 @@
 
 Student code never runs in a process that knows an answer or decides a score; only plain data
 crosses. A test asks a *probe* something about a submission. The probe runs in a *worker* process
-with the submission's code and answers with one frame (`wire.py`) of JSON and arrays. The parent
-checks the answer and judges it: basic tests assert in src/questions/, hidden ones in
-a judge that is handed in, and only run without one. docs/architecture.md follows a submission
-through all of it. Each line here uses only what is below it:
+with the submission's code and answers with one frame of JSON and arrays. The parent checks the
+answer and judges it: basic tests in src/questions/, hidden ones with staff's judges, without which
+they only run. docs/architecture.md follows a submission through all of it. Each line here uses only
+what is below it:
 
     cli.py            the command, once and after each save
     pytest_plugin.py  pytest in a student's copy
@@ -23,15 +23,13 @@ through all of it. Each line here uses only what is below it:
     errors.py         exceptions, and texts that are safe to show
 
 What a run promises, whichever pool runs it:
-- A probe returns observations, and the parent judges them. Frames are never unpickled, and nothing
-  in them is believed unchecked.
+- Frames are never unpickled, and nothing in them is believed unchecked.
 - The grader's own faults are not counted against a student: outcome `grader error`, exit code 3. A
   worker reports when it is about to run student code; any failure before that is the grader's.
-- Whatever a worker answers, its test gets a verdict. Specs state everything on which judges rely;
-  the reference uses a student's parameters only if their names, shapes and types equal its own. If
-  a judge or the reference still raises, or an exception shows no line of the student's, the test
-  runs again with the reference in the submission's place: if that fails, too, the fault is the
-  grader's.
+- Whatever a worker answers, its test gets a verdict. The reference uses a student's parameters only
+  if their names, shapes and types equal its own. If a judge or the reference raises, or an
+  exception shows no line of the student's, the test runs again with the reference in the
+  submission's place: if that fails, too, the fault is the grader's.
 - For a hidden test, a student reads a fixed sentence and, for a crash, also the type of the
   built-in exception and the function of the assignment from which it came; never a message, a
   print, a value or a line number.

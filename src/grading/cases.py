@@ -30,7 +30,7 @@ import time
 import tomllib
 import traceback
 from collections import Counter
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Sequence
 from concurrent.futures import Future
 from dataclasses import dataclass, field, replace
 from fractions import Fraction
@@ -41,7 +41,7 @@ from typing import Any, NoReturn, Protocol, Self, TypeVar
 import numpy as np
 
 from . import verdicts, wire
-from .edition import Assignment, Edition, TestSpec
+from .edition import Assignment, Edition, Question, TestSpec
 from .errors import GradingError, UsageError, WireError, nearest
 from .pool import Finished, Job, Pool
 from .staging import Provided, Staged
@@ -233,8 +233,9 @@ class GradedTestCase:
             sentence: what is wrong, in the student's words. For a hidden test it is all that a
                 student reads, so it is a fixed sentence without values.
             id: the name of this failure, which stays when its sentence is reworded.
-            detail: got, expected, cause, look_at: shown below it for basic tests, with the
-                question that hints.toml has for the id, and only to staff for hidden ones.
+            detail: got, expected, and cause and look_at if they are not "": shown below it for
+                basic tests, with the question that hints.toml has for the id, and only to staff
+                for hidden ones.
         """
         if not condition:
             self.fail(sentence, id=id, **detail)
@@ -246,6 +247,8 @@ class GradedTestCase:
         id: str,
         credit: Fraction = Fraction(0),
         private: bool = False,
+        cause: str = "",
+        look_at: str = "",
         **detail: Any,
     ) -> NoReturn:
         """End the test as failed; see `expect`.
@@ -255,13 +258,9 @@ class GradedTestCase:
             private: whether the details are for staff only, as for hidden tests.
         """
         is_private, staff = self.spec.is_hidden or private, ""
-        look_at = detail.pop("look_at", "")
-        if detail.get("cause") == "":  # not known
-            del detail["cause"]
-        if not is_private and (question := self.hints(id).get("question")):
-            detail["question"] = question
-        if look_at:
-            detail["look_at"] = look_at
+        question = "" if is_private else self.hints(id).get("question", "")
+        advice = {"cause": cause, "question": question, "look at": look_at}
+        detail |= {key: text for key, text in advice.items() if text}
         lines = [f"{key.replace('_', ' ')}: {value}" for key, value in detail.items()]
         if is_private:
             staff = "\n".join([*lines, f"seed: {self.seed}"])
@@ -441,13 +440,8 @@ class BoundTest:
         return first if first.endswith("..") else first.removesuffix(".")
 
 
-def bind(
-    specs: tuple[TestSpec, ...], cases: list[type[GradedTestCase]], untested: Iterable[str] = ()
-) -> list[BoundTest]:
-    """Pair each test of an edition with its method; every disagreement is an error.
-
-    Args:
-        untested: further topics of the edition, which should have no methods.
+def bind(questions: Sequence[Question], cases: list[type[GradedTestCase]]) -> list[BoundTest]:
+    """Pair each test of some questions with its method; every disagreement is an error.
 
     Raises:
         UsageError: a test without a method, a method without a test, or a decorator's argument
@@ -458,19 +452,19 @@ def bind(
         other = by_topic.setdefault(case.topic, case)
         if other is not case:
             raise UsageError(f"{_of(case)} and {_of(other)} both have the topic {case.topic!r}")
-    bound = [_bound(spec, by_topic) for spec in specs]
-    described = {(spec.topic, spec.name) for spec in specs}
-    topics = {spec.topic for spec in specs} | {*untested}
-    for topic in sorted(topics & by_topic.keys()):
-        case = by_topic[topic]
-        for name in case.of_files:
-            if (topic, name) not in described:
-                raise UsageError(f"{_of(case)}.of_files names {name}, which is not a test")
-        for name, method in vars(case).items():
-            if hasattr(method, "claims") and (topic, name.removeprefix("test_")) not in described:
-                raise UsageError(
-                    f"{_of(case)}.{name} is not in assignment.toml, [topics.{topic}.tests]"
-                )
+    bound = []
+    for question in questions:
+        bound += [_bound(spec, by_topic) for spec in question.tests]
+        described = {spec.name for spec in question.tests}
+        for case in (case for case in cases if case.topic == question.topic):
+            for name in case.of_files:
+                if name not in described:
+                    raise UsageError(f"{_of(case)}.of_files names {name}, which is not a test")
+            for name, method in vars(case).items():
+                if hasattr(method, "claims") and name.removeprefix("test_") not in described:
+                    raise UsageError(
+                        f"{_of(case)}.{name} is not in assignment.toml, [topics.{case.topic}.tests]"
+                    )
     return bound
 
 
@@ -502,15 +496,12 @@ def _of(case: type[GradedTestCase]) -> str:
 
 
 def select(bound: list[BoundTest], words: tuple[str, ...]) -> list[BoundTest]:
-    """Return the tests that words name: ids or whole questions; UsageError: one names none."""
+    """Return the tests that words name, all without words; UsageError: a word names none."""
     if not words:
         return bound
     chosen = []
     for word in words:
-        plain = re.sub(r"[()]", "", word).lower()  # another spelling: 1E, 1(e)
-        matching = [t for t in bound if in_scope(word, t.spec.test_id)]
-        matching = matching or [t for t in bound if in_scope(plain, t.spec.test_id)]
-        matching = matching or [t for t in bound if t.spec.test_id.rpartition("-")[0] == plain]
+        matching = matching_tests(bound, word)
         if not matching:
             known = sorted({t.spec.number for t in bound})
             close = difflib.get_close_matches(word, [t.spec.test_id for t in bound], 1)
@@ -521,6 +512,13 @@ def select(bound: list[BoundTest], words: tuple[str, ...]) -> list[BoundTest]:
             )
         chosen.extend(matching)
     return [t for t in bound if t in chosen]
+
+
+def matching_tests(bound: list[BoundTest], word: str) -> list[BoundTest]:
+    """Return the tests that a word names: as `in_scope`, in another spelling, or without a kind."""
+    plain = re.sub(r"[()]", "", word).lower()  # 1E, 1(e)
+    ids = [(test, test.spec.test_id) for test in bound]
+    return [t for t, id in ids if in_scope(plain, id) or id.rpartition("-")[0] == plain]
 
 
 def in_scope(word: str, test_id: str) -> bool:

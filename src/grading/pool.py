@@ -1,4 +1,4 @@
-"""Workers' pools: what a run hands to workers, how their work ended, and the pools of students.
+"""Pools of workers: what a run hands to workers, how their work ended, and the pools of students.
 
 A run gives each of its jobs to a `Pool`, which decides in which process the job's probe runs. Staff
 have another one, whose workers are confined. torch takes longer to import than most tests run, so a
@@ -21,13 +21,13 @@ import threading
 import time
 from collections import defaultdict
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 from typing import Any, Protocol
 
 from . import SRC, wire, worker
 from .errors import GradingError, WireError
-from .worker import MAX_OUTPUT_BYTES, READY, Limits, forget
+from .worker import LIKE_NEW, MAX_OUTPUT_BYTES, READY, Limits, forget
 
 MAX_FRAME_BYTES = (
     wire.MAX_ANSWER_HEADER_BYTES
@@ -59,20 +59,20 @@ class Job:
 
 @dataclass(frozen=True)
 class Ending:
-    """How a worker ended."""
+    """How a job ended, and what it used; 0 where that can't be measured."""
 
-    code: int  # exit status, meaningless when signal is not 0
-    signal: int
-    reason: str  # the limit that it hit; "": it ended by itself; "abandoned": the grader ended
-    cpu_s: float
-    wall_s: float
-    memory_bytes: int
+    code: int = 0  # the process's exit status, meaningless when signal is not 0
+    signal: int = 0
+    reason: str = ""  # why it was ended, a key of `verdicts.BY_REASON`; "": it ended by itself
+    cpu_s: float = 0.0
+    wall_s: float = 0.0
+    memory_bytes: int = 0
     import_s: float = 0.0  # CPU seconds of imports, a part of `cpu_s` with a limit of its own
 
 
 @dataclass(frozen=True)
 class Finished:
-    """How a worker ended, and what it left: its frame, prints and notes."""
+    """How a job ended, and what its worker left: frame, prints and notes."""
 
     ending: Ending
     ready: bool  # it reached the student's code: any failure before that is the grader's
@@ -85,7 +85,7 @@ class Finished:
 
 
 class Pool(Protocol):
-    """Runs jobs."""
+    """Decides in which processes jobs run."""
 
     def run(self, job: Job) -> Finished: ...
 
@@ -152,9 +152,9 @@ def text_of(data: bytes | bytearray | memoryview) -> str:
 
 
 def make_scratch(work: Path) -> Path:
-    """Make a job's folder, empty but for a copy of this user's list of fonts, if there is one.
+    """Make a job's folder, empty but for a copy of this user's lists of fonts.
 
-    Without it, matplotlib looks through all fonts of the computer in each job that imports it.
+    Without them, matplotlib looks through all fonts of the computer in each job that imports it.
     """
     scratch = Path(tempfile.mkdtemp(prefix="scratch-", dir=work))
     fonts = scratch / worker.FONTS
@@ -176,7 +176,7 @@ def font_lists() -> tuple[Path, ...]:
 
 @contextlib.contextmanager
 def scratch_folder(work: Path) -> Iterator[Path]:
-    """Make an empty folder for a job, and remove it with whatever the job left in it."""
+    """Make a folder for a job, and remove it with whatever the job left in it."""
     scratch = make_scratch(work)
     try:
         yield scratch
@@ -210,12 +210,12 @@ class InProcessPool:
         with scratch_folder(job.work) as scratch:
             os.chdir(scratch)
             try:
-                frame = worker.prepare(job.request, in_process=True)()
+                frame = worker.prepare(job.request)()
             finally:
                 os.chdir(before)
                 sys.path[:], sys.meta_path[:] = path, finders
                 forget(root)
-        return Finished(Ending(0, 0, "", 0.0, 0.0, 0), True, frame, "")
+        return Finished(Ending(), True, frame, "")
 
     def admit(self, work: Path, staged: Path, private: Sequence[Path]) -> dict[str, Any]:
         return {"authoritative": False, "layers": ["none: in process"]}
@@ -244,7 +244,7 @@ class LocalPool:
         try:
             with scratch_folder(job.work) as scratch, self._locks[job.role, job.torch]:
                 places = {"scratch": str(scratch), "output": name}
-                request = {**job.request, **places, "limits": job.limits.as_dict()}
+                request = {**job.request, **places, "limits": asdict(job.limits)}
                 finished = self._worker_for(job).run(replace(job, request=request))
             return replace(finished, output=_read_all(output) + finished.output)
         finally:
@@ -301,6 +301,8 @@ class Worker:
             stderr=self._errors,
             start_new_session=sys.platform != "win32",
         )
+        assert self._process.stdin and self._process.stdout
+        self._requests, self._answers = self._process.stdin, self._process.stdout
         self.is_used = False
         self._data = bytearray()
         self._chunks: queue.Queue[bytes] = queue.Queue(maxsize=CHUNKS)
@@ -309,7 +311,9 @@ class Worker:
     def run(self, job: Job) -> Finished:
         """Do a job; a worker that doesn't answer in time is ended."""
         used, self.is_used, self._data = self.is_used, True, bytearray()
-        self._send(wire.encode(job.request))
+        with contextlib.suppress(OSError):  # it has ended, which its answer tells
+            self._requests.write(wire.encode(job.request))
+            self._requests.flush()
         ready = self._receive(lambda: self._data.startswith(READY), START_S)
         started, most_s = time.monotonic(), job.limits.total_wall_s + GRACE_S
         answered = ready and self._receive(lambda: read_answer(self._data)[1] is not None, most_s)
@@ -331,7 +335,7 @@ class Worker:
 
     def is_like_new(self) -> bool:
         """Return whether nothing of the last job is left in it."""
-        return self._receive(lambda: b"\n" in self._data, GRACE_S) and self._data == b"\n"
+        return self._receive(lambda: bool(self._data), GRACE_S) and self._data == LIKE_NEW
 
     def end(self, most_s: float = 0.0) -> int:
         """End it, after `most_s`, and what it started; return its status, negative for a signal."""
@@ -342,21 +346,13 @@ class Worker:
         else:
             with contextlib.suppress(ProcessLookupError, PermissionError):
                 os.killpg(self._process.pid, signal.SIGKILL)
-        assert self._process.stdin
         with contextlib.suppress(OSError):
-            self._process.stdin.close()
+            self._requests.close()
         return self._process.wait()
 
-    def _send(self, request: bytes) -> None:
-        assert self._process.stdin
-        with contextlib.suppress(OSError):  # it has ended, which its answer tells
-            self._process.stdin.write(request)
-            self._process.stdin.flush()
-
     def _read(self) -> None:
-        assert self._process.stdout
-        with self._process.stdout as answers:
-            while chunk := os.read(answers.fileno(), 1 << 16):
+        with self._answers:
+            while chunk := os.read(self._answers.fileno(), 1 << 16):
                 self._chunks.put(chunk)
         self._chunks.put(b"")
 

@@ -103,10 +103,9 @@ class Grading:
     def judge(self, test: BoundTest) -> TestResult:
         """Run a test and return what a student may read of its result."""
         assert self._results is not None  # pytest_runtestloop has begun the run
-        place = self._tests.index(test)
-        result = runner.judge(self._run, test, self._results.tests[place])
-        self._results.tests[place] = result
-        return result.for_student()
+        tests, place = self._results.tests, self._tests.index(test)
+        tests[place] = runner.judge(self._run, test, tests[place])
+        return tests[place].for_student()
 
     # Hooks of pytest
 
@@ -176,10 +175,10 @@ class TopicFile(pytest.File):
 class GradedItem(pytest.Item):
     """A test of the edition.
 
-    One that was dropped counts as skipped, and so does one that ran but is graded when it is
-    submitted: if it counted as passed, an
-    editor would show a student that it earns its points. One that could not run counts as failed,
-    as in grader.py: with everything skipped, pytest would report success.
+    One that was dropped counts as skipped, and so does one that is graded only when it is
+    submitted: if it counted as passed, an editor would show that it earns its points. One that
+    could not run counts as failed, as in grader.py: with everything skipped, pytest would report
+    success.
     """
 
     parent: TopicFile

@@ -1,9 +1,6 @@
-"""Grades a submission with an edition's tests: stages it, observes it in workers, and judges.
+"""Grades a submission: `Runner.run` stages it and lets `judge` run each of an edition's tests.
 
-    results = Runner(assignment, questions).run(options, seed, observer, pool)
-
-`Runner.stage` copies the submission, `judge` runs one of the tests on it, and for each probe of a
-test, `GradedTestCase` (`cases.py`) asks a worker.
+results = Runner(assignment, questions).run(options, seed, observer, pool)
 """
 
 from __future__ import annotations
@@ -20,7 +17,7 @@ import traceback
 from collections import deque
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
-from contextlib import contextmanager, suppress
+from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from decimal import Decimal
 from fractions import Fraction
@@ -39,6 +36,7 @@ from .cases import (
     QuestionSet,
     Run,
     bind,
+    matching_tests,
     select,
 )
 from .edition import Assignment, Edition
@@ -140,23 +138,19 @@ class ResultsFile(Observer):
 class Runner:
     """Binds tests to assignment.toml, and runs them.
 
-    Attributes:
-        judging: judges hidden tests; None on a student's computer, where they only run.
-
     Raises:
         UsageError: tests and description disagree, in any edition.
     """
 
     def __init__(self, assignment: Assignment, questions: QuestionSet) -> None:
         self.assignment, self.questions = assignment, questions
-        self.judging: Judging | None = None
+        self.judging: Judging | None = None  # on a student's computer hidden tests only run
         self._cases = questions.cases()
         for edition in assignment.editions.values():
             self.tests(edition)
 
     def tests(self, edition: Edition) -> list[BoundTest]:
-        untested = (question.topic for question in edition.questions if not question.tests)
-        return bind(edition.tests, self._cases, untested)
+        return bind(edition.questions, self._cases)
 
     def select(self, edition: Edition, words: tuple[str, ...]) -> list[BoundTest]:
         """Return the tests of an edition that words name; all, if there are no words.
@@ -164,20 +158,15 @@ class Runner:
         Raises:
             UsageError: a word names no test, or one of another edition, as the message then says.
         """
-        try:
-            return select(self.tests(edition), words)
-        except UsageError:
-            for word in words:
-                others = []
-                for other in self.assignment.editions.values():
-                    with suppress(UsageError):
-                        others += [other.name] if select(self.tests(other), (word,)) else []
-                if others and edition.name not in others:
-                    raise UsageError(
-                        f"edition {edition.name} has no test or question {word!r}, but edition "
-                        f"{others[0]} does: add --edition {others[0]}"
-                    ) from None
-            raise
+        tests, editions = self.tests(edition), self.assignment.editions.values()
+        for word in words:
+            others = [e.name for e in editions if matching_tests(self.tests(e), word)]
+            if others and edition.name not in others:
+                raise UsageError(
+                    f"edition {edition.name} has no test or question {word!r}, but edition "
+                    f"{others[0]} does: add --edition {others[0]}"
+                )
+        return select(tests, words)
 
     def run(self, options: Options, seed: int, observer: Observer, pool: Pool) -> Results:
         """Stage a submission, judge it, and return the results of all tests of the edition.
@@ -336,8 +325,7 @@ def _judge_all(
 ) -> None:
     """Judge the selected tests, and put each one's result in its place in `results`.
 
-    Tests of files run first, so that no student code can take the time that they need. The observer
-    gets the results in the edition's order, whichever test ends first.
+    Tests of files run first, so that no student code can take the time that they need.
     """
     unshown = deque(place for place, result in enumerate(results.tests) if result.is_selected)
     order = sorted(unshown, key=lambda place: not tests[place].of_files)

@@ -1,8 +1,7 @@
 """How tests end: verdicts are values, a worker's ending becomes words, and a run has results.
 
-For a hidden test, a student reads a fixed sentence and, for a crash, also the type of the built-in
-exception and the function of the assignment from which it came: no message, value or line number,
-with which code could reveal hidden inputs. Basic tests show the exact line.
+A message on a hidden test has no text, value or line number with which a student's code could
+reveal hidden inputs (see `grading`). Basic tests show the exact line.
 """
 
 from __future__ import annotations
@@ -24,7 +23,7 @@ from enum import Enum, IntEnum
 from fractions import Fraction
 from importlib import metadata
 from pathlib import Path, PureWindowsPath
-from typing import Any, BinaryIO
+from typing import Any
 
 from . import wire
 from .edition import Edition, TestSpec
@@ -133,7 +132,6 @@ def malformed(detail: str, is_doubtful: bool = False) -> Verdict:
 
 # A worker that did not answer ---------------------------------------------------------------------
 
-IMPORTED = " while it was imported"
 ADVICE = 'does it train on import? Such code belongs below `if __name__ == "__main__":`'
 OF_AN_IMPORT = "import"  # the id of all tests that a hanging import costs
 BY_REASON = {
@@ -223,12 +221,15 @@ def of_ending(
         if stuck is not None:
             id, detail = OF_AN_IMPORT, f"{detail}\nstuck: {stuck.file}"
         if stuck is not None and not spec.is_hidden:
-            name = stuck.file if stuck.named else "your code"
-            sentence += f" while {name} was imported; {ADVICE}"
+            sentence += f" while {stuck.file} was imported; {ADVICE}"
         elif ending.reason.startswith("import"):
-            sentence += IMPORTED
-        verdict = Verdict(outcome, f"your code {sentence}", detail, id=id)
-        return _at_place(verdict, finished.stack, spec, submission)
+            sentence += " while it was imported"
+        where = _line_in(finished.stack, submission) if outcome is Outcome.TIMED_OUT else ""
+        if where:
+            detail += f"\nat: {where}"
+            sentence += "" if spec.is_hidden else f"; it was at {where}"
+        place = f"out of time {_function_of(where, submission) or where}" if where else ""
+        return Verdict(outcome, f"your code {sentence}", detail, id=id, where=where, place=place)
     if ending.signal:
         sentence = SIGNALS.get(ending.signal, f"was ended by signal {ending.signal}")
         id = f"signal-{ending.signal}"
@@ -239,6 +240,15 @@ def of_ending(
     return None
 
 
+def _line_in(stack: str, submission: Staged) -> str:
+    """Return the student's innermost line in a stack, or "".
+
+    faulthandler wrote it, innermost first, unless the student's code did.
+    """
+    lines = (f"{file.replace(chr(92), '/')}:{number}" for file, number in FRAME.findall(stack))
+    return next(filter(None, (_existing_line(line, submission.root) for line in lines)), "")
+
+
 def of_stuck(stuck: Stuck, is_hidden: bool) -> Verdict:
     """Return the verdict of a test that would have imported a hanging module again."""
     name = stuck.file if stuck.named and not is_hidden else "your code"
@@ -247,29 +257,9 @@ def of_stuck(stuck: Stuck, is_hidden: bool) -> Verdict:
     return Verdict(Outcome.TIMED_OUT, message, f"stuck: {stuck.file}", id=OF_AN_IMPORT)
 
 
-def _at_place(verdict: Verdict, stack: str, spec: TestSpec, submission: Staged) -> Verdict:
-    """Return a time-out's verdict with the student's innermost line, if the stack has one.
-
-    faulthandler wrote the stack, innermost first, unless the student's code did.
-    """
-    if verdict.outcome is not Outcome.TIMED_OUT:
-        return verdict
-    lines = [f"{file.replace(chr(92), '/')}:{number}" for file, number in FRAME.findall(stack)]
-    where = next(filter(None, (_existing_line(line, submission.root) for line in lines)), "")
-    if not where:
-        return verdict
-    return replace(
-        verdict,
-        message=verdict.message if spec.is_hidden else f"{verdict.message}; it was at {where}",
-        detail=f"{verdict.detail}\nat: {where}",
-        where=where,
-        place=f"out of time {_function_of(where, submission) or where}",
-    )
-
-
 # A worker that reported an exception --------------------------------------------------------------
 
-# See `worker.describe`. The report comes from the student's process: nothing in it is true.
+# See `worker.describe`. The report comes from the student's process: nothing in it need be true.
 FIELDS = "type where message traceback module name file refused debugger"
 REPORT = dict.fromkeys(FIELDS.split(), str)
 OUTCOMES: tuple[tuple[type[BaseException], Outcome], ...] = (
@@ -714,22 +704,15 @@ def now() -> str:
 
 
 def write_atomically(path: Path, text: str) -> None:
-    """Write a UTF-8 file that only its owner can read, completely or not at all."""
-    with replacing(path) as writer:
-        writer.write(text.encode("utf-8", errors="replace"))  # file names need not be text
+    """Write a UTF-8 file that only its owner can read, completely or not at all.
 
-
-@contextmanager
-def replacing(path: Path) -> Iterator[BinaryIO]:
-    """Open a new file, for its owner alone, that replaces `path` at the end of the block.
-
-    Until then, readers of `path` see the old file, and afterwards the complete new one. If the
-    block raises an exception, the old file stays, and nothing is left of the new one.
+    Readers of `path` see the old file or the complete new one. If an exception is raised, the old
+    file stays, and nothing is left of the new one.
     """
     handle, temporary = tempfile.mkstemp(prefix=path.name + ".", dir=path.parent)
     try:
         with os.fdopen(handle, "wb") as writer:
-            yield writer
+            writer.write(text.encode("utf-8", errors="replace"))  # file names need not be text
         os.chmod(temporary, 0o600)
         os.replace(temporary, path)
     except BaseException:

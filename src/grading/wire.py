@@ -1,8 +1,8 @@
-"""What crosses between a worker and its parent, notes and one frame, and checks of answers.
+"""What crosses between a worker and its parent, notes and frames, and checks of answers.
 
-A frame is one length-prefixed message: `magic, header length, body length`, a JSON header, and
-the raw bytes of arrays, one after another. Nothing is ever unpickled: JSON's own types and arrays
-of white-listed dtypes are all that can arrive, and sizes are checked before anything is read.
+A frame is one message: `magic, header length, body length`, a JSON header, and the raw bytes of
+arrays, one after another. Nothing is ever unpickled: JSON's own types and arrays of white-listed
+dtypes are all that can arrive, and sizes are checked before anything is read.
 
     header = {"tree": {"x": {"$array": 0}}, "arrays": [["<i8", [3, 2]]]}
 
@@ -22,6 +22,7 @@ import struct
 from collections.abc import Callable
 from contextlib import suppress
 from dataclasses import dataclass
+from io import BufferedReader
 from typing import Any
 
 import numpy as np
@@ -46,6 +47,7 @@ MOST_ENTRIES = 10_000  # of a list; a checkpoint has a few dozen tensors, a voca
 WHOLE = 2**63
 LIMITS = ("cpu", "wall", "import", "import-wall", "memory")  # at which a worker ends itself
 MAX_NOTES_BYTES = 32 << 10  # a submission has a few dozen modules
+MAX_IMPORT_NOTES_BYTES = MAX_NOTES_BYTES - 100  # the rest is for what was used, or for a limit
 
 
 def encode(value: Any) -> bytes:
@@ -69,8 +71,6 @@ def encode(value: Any) -> bytes:
 
 def decode(frame: bytes | bytearray | memoryview) -> Any:
     """Decode a frame; arrays are read-only views of it. WireError: `encode` didn't write it."""
-    if len(frame) < PREFIX.size:
-        raise WireError(f"a frame of {len(frame)} bytes, expected at least {PREFIX.size}")
     head_bytes, body_bytes = _lengths(frame, MAX_HEADER_BYTES, MAX_BODY_BYTES)
     if len(frame) != PREFIX.size + head_bytes + body_bytes:
         raise WireError(
@@ -90,22 +90,14 @@ def decode(frame: bytes | bytearray | memoryview) -> Any:
         raise WireError("a frame nested too deeply") from None
 
 
-def read_frame(read: Callable[[int], bytes]) -> bytearray:
-    """Read a whole request from `read(n)`, which returns up to n bytes and b"" at the end.
-
-    Raises:
-        WireError: the stream ends early or announces too much; nothing beyond is read.
-    """
-    frame, frame_bytes = bytearray(), PREFIX.size
-    while len(frame) < frame_bytes:
-        missing = frame_bytes - len(frame)
-        chunk = read(min(missing, 1 << 20))
-        if not chunk:
-            raise WireError(f"the stream ended {missing} bytes before the frame did")
-        frame += chunk
-        if len(frame) == PREFIX.size:
-            frame_bytes += sum(_lengths(frame, MAX_HEADER_BYTES, MAX_BODY_BYTES))
-    return frame
+def read_request(stream: BufferedReader) -> Any:
+    """Read and decode one request; WireError: the stream has ended, or `encode` didn't write it."""
+    prefix = stream.read(PREFIX.size)
+    # Parameters are large: they are not to be in memory twice.
+    frame = bytearray(PREFIX.size + sum(_lengths(prefix, MAX_HEADER_BYTES, MAX_BODY_BYTES)))
+    frame[: PREFIX.size] = prefix
+    end = PREFIX.size + stream.readinto(memoryview(frame)[PREFIX.size :])
+    return decode(memoryview(frame)[:end])
 
 
 def find_frame(data: memoryview) -> memoryview:
@@ -114,8 +106,6 @@ def find_frame(data: memoryview) -> memoryview:
     Raises:
         WireError: it is incomplete, or announces too much.
     """
-    if len(data) < PREFIX.size:
-        raise WireError("the stream ended before the frame began")
     lengths = _lengths(data, MAX_ANSWER_HEADER_BYTES, MAX_ANSWER_BODY_BYTES)
     frame_bytes = PREFIX.size + sum(lengths)
     if len(data) < frame_bytes:
@@ -126,6 +116,8 @@ def find_frame(data: memoryview) -> memoryview:
 def _lengths(
     frame: bytes | bytearray | memoryview, max_header: int, max_body: int
 ) -> tuple[int, int]:
+    if len(frame) < PREFIX.size:
+        raise WireError(f"a frame of {len(frame)} bytes, expected at least {PREFIX.size}")
     magic, head_bytes, body_bytes = PREFIX.unpack_from(frame)
     if magic != MAGIC:
         raise WireError(f"a frame starts with {magic!r}, expected {MAGIC!r}")
@@ -299,11 +291,11 @@ def _check_array(value: Any, spec: Array, where: str) -> None:
 
 # Notes --------------------------------------------------------------------------------------------
 # Training code without `if __name__ == "__main__"` would cost every test that imports it its whole
-# limit, until the run times out. So a worker writes, before its frame, which module of the
-# submission it is importing, and no later test imports a module again that used up the limit, which
-# is the same for all tests. A student who forges such notes only stops their own tests.
+# limit of imports. So a worker writes, before its frame, which module of the submission it is
+# importing, and no later test imports a module again that used up the limit. A student who forges
+# such notes only stops their own tests.
 #
-#     I submission.helper 0.25    its import begins, a quarter of a second after the worker's start
+#     I submission.helper 0.25    its import begins, a quarter of a second after the job's start
 #     E                           the import that began last ends
 #     S submission.helper         known to be stuck: the worker ended instead of importing it
 #     U 0.52 0.31                 CPU seconds that the job has used, and those of them in imports
@@ -316,7 +308,7 @@ class Notes:
 
     size: int  # of all notes in bytes; the frame follows them
     importing: str  # the module whose import began last and has not ended, or ""
-    began_s: float  # when that was, in seconds from the worker's start
+    began_s: float  # when that was, in seconds from the job's start
     stopped: str  # the stuck module before whose import it ended, or ""
     cpu_s: float = 0.0  # what the job used, if it has answered
     import_s: float = 0.0

@@ -19,6 +19,7 @@ import importlib
 import io
 import operator
 import os
+import pkgutil
 import random
 import re
 import signal
@@ -30,11 +31,11 @@ import traceback
 import warnings
 from collections.abc import Callable, Collection, Iterable, Iterator
 from contextlib import contextmanager, suppress
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
 from importlib.machinery import ModuleSpec, PathFinder
 from pathlib import Path
 from types import BuiltinFunctionType, FrameType, FunctionType, ModuleType
-from typing import Any, NamedTuple
+from typing import Any
 
 import grading
 
@@ -47,6 +48,7 @@ IMPORT_S = 20.0  # torch, imported on a slow computer, needs three
 WALL_FACTOR = 6  # a default Gradescope container has half a CPU, and may be busy
 REFUSED = (errno.EACCES, errno.EPERM, errno.EROFS)
 READY = b"R"  # our setup is done and the clock starts: failures from here on are the student's
+LIKE_NEW, CHANGED = b"=", b"x"  # whether the next job finds this worker as the first one did
 FONTS = ".matplotlib"  # in the scratch folder: what matplotlib keeps, such as its list of fonts
 MAX_OUTPUT_BYTES = 64 << 10  # of a job's prints
 MAX_MESSAGE = 2_000  # characters of an exception's text
@@ -62,21 +64,21 @@ MUTABLE = 1 << 9  # Py_TPFLAGS_HEAPTYPE: Python's own classes can't be changed
 # Modules of which every attribute counts. Of others, only functions and classes do.
 STRICT = ("builtins", "sys", "random", "numpy", "torch", "torch.nn", "torch.nn.functional")
 FIXED = (FunctionType, BuiltinFunctionType, ModuleType, type)
-ALL = slice(None)
-CACHED = ("__slotnames__", "__annotations__", "__abstractmethods__")  # in classes, by Python itself
+CACHED = {"__slotnames__", "__annotations__", "__abstractmethods__"}  # in classes, by Python itself
+Setting = tuple[Callable[[], Any], Callable[[Any], Any] | None]
 
 
 @dataclass(frozen=True)
 class Limits:
     """What a test may use.
 
-    CPU seconds count from when the worker has imported its libraries, and don't count while it
-    imports the submission; the wall-clock limits are a backstop for code that sleeps or waits.
+    The limits of CPU and wall time count from when the worker has imported its libraries, and not
+    while it imports the submission. Wall time is a backstop for code that sleeps or waits.
     """
 
     cpu_s: float
     wall_s: float
-    import_s: float  # CPU seconds and wall time of imports
+    import_s: float  # CPU seconds of imports of the submission
     import_wall_s: float
     total_wall_s: float  # with imports; less than the two together if the run is nearly over
     memory_bytes: int  # resident, of all the test's processes together, without libraries
@@ -107,9 +109,6 @@ class Limits:
             memory_bytes=MEMORY_BYTES,
         )
 
-    def as_dict(self) -> dict[str, float | int]:
-        return asdict(self)
-
 
 @dataclass(frozen=True)
 class Context:
@@ -122,9 +121,9 @@ class Context:
 def preload(with_torch: bool) -> None:
     """Import what every worker needs except its probe, including what libraries import late.
 
-    Optimizers are an exception: the first `AdamW()` imports 800 modules, which takes nearly as long
-    as torch itself, and no probe trains. No tensor operation may use more than one thread here: a
-    child of a process that has used two OpenMP threads hangs.
+    Not what optimizers import: 800 modules, which take nearly as long as torch itself, and no probe
+    trains. No tensor operation may use more than one thread here: a child of a process that has
+    used two OpenMP threads hangs.
     """
     import numpy.random  # noqa: F401
 
@@ -137,18 +136,18 @@ def preload(with_torch: bool) -> None:
         torch.load(io.BytesIO(stored.getvalue()), weights_only=True)
 
 
-def prepare(request: dict[str, Any], in_process: bool = False) -> Callable[[], bytes]:
+def prepare(request: dict[str, Any]) -> Callable[[], bytes]:
     """Prepare everything before the submission runs; any failure here is the grader's.
 
     Args:
-        in_process: whether this is the grader's own process, in which a debugger can stop.
+        request: of a `pool.Job`.
 
     Returns:
-        a function that runs the probe that `request` names, and always returns a frame.
+        a function that runs the probe, and always returns a frame.
     """
     root = Path(request["submission"])
     code = Path(request.get("code", root))  # a checkout's own files, for a debugger
-    probe, arguments = find_probe(request["probe"]), request["args"]
+    probe, arguments = pkgutil.resolve_name(request["probe"]), request["args"]
     # Without our own folder: the package `submission` next to the grader is a different one.
     ours = (str(root), str(code), str(grading.SRC))
     sys.path[:] = [*dict.fromkeys((str(code), str(root))), *(p for p in sys.path if p not in ours)]
@@ -156,24 +155,15 @@ def prepare(request: dict[str, Any], in_process: bool = False) -> Callable[[], b
     _seed(request["seed"], with_torch="torch" in sys.modules)
     context = Context(scratch=Path.cwd(), files=root)
 
-    def place_of(frame: FrameType) -> str:
-        return _inside(frame.f_code.co_filename, frame.f_lineno, code)
-
     def answer() -> bytes:
-        with noticing_float_ranges(place_of) as places:
+        with noticing_float_ranges(code) as places:
             try:
                 found = {"ok": True, "value": probe(context, **arguments)}
                 return wire.encode(found | {"float_ranges": places[:1]})
             except BaseException as error:  # student code may raise anything at all
-                return wire.encode({"ok": False, "error": describe(error, code, in_process)})
+                return wire.encode({"ok": False, "error": describe(error, code)})
 
     return answer
-
-
-def find_probe(name: str) -> Callable[..., Any]:
-    """Import the probe "module:function" that the parent named."""
-    module, _, function = name.partition(":")
-    return getattr(importlib.import_module(module), function)
 
 
 def _seed(seed: int, with_torch: bool) -> None:
@@ -193,36 +183,33 @@ def _seed(seed: int, with_torch: bool) -> None:
             torch.manual_seed(seed)
 
 
-def describe(error: BaseException, root: Path, in_process: bool = False) -> dict[str, Any]:
+def describe(error: BaseException, root: Path) -> dict[str, str]:
     """Describe an exception as plain data, which `verdicts.of_report` puts into words.
 
     Returns:
         type: the exception's nearest built-in class.
-        where: the innermost line in the student's own files.
+        where: the innermost line in the student's own files, "submission/dataset.py:57".
         message, traceback: its texts.
         module, name: the module, and the name in it, that was not there.
         file: the path that was opened.
         refused: what confinement refused, "processes" or "files".
         debugger: "none" if a debugger could not stop, "left" if it did, and was left.
     """
-    error = _with_its_file(error, root)
-    stopped = isinstance(error, NoDebugger) or type(error).__name__ == "BdbQuit"
+    error, debugger = _with_its_file(error, root), ""
+    if isinstance(error, NoDebugger) or type(error).__name__ == "BdbQuit":
+        debugger = "none" if sys.breakpointhook is refuse_breakpoint else "left"
     lines = _read(error, traceback.format_exception, "(its traceback can't be read)")
     return {
         "type": _builtin_name(error),
-        "where": _where(error, root),
+        "where": _read(error, lambda error: _where(error, root)),
         "message": _read(error, _text, "(its text can't be read)")[:MAX_MESSAGE],
         "traceback": lines[-MAX_TRACEBACK:],
         "module": _read(error, lambda error: _lacking(error)[0])[:MAX_MESSAGE],
         "name": _read(error, lambda error: _lacking(error)[1])[:MAX_MESSAGE],
         "file": _read(error, _path)[:MAX_MESSAGE],
-        "refused": _refused(error),
-        "debugger": ("left" if in_process else "none") if stopped else "",
+        "refused": _read(error, _refused),
+        "debugger": debugger,
     }
-
-
-class NoDebugger(RuntimeError):
-    """A debugger can't stop in a worker, because nobody can type."""
 
 
 def _read(error: BaseException, read: Callable[[Any], Any], unreadable: str = "") -> str:
@@ -285,41 +272,42 @@ def _builtin_name(error: BaseException) -> str:
 
 
 def _where(error: BaseException, root: Path) -> str:
-    """Return the place as "submission/dataset.py:57"; "" if no line is the student's."""
-    place = ""
-    if isinstance(error, SyntaxError) and error.filename:
-        place = _inside(error.filename, error.lineno or 0, root)
-    frame = error.__traceback__
-    while frame is not None and not isinstance(error, SyntaxError):
-        inside = _inside(frame.tb_frame.f_code.co_filename, frame.tb_lineno, root)
-        place = inside or place
-        frame = frame.tb_next
-    return place
+    if isinstance(error, SyntaxError):
+        return _inside(error.filename, error.lineno or 0, root) if error.filename else ""
+    return ["", *_lines(traceback.walk_tb(error.__traceback__), root)][-1]
+
+
+def _lines(frames: Iterable[tuple[FrameType, int]], root: Path) -> list[str]:
+    """Return the lines of a stack that are the student's."""
+    lines = (_inside(frame.f_code.co_filename, number, root) for frame, number in frames)
+    return [*filter(None, lines)]
 
 
 def _inside(filename: str, line: int, root: Path) -> str:
+    """Return a line as "submission/dataset.py:57"; "" if it is not the student's."""
     try:
         relative = os.path.relpath(os.path.realpath(filename), os.path.realpath(root))
     except ValueError:  # another drive on Windows
         return ""
-    package = "submission" + os.sep
-    return f"{relative.replace(os.sep, '/')}:{line}" if relative.startswith(package) else ""
+    is_inside = relative.startswith(PACKAGE + os.sep)
+    return f"{relative.replace(os.sep, '/')}:{line}" if is_inside else ""
+
+
+class NoDebugger(RuntimeError):
+    """A debugger can't stop in a worker."""
 
 
 def refuse_breakpoint(*_: Any, **__: Any) -> None:
-    """Explain what to do, in place of breakpoint()."""
+    """Do this in place of breakpoint()."""
     raise NoDebugger("a debugger can't stop here, because nobody can type")
 
 
 @contextmanager
-def noticing_float_ranges(place_of: Callable[[FrameType], str]) -> Iterator[list[str]]:
-    """Record the first place that draws from a range with a float: random.randint(4, n * 7 / 8).
+def noticing_float_ranges(root: Path) -> Iterator[list[str]]:
+    """Record the first line of a submission that draws from a range with a float.
 
-    Up to Python 3.11, randint and randrange accept 112.0, with a warning that nobody sees. From
-    3.12 on, they raise a TypeError, so that the submission would fail where it is graded.
-
-    Args:
-        place_of: describes a frame: "submission/dataset.py:57", or "" if it isn't the student's.
+    Up to Python 3.11, `random.randint(4, 112.0)` works, with a warning that nobody sees. From 3.12
+    on, it raises a TypeError, so that the submission would fail where it is graded.
     """
     places: list[str] = []
     if sys.version_info >= SINCE:
@@ -333,8 +321,7 @@ def noticing_float_ranges(place_of: Callable[[FrameType], str]) -> Iterator[list
             if not (issubclass(category, DeprecationWarning) and WARNING in str(message)):
                 before(message, category, *more)
             elif not places:
-                stack = (place_of(frame) for frame, _ in traceback.walk_stack(sys._getframe(1)))
-                places.extend([*filter(None, stack)][:1])
+                places.extend(_lines(traceback.walk_stack(sys._getframe(1)), root)[:1])
 
         warnings.showwarning = show  # type: ignore[assignment]
         yield places
@@ -399,7 +386,7 @@ class Finder:
         # Called with True when an import begins that no other one has caused, then with False.
         self._switch = switch
         self._depth = 0
-        self._started, self._room = time.monotonic(), wire.MAX_NOTES_BYTES
+        self._started, self._room = time.monotonic(), wire.MAX_IMPORT_NOTES_BYTES
 
     def find_spec(self, name: str, path: Any = None, target: Any = None) -> Any:
         if name.partition(".")[0] != PACKAGE:
@@ -444,11 +431,9 @@ class Watchdog:
     """Ends a worker of the `LocalPool` when its job's time is over; watches one job after another.
 
     A test may take two seconds, and `import torch` alone takes one of them, more on a slow
-    computer. So the seconds in which modules of the submission are imported, with whatever these
-    import, don't count as the test's: they have a limit of their own (`Limits.import_s`).
-
-    A thread compares what the job has used, on every platform. Code in C that never lets another
-    thread run is ended by faulthandler, later.
+    computer. So imports of the submission's modules, with whatever these import, have a limit of
+    their own. A thread compares what the job has used, on every platform. Code in C that never lets
+    another thread run is ended by faulthandler, later.
     """
 
     def __init__(self, fd: int) -> None:
@@ -534,24 +519,24 @@ class Traces:
         self._modules: dict[str, ModuleType] = {}
         self._attributes: list[tuple[Any, dict[str, Any]]] = []  # of modules and classes
         self._functions: list[tuple[FunctionType, Any, Any]] = []  # with code and defaults
-        self._settings = [(setting, setting.get()) for setting in _settings()]
+        self._settings = [(read, restore, read()) for read, restore in _settings()]
         self._memory = resident_bytes()
         self._learn()
 
-    def erase(self, root: Path) -> str:
-        """Undo what the last job changed, and forget its modules; name what can't be undone."""
+    def erase(self, root: Path) -> bool:
+        """Undo what the last job changed, and forget its modules; return whether that was all."""
         forget(root)
         ours = (Finder, BareNames)
         sys.meta_path[:] = [finder for finder in sys.meta_path if not isinstance(finder, ours)]
         tempfile.tempdir = None
         gc.collect()
-        for setting, before in self._settings:
-            if setting.restore and setting.get() != before:
-                setting.restore(before)
-        changed = "; ".join(self._changes())
-        if not changed:
-            self._learn()
-        return changed
+        for read, restore, before in self._settings:
+            if restore and read() != before:
+                restore(before)
+        if self._is_changed():
+            return False
+        self._learn()
+        return True
 
     def _learn(self) -> None:
         """Watch the modules that were imported since the last time, and their classes."""
@@ -566,83 +551,66 @@ class Traces:
                 functions = [v for v in content.values() if isinstance(v, FunctionType)]
                 self._functions += [(f, f.__code__, f.__defaults__) for f in functions]
 
-    def _changes(self) -> Iterator[str]:
-        yield from (each.name for each, before in self._settings if each.get() != before)
-        if resident_bytes() - self._memory > MORE_MEMORY_BYTES:
-            yield "memory"
-        for name, module in self._modules.items():
-            if sys.modules.get(name) is not module:
-                yield f"the module {name}"
-        for owner, before in self._attributes:
-            after = vars(owner)
-            if len(after) != len(before) or not all(
-                map(operator.is_, after.values(), before.values())
-            ):
-                yield from _changed_attributes(owner, before)
-        for function, code, defaults in self._functions:
-            if function.__code__ is not code or function.__defaults__ is not defaults:
-                yield f"the function {function.__qualname__}"
+    def _is_changed(self) -> bool:
+        return (
+            any(read() != before for read, _, before in self._settings)
+            or resident_bytes() - self._memory > MORE_MEMORY_BYTES
+            or any(sys.modules.get(name) is not each for name, each in self._modules.items())
+            or any(_has_other_attributes(owner, before) for owner, before in self._attributes)
+            or any(
+                function.__code__ is not code or function.__defaults__ is not defaults
+                for function, code, defaults in self._functions
+            )
+        )
 
 
-def _changed_attributes(owner: Any, before: dict[str, Any]) -> Iterator[str]:
-    after, all_count = vars(owner), isinstance(owner, type) or owner.__name__ in STRICT
-    for name in after.keys() | before.keys():
+def _has_other_attributes(owner: Any, before: dict[str, Any]) -> bool:
+    after = vars(owner)
+    if len(after) == len(before) and all(map(operator.is_, after.values(), before.values())):
+        return False  # as of nearly all owners
+    all_count = isinstance(owner, type) or owner.__name__ in STRICT
+    for name in (after.keys() | before.keys()) - CACHED:
         value = before.get(name, after.get(name))
-        imported = name not in before and isinstance(value, ModuleType)
+        is_imported = name not in before and isinstance(value, ModuleType)
         is_same = name in before and after.get(name) is value
-        if is_same or imported or name in CACHED:
-            continue
-        if all_count or isinstance(value, FIXED):
-            yield f"{owner.__name__}.{name}"
-
-
-class Setting(NamedTuple):
-    """What a job may change besides modules, and how it is put back, if it can be."""
-
-    name: str
-    get: Callable[[], Any]
-    restore: Callable[[Any], Any] | None = None
+        if not is_same and not is_imported and (all_count or isinstance(value, FIXED)):
+            return True
+    return False
 
 
 def _settings() -> list[Setting]:
-    settings = [
-        Setting("the environment", lambda: dict(os.environ), _restore_environment),
-        Setting("sys.path", lambda: [*sys.path], lambda before: sys.path.__setitem__(ALL, before)),
-        Setting("warnings", lambda: [*warnings.filters], _restore_warnings),
-        Setting("the recursion limit", sys.getrecursionlimit, sys.setrecursionlimit),
-        Setting("the umask", _umask, os.umask),
-        Setting("an import hook", lambda: [*map(id, (*sys.meta_path, *sys.path_hooks))]),
-        Setting("a trace", lambda: (sys.gettrace(), sys.getprofile(), threading.gettrace())),
-        Setting("a stream", lambda: [s.closed for s in (sys.stdin, sys.stdout, sys.stderr)]),
-        Setting("garbage collection", lambda: (gc.isenabled(), len(gc.callbacks))),
-        Setting("a thread", _thread._count),
-        Setting("a child process", _has_children),
-        Setting("a signal's handler", lambda: [*map(signal.getsignal, signal.valid_signals())]),
-        Setting("an open file", _open_files),
+    """Return what a job may change besides modules: how it is read, and put back if it can be."""
+    settings: list[Setting] = [
+        (lambda: dict(os.environ), _restore_environment),
+        (lambda: [*sys.path], lambda before: sys.path.__setitem__(slice(None), before)),
+        (lambda: [*warnings.filters], _restore_warnings),
+        (sys.getrecursionlimit, sys.setrecursionlimit),
+        (_umask, os.umask),
+        (lambda: [*map(id, (*sys.meta_path, *sys.path_hooks))], None),
+        (lambda: (sys.gettrace(), sys.getprofile(), threading.gettrace()), None),
+        (lambda: [s.closed for s in (sys.stdin, sys.stdout, sys.stderr)], None),
+        (lambda: (gc.isenabled(), len(gc.callbacks)), None),
+        (_thread._count, None),
+        (_has_children, None),
+        (lambda: [*map(signal.getsignal, signal.valid_signals())], None),
+        (_open_files, None),
     ]
-    if hasattr(signal, "getitimer"):
-        settings.append(Setting("an alarm", lambda: signal.getitimer(signal.ITIMER_REAL)))
+    if hasattr(signal, "getitimer"):  # not on Windows
+        settings.append((lambda: signal.getitimer(signal.ITIMER_REAL), None))
     if torch := sys.modules.get("torch"):
-        tiny = torch.tensor(5e-324, dtype=torch.float64)
+        denormal = torch.tensor(5e-324, dtype=torch.float64)
         hooks = vars(torch.nn.modules.module)
         settings += [
-            Setting("a data type", torch.get_default_dtype, torch.set_default_dtype),
-            Setting("gradients", torch.is_grad_enabled, torch.set_grad_enabled),
-            Setting("threads", torch.get_num_threads, torch.set_num_threads),
-            Setting("anomalies", torch.is_anomaly_enabled, torch.autograd.set_detect_anomaly),
-            Setting(
-                "denormals",
-                lambda: (tiny * 1).item() > 0,
-                lambda kept: torch.set_flush_denormal(not kept),
-            ),
-            Setting("a mode of torch", torch.overrides._get_current_function_mode_stack),
-            Setting("inference", torch.is_inference_mode_enabled),
-            Setting("autocasting", lambda: torch.is_autocast_enabled("cpu")),
-            Setting("algorithms", torch.are_deterministic_algorithms_enabled),
-            Setting(
-                "hooks",
-                lambda: [repr(hooks[name]) for name in sorted(hooks) if name.startswith("_global")],
-            ),
+            (torch.get_default_dtype, torch.set_default_dtype),
+            (torch.is_grad_enabled, torch.set_grad_enabled),
+            (torch.get_num_threads, torch.set_num_threads),
+            (torch.is_anomaly_enabled, torch.autograd.set_detect_anomaly),
+            (lambda: not (denormal * 1).item(), torch.set_flush_denormal),
+            (torch.overrides._get_current_function_mode_stack, None),
+            (torch.is_inference_mode_enabled, None),
+            (lambda: torch.is_autocast_enabled("cpu"), None),
+            (torch.are_deterministic_algorithms_enabled, None),
+            (lambda: [repr(hooks[name]) for name in hooks if name.startswith("_global")], None),
         ]
     return settings
 
@@ -706,8 +674,8 @@ def forget(root: Path) -> None:
 def serve(with_torch: bool) -> None:
     """Do one job after another, until standard input ends or a job leaves more than can be undone.
 
-    Requests come on standard input, and answers leave on what was standard output. Each job prints
-    to a file of its own.
+    Requests come on standard input, and answers leave on what was standard output: READY, notes, a
+    frame, LIKE_NEW or CHANGED. Each job prints to a file of its own.
     """
     requests, answers = os.fdopen(os.dup(0), "rb"), os.dup(1)
     null = os.open(os.devnull, os.O_RDWR)
@@ -717,10 +685,10 @@ def serve(with_torch: bool) -> None:
     sys.breakpointhook = refuse_breakpoint
     _redirect(null)
     watchdog, traces = Watchdog(answers), Traces()
-    home, pid, changed = os.getcwd(), os.getpid(), ""
-    while not changed:
+    home, pid, is_like_new = os.getcwd(), os.getpid(), True
+    while is_like_new:
         try:
-            request = wire.decode(wire.read_frame(requests.read))
+            request = wire.read_request(requests)
         except WireError:  # there are no more
             break
         output = os.open(request["output"], os.O_WRONLY | os.O_APPEND)
@@ -744,10 +712,10 @@ def serve(with_torch: bool) -> None:
         os.chdir(home)
         write_all(answers, b"U %f %f\n" % (cpu_s, import_s) + frame)
         try:
-            changed = traces.erase(Path(request["submission"]))
-        except BaseException as error:  # in finalizers, or in what the student's code left
-            changed = type(error).__name__
-        write_all(answers, b"%s\n" % changed.encode("ascii", "replace")[:MAX_MESSAGE])
+            is_like_new = traces.erase(Path(request["submission"]))
+        except BaseException:  # in finalizers, or in what the student's code left
+            is_like_new = False
+        write_all(answers, LIKE_NEW if is_like_new else CHANGED)
     os._exit(0)  # shutting down torch properly takes longer than many tests
 
 

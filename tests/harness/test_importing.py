@@ -105,8 +105,7 @@ SHORTENED = Limits.for_test(20.0, left_s=15.0)  # by the run's deadline
 def stuck(reason: str = "import", limits: Limits = WHOLE, **notes: object) -> Stuck | None:
     """Return what is stuck in a worker that ended after 40 s, in an import unless notes differ."""
     noted = replace(Notes(0, "submission.helper", 0.2, ""), **notes)
-    ending = Ending(0, 0, reason, cpu_s=20.0, wall_s=40.0, memory_bytes=0)
-    finished = Finished(ending, True, None, "", noted)
+    finished = Finished(Ending(reason=reason, cpu_s=20.0, wall_s=40.0), True, None, "", noted)
     return find_stuck(finished, limits, ["submission/helper.py"], named=True)
 
 
@@ -128,11 +127,12 @@ def test_of_imports_within_imports_the_last_that_has_not_ended_is_noted():
         assert read_notes(forged).importing == ""
 
 
-def test_thousands_of_imports_leave_the_frame_where_it_is(write_query, grade):
+@pytest.mark.parametrize("way", POOLS)
+def test_thousands_of_imports_leave_the_frame_where_it_is(way, write_query, grade):
     loop = "for _ in range(5000): importlib.reload(submission.mine)\nreturn 100.0 * keys[j]\n"
     submission = write_query(f"import importlib, submission.mine\n{loop}")
     (submission / "submission" / "mine.py").touch()
-    assert grade(submission, ASKED[0])[ASKED[0]].outcome is Outcome.PASSED
+    assert grade(submission, ASKED[0], way=way)[ASKED[0]].outcome is Outcome.PASSED
 
 
 # Which tests come first -------------------------------------------------------------------------

@@ -79,7 +79,7 @@ def test_only_a_line_that_exists_is_repeated_with_slashes(tmp_path, runner):
     (tmp_path / "submission").mkdir()
     (tmp_path / "submission" / "mine.py").write_text("x = 1\ny = 2\n", encoding="utf-8")
     (spec,) = (t for t in runner.assignment.edition(None).tests if t.test_id == ID)
-    ended = Finished(Ending(0, 0, "cpu", 1.0, 1.0, 1), True, None, "", stack=STACK)
+    ended = Finished(Ending(reason="cpu"), True, None, "", stack=STACK)
     verdict = of_ending(ended, Limits.for_test(1.0), spec, Staged(tmp_path))
     assert verdict.where == "submission/mine.py:2"
 

@@ -35,8 +35,7 @@ def test_limits_and_signals(runner, tmp_path):
     ends |= {"another signal": (0, signal.SIGUSR1, ""), "exit": (1, 0, "")}
     texts = {}
     for title, (code, number, reason) in ends.items():
-        ending = Ending(code, number, reason, cpu_s=0.0, wall_s=0.0, memory_bytes=0)
-        finished = Finished(ending, True, None, "PRINTED\n")
+        finished = Finished(Ending(code, number, reason), True, None, "PRINTED\n")
         verdict = verdicts.of_ending(finished, limits, spec, Staged(tmp_path))
         texts[title] = f"{verdict.outcome.value} ({verdict.cause})\n{verdict.message}"
         texts[title] += f"\nstaff: {verdict.detail.strip()}"
