@@ -48,8 +48,8 @@ from .staging import Provided, Staged
 from .verdicts import Outcome, TestEnd, Verdict, has_torch, malformed
 from .worker import Limits
 
-# Decoding 500 answers of a student's synthesizer with the largest recipe takes 75 to 100 on a fast
-# processor. If a run's deadline ends it, nobody is at fault; this limit would make it the grader's.
+# Decoding 500 answers of a student's synthesizer with the largest recipe takes 75 to 100 seconds on
+# a fast processor. A reference that reaches the limit is a grader error.
 REFERENCE_CPU_S = 400.0
 SHARED_CPU_S = 60.0  # of the submission's own processes, for work that several tests share
 TO_CONFIRM = 3  # failures in used workers that fresh ones repeat, before others count directly
@@ -145,23 +145,21 @@ class GradedTestCase:
         self, run: Run, spec: TestSpec, stands_in: bool = False, fresh: bool = False
     ) -> None:
         self.run, self.spec = run, spec
-        # Whether the reference, which has no trained files, replaces the submission; and whether
-        # each probe gets a worker that has run nothing else.
-        self._stands_in, self._fresh = stands_in, fresh
+        self._stands_in = stands_in  # whether the reference, without trained files, is asked
+        self._fresh = fresh  # whether each probe gets a worker that has run nothing else
         self.staged = Staged(run.staged.root) if stands_in else run.staged
         self.seed = derive_seed(run.seed, f"{spec.topic}.{spec.name}")
         self.rng = np.random.default_rng(self.seed)
         self.used = False  # whether a worker of the submission had run other probes before
         self.output, self.notes = "", ""  # what it printed; what staff read if the test passes
         self.measured: dict[str, float] = {}  # numbers by name, for staff
-        # CPU seconds of the submission's own processes, except for shared work; the most memory
-        # that one of them used, including libraries.
-        self.cpu_s, self.peak_bytes = 0.0, 0
+        self.cpu_s = 0.0  # of the submission's processes, except for shared work
+        self.peak_bytes = 0  # the most memory that one of them used, including libraries
         self._left_s = spec.timeout_s  # CPU seconds, over all of the test's probes
         self._probes: Counter[tuple[str, str]] = Counter()
 
     def probe(self, name: str, answer: Any, /, **args: Any) -> Any:
-        """Run a probe on the submission and return its answer, checked against a schema.
+        """Run the probe TOPIC.FUNCTION on the submission; return what fits the schema `answer`.
 
         Raises:
             TestEnd: the submission crashed, ran out of a limit, or answered nonsense.
@@ -174,13 +172,14 @@ class GradedTestCase:
         return value
 
     def reference(self, name: str, answer: Any, /, **args: Any) -> Any:
-        """Run the same probe on the reference; only `solutions/hidden/` uses this."""
+        """Run a probe on the reference; only where hidden tests are judged."""
         value = self._observe(name, "reference", args)
         wire.check(value, answer)
         return value
 
     @property
     def graded_here(self) -> bool:
+        """Whether hidden tests are judged here."""
         return self.run.judging is not None
 
     def judge(self, **observed: Any) -> None:
@@ -284,10 +283,9 @@ class GradedTestCase:
             GradingError: the reference's process ended badly, or the worker failed before it
                 reached any student code.
         """
-        run = self.run
+        run, is_submission = self.run, role == "submission" and not self._stands_in
         if self.spec.torch and not has_torch():
             raise TestEnd(Verdict(Outcome.NOT_RUN, NO_TORCH, id="no-torch"))
-        is_submission = role == "submission" and not self._stands_in
         cpu_s = max(self._left_s, 0.1) if is_submission else REFERENCE_CPU_S
         limits = Limits.for_test(cpu_s, run.deadline - time.monotonic())
         root = run.staged.root if is_submission else run.staged.reference
@@ -300,13 +298,11 @@ class GradedTestCase:
             "args": args,
             "seed": derive_seed(self.seed, f"worker {earlier}" if earlier else "worker"),
             "submission": str(root),
+            "code": str((run.code if is_submission else None) or root),
+            "stuck": [*run.stuck] if is_submission else [],
         }
-        if is_submission:
-            request["stuck"] = list(run.stuck)
-            if run.code is not None:
-                request["code"] = str(run.code)
-        worker_of = "submission" if is_submission else "reference"
-        job = Job(worker_of, self.spec.torch, request, limits, run.work, self._fresh)
+        whose = "submission" if is_submission else "reference"
+        job = Job(whose, self.spec.torch, request, limits, run.work, self._fresh)
         finished = run.pool.run(job)
         self.used = self.used or (finished.used and is_submission)
         # Also with an answer: it may have been written just before the deadline ended its process.

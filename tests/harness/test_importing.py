@@ -80,12 +80,6 @@ def test_an_exception_that_is_caught_while_importing_changes_nothing(submission,
     assert grade(submission, ASKED[0])[ASKED[0]].outcome is Outcome.PASSED
 
 
-def test_a_loop_outside_an_import_is_run_by_every_test(submission, grade_hastily):
-    results = grade_hastily(append(submission, f"\n\n{QUERY}while True: pass\n"), *ASKED[1:3])
-    assert results["3a-1-hidden"].cause == "timed-out.cpu"
-    assert results["3b-0-basic"].outcome is Outcome.PASSED
-
-
 @pytest.mark.parametrize("way", ["zygote", pytest.param("local", marks=pytest.mark.long)])
 def test_an_import_that_waits_is_run_once(way, submission, grade, monkeypatch):
     monkeypatch.setattr("grading.worker.IMPORT_S", SOON_S)
