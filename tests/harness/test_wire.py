@@ -3,6 +3,7 @@
 tests/redteam/test_fuzz.py sends any frames, and attacks there send floods.
 """
 
+import io
 import itertools
 import json
 
@@ -35,6 +36,16 @@ def test_arrays_come_back_unchanged_as_views_that_cannot_be_written_to():
         assert not back.size or np.shares_memory(back, np.frombuffer(frame, np.uint8))
     big_endian = np.array([1.0, 2.0], dtype=">f8")
     assert wire.decode(wire.encode(big_endian)).tolist() == [1.0, 2.0]
+
+
+def test_a_request_is_read_to_its_end_and_no_further():
+    frame = wire.encode({"x": np.arange(3)})
+    stream = io.BufferedReader(io.BytesIO(frame * 2))
+    for _ in range(2):
+        assert wire.read_request(stream)["x"].tolist() == [0, 1, 2]
+    for length in (0, 5, len(frame) - 1):
+        with pytest.raises(WireError):
+            wire.read_request(io.BufferedReader(io.BytesIO(frame[:length])))
 
 
 OTHERS = [object(), b"bytes", {1: "key"}, {"$array": 0}, np.array(["a"]), np.array([1j]), {1, 2}]
