@@ -4,6 +4,7 @@ import subprocess
 import sys
 from dataclasses import replace
 from pathlib import Path
+from types import ModuleType
 
 import pytest
 
@@ -12,7 +13,7 @@ from grading.pool import Ending, Finished, InProcessPool
 from grading.runner import Observer, Options
 from grading.verdicts import Outcome, Stuck, find_stuck
 from grading.wire import Notes, read_notes
-from grading.worker import Limits
+from grading.worker import Finder, Limits
 from questions.provided import CourseData
 from questions.shared.trained_files import model_configs
 from tests.harness.conftest import POOLS
@@ -92,6 +93,7 @@ def test_an_import_that_waits_is_run_once(way, submission, grade, monkeypatch):
 
 # What counts as stuck: otherwise, each of the other tests has to try ------------------------------
 
+MINE = "submission.mine"
 WHOLE = Limits.for_test(20.0)
 SHORTENED = Limits.for_test(20.0, left_s=15.0)  # by the run's deadline
 
@@ -121,12 +123,20 @@ def test_of_imports_within_imports_the_last_that_has_not_ended_is_noted():
         assert read_notes(forged).importing == ""
 
 
-@pytest.mark.parametrize("way", POOLS)
-def test_thousands_of_imports_leave_the_frame_where_it_is(way, write_query, grade):
-    loop = "for _ in range(1500): importlib.reload(submission.mine)\nreturn 100.0 * keys[j]\n"
+def test_thousands_of_imports_leave_room_for_the_last_note(tmp_path):
+    (tmp_path / "mine.py").touch()
+    written = bytearray()
+    spec = Finder(written.extend, (), lambda importing: None).find_spec(MINE, [str(tmp_path)])
+    for _ in range(2000):
+        spec.loader.exec_module(ModuleType(MINE))
+    assert read_notes(bytes(written) + b"U 0.5 0.25\n").cpu_s == 0.5
+
+
+def test_thousands_of_imports_leave_the_frame_where_it_is(write_query, grade):
+    loop = "for _ in range(5000): importlib.reload(submission.mine)\nreturn 100.0 * keys[j]\n"
     submission = write_query(f"import importlib, submission.mine\n{loop}")
     (submission / "submission" / "mine.py").touch()
-    assert grade(submission, ASKED[0], way=way)[ASKED[0]].outcome is Outcome.PASSED
+    assert grade(submission, ASKED[0])[ASKED[0]].outcome is Outcome.PASSED
 
 
 # Which tests come first -------------------------------------------------------------------------
