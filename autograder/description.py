@@ -817,7 +817,7 @@ def graded_topics(assignment: Assignment) -> set[str]:
 
 # -- messages -------------------------------------------------------------------------------------
 
-Kind = TypeVar("Kind", bound=Table)
+Kind = TypeVar("Kind", bound=BaseModel)
 
 
 def read(path: Path, kind: type[Kind]) -> Kind:

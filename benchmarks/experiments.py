@@ -29,7 +29,7 @@ import torch
 from benchmarks import reference
 from benchmarks.reference import ROOT
 from tools import commands, world
-from tools.datafiles import DEV, TEST_ANSWERS, TRAIN, UNSEEN_INPUTS, WIKI
+from tools.datafiles import DEV, TEST_ANSWERS, TRAIN, UNSEEN_INPUTS, WIKI, write_all
 from tools.reference import GIVEN, compose
 
 reference.come_first()
@@ -88,7 +88,7 @@ def lay_out(folder: Path, seed: int) -> Path:
     """Generate a world, and copy the complete code beside it."""
     root = folder / f"world-{seed}"
     if not (root / "src").exists():
-        world.write_world(root, seed)
+        write_all(root, world.make_world(seed))
     for name in GIVEN:
         place = root / "src" / name
         place.parent.mkdir(parents=True, exist_ok=True)

@@ -37,7 +37,7 @@ from pathlib import Path
 
 from tests.variants import all_variants
 from tests.variants import lay_out as lay_out_variant
-from tools import commands, world
+from tools import commands, datafiles, world
 from tools.reference import lay_out, right
 
 ROOT = Path(__file__).resolve().parent.parent
@@ -96,7 +96,7 @@ def train(asked: argparse.Namespace, seed: int, made: int | None) -> dict:
     shutil.rmtree(folder, ignore_errors=True)
     lay_out(ROOT, folder)
     if made is not None:
-        world.write_world(folder, made, asked.people)
+        datafiles.write_all(folder, world.make_world(made, asked.people))
     if asked.corruption:
         lay_corruption(asked.corruption, folder)
     changes = change_recipe(folder, asked)

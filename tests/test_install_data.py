@@ -6,8 +6,7 @@ from pathlib import Path
 import pytest
 
 from tests.snapshots import check
-from tools import datafiles, install_data
-from tools.world import write_world
+from tools import datafiles, install_data, world
 
 PEOPLE = {
     "birth_places_train.tsv": [("Ada Öz", "Łódź"), ("Ben Fox", "London"), ("Cy Day", "Lima")],
@@ -52,11 +51,15 @@ def append(path: Path, text: str) -> None:
     path.write_bytes(path.read_bytes() + text.encode())
 
 
+def contents(root: Path) -> dict[str, bytes]:
+    files = (path for path in root.rglob("*") if path.is_file())
+    return {path.relative_to(root).as_posix(): path.read_bytes() for path in files}
+
+
 def install(source: Path, root: Path) -> dict[str, bytes]:
     """Install the course's files; return those that are then in the project, but for archives."""
     assert install_data.main([str(source), "--out", str(root)]) == 0
-    paths = {path.relative_to(root).as_posix(): path for path in root.rglob("*") if path.is_file()}
-    return {n: p.read_bytes() for n, p in paths.items() if not n.startswith(datafiles.ARCHIVE)}
+    return {n: c for n, c in contents(root).items() if not n.startswith(datafiles.ARCHIVE)}
 
 
 def test_sound_files_are_copied_byte_for_byte_and_unseen_people_are_invented(source, root):
@@ -123,7 +126,7 @@ def test_what_is_repaired_or_unclean_is_installed_and_reported(source, root, cap
     installed("unseen people who do occur")
     path.write_bytes(b"\xef\xbb\xbf" + path.read_bytes().rstrip().replace(b"\n", b"\r\n"))
     installed("a file of Windows")
-    write_world(root, 1, dataset="smoke")
+    datafiles.write_all(root, world.make_world(1, dataset="smoke"))
     installed("answers of another data set")
     dated = re.compile(r"(archive/)[^/\s]+")
     found = {title: dated.sub(r"\1DATE", text) for title, text in found.items()}
@@ -149,15 +152,15 @@ BROKEN = {
 
 
 def test_what_cannot_be_installed_is_one_line_and_changes_nothing(source, root, capsys):
-    files = write_world(root, 1, dataset="smoke")
-    old = {path: path.read_bytes() for path in files.values()}
+    datafiles.write_all(root, world.make_world(1, dataset="smoke"))
+    old = contents(root)
     found = {}
 
     def refused(title: str, folder: Path = source) -> None:
         assert install_data.main([str(folder), "--out", str(root)]) == 2
         found[title] = capsys.readouterr().err
         assert found[title].count("\n") == 1
-        assert {path: path.read_bytes() for path in root.rglob("*") if path.is_file()} == old
+        assert contents(root) == old
 
     for title, (file, extra) in BROKEN.items():
         path = source / file

@@ -11,13 +11,14 @@ import nbformat
 import pytest
 from nbformat.v4 import new_code_cell, new_notebook
 
+from autograder.description import editions
 from tests.interpreter import python
 from tests.project import ROOT
 from tests.student.folder import students_copy
 from tools import leaks, notebooks
 from tools.arguments import Failed
 from tools.commands import EXPERIMENTS, PIPELINES, pipelines_of, predict_unseen
-from tools.handout import build, description
+from tools.handout import description
 
 PLAY, COLAB = ROOT / "mingpt-demo/play_char.ipynb", ROOT / "handout/student/colab.ipynb"
 COMMANDS = [command for commands in PIPELINES.values() for command in commands]
@@ -139,7 +140,7 @@ def colab(edition, without=()):
     return notebooks.for_topics(notebooks.read(COLAB), topics)
 
 
-@pytest.mark.parametrize("edition", build.editions(ROOT))
+@pytest.mark.parametrize("edition", editions(ROOT))
 def test_colabs_commands_are_the_sheets(edition):
     found = commands_of(colab(edition))
     trained = [command for command in found if "src/run.py" in command]

@@ -13,9 +13,9 @@ SPLITS = (datafiles.TRAIN, datafiles.DEV, datafiles.TEST_INPUTS, datafiles.UNSEE
 
 
 def test_nobody_is_in_its_world_and_in_the_courses(tmp_path):
-    world.write_world(tmp_path, staff_model.FIRST_SEED)  # which is then the course's
+    course = world.make_world(staff_model.FIRST_SEED)
+    datafiles.write_all(tmp_path, course)
     other = staff_model.other_world(tmp_path, "world")
-    course = world.make_world(staff_model.FIRST_SEED).texts
     people = [staff_model.questions([texts[name] for name in SPLITS]) for texts in (other, course)]
     assert [*map(len, people)] == [450, 450] and not people[0] & people[1]
 

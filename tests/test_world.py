@@ -36,7 +36,7 @@ def names_in(texts: dict[str, str], path: str) -> list[str]:
 @pytest.fixture(scope="module")
 def texts() -> dict[str, str]:
     """Return a world of the default size."""
-    return world.make_world(PINNED_SEED).texts
+    return world.make_world(PINNED_SEED)
 
 
 def birth_places(texts: dict[str, str]) -> dict[str, str]:
@@ -80,7 +80,7 @@ def test_splits_share_no_one_and_unseen_people_occur_nowhere_else(texts):
 
 def test_the_corpus_holds_every_character_of_every_table():
     for seed in range(5):  # the smallest world is the likeliest to lack characters
-        texts = world.make_world(seed, world.LEAST_PEOPLE).texts
+        texts = world.make_world(seed, world.LEAST_PEOPLE)
         tables = "".join(texts[path] for path in texts if path.endswith(".tsv"))
         assert set(tables) - set(texts[datafiles.WIKI]) == {"\t"}
 
@@ -94,7 +94,7 @@ def test_london_is_the_commonest_of_fifty_cities_with_four_percent_or_of_ten_wit
     assert len(trained) == 50 and trained == set(places.values())
     assert sum(not name.isascii() for name in places) >= 30
     assert sum(not city.isascii() for city in trained) >= 5
-    smoke = world.make_world(PINNED_SEED, dataset="smoke").texts
+    smoke = world.make_world(PINNED_SEED, dataset="smoke")
     cities = [row[1] for row in rows_of(smoke, datafiles.DEV)]
     assert len(cities) == 20 and cities.count("London") == 4
     assert len(birth_places(smoke)) == 60 and len({*birth_places(smoke).values()}) == 10
@@ -145,7 +145,7 @@ def test_seed_and_answers_are_in_the_solutions_alone(texts):
     questions = [row.partition("\t")[0] for row in answers]
     assert texts[datafiles.TEST_INPUTS].splitlines() == questions
     seed = 7_777_777_777
-    planted = world.make_world(seed, dataset="smoke").texts
+    planted = world.make_world(seed, dataset="smoke")
     assert [path for path, text in planted.items() if str(seed) in text] == [datafiles.SEED]
     students = "".join(text for path, text in texts.items() if path.startswith("src/"))
     assert not [line for line in answers if line in students]
@@ -178,7 +178,7 @@ def test_impossible_requests_get_one_line_and_exit_code_2(tmp_path, capsys):
 def test_command_writes_plain_newlines_and_utf8(tmp_path, capsys):
     assert world.main(["--seed", "5", "--dataset", "smoke", "--out", str(tmp_path)]) == 0
     check("world", {"a world": capsys.readouterr().out}, {str(tmp_path): "PROJECT"})
-    made = world.make_world(5, dataset="smoke").texts
+    made = world.make_world(5, dataset="smoke")
     written = {
         path.relative_to(tmp_path).as_posix(): path.read_bytes()
         for path in tmp_path.rglob("*")
@@ -196,7 +196,7 @@ def test_command_writes_plain_newlines_and_utf8(tmp_path, capsys):
 def test_a_folder_in_a_files_place_is_refused_before_anything_changes(tmp_path):
     (tmp_path / datafiles.SEED).mkdir(parents=True)
     with pytest.raises(UsageError, match="is a folder"):
-        world.write_world(tmp_path, 2, dataset="smoke")
+        datafiles.write_all(tmp_path, world.make_world(2, dataset="smoke"))
     assert not [path for path in tmp_path.rglob("*") if path.is_file()]
 
 

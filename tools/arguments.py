@@ -15,10 +15,7 @@ class Failed(Exception):
     """The work failed, with exit code 1; `str()` is what to print."""
 
 
-Main = Callable[..., int]
-
-
-def with_one_line_errors(main: Main) -> Main:
+def with_one_line_errors(main: Callable[..., int]) -> Callable[..., int]:
     """Let a command print an error of ours, and return 2 for a UsageError, 1 for a Failed."""
 
     @functools.wraps(main)
@@ -38,19 +35,16 @@ class OneLineParser(argparse.ArgumentParser):
     Its help shows the description with its line breaks.
     """
 
-    def __init__(self, prog: str, description: str | None = None, **keywords: Any) -> None:
-        defaults: dict[str, Any] = {
-            "formatter_class": argparse.RawDescriptionHelpFormatter,
-            "allow_abbrev": False,
-        }
-        super().__init__(prog=prog, description=description, **defaults | keywords)
+    def __init__(self, prog: str, description: str | None) -> None:
+        lines = argparse.RawDescriptionHelpFormatter
+        super().__init__(prog, description=description, formatter_class=lines, allow_abbrev=False)
 
     def error(self, message: str) -> NoReturn:
         self.exit(2, f"error: {message} (see {self.prog} --help)\n")
 
 
 def whole_number(text: str) -> int:
-    """Return an integer of 0 or more, read from a command line's text."""
+    """Read an integer of 0 or more."""
     if not (text.isascii() and text.isdigit()):
         raise argparse.ArgumentTypeError(f"got {text!r}, expected an integer of 0 or more")
     return int(text)

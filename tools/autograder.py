@@ -135,8 +135,7 @@ def build(
         upload: the reference submission as the students' command packs it; None: as `hand_in`.
 
     Raises:
-        Failed: the reference fails a test, or the starter earns a point; then no zip is
-            written.
+        Failed: the reference fails a test, or the starter earns a point; no zip is written.
     """
     files, untouched = contents(repo, edition), starter.package_of(repo, edition)
     submissions = {
@@ -149,22 +148,21 @@ def build(
         zipped = Path(folder, f"autograder-{edition}.zip")
         archive.write(zipped, files, SCRIPTS)
         built, lines = [zipped], [archive.line_about(zipped, files)]
-        paths = [Path(folder, f"{kind}.zip") for kind in submissions]
-        proofs: list[Future[tuple[str, str]]] = []
+        proofs: dict[Path, Future[tuple[str, str]]] = {}
         try:
-            for path, (kind, submission) in zip(paths, submissions.items(), strict=True):
+            for kind, submission in submissions.items():
+                path = Path(folder, f"{kind}.zip")
                 path.write_bytes(submission)
-                proofs.append(pool.submit(_prove, repo, edition, kind, zipped, path, limits))
-            ended, _ = wait(proofs, return_when=FIRST_EXCEPTION)
-            for proof in proofs:
-                if proof in ended:
-                    proof.result()  # raises what it raised: the reference's words first
+                proofs[path] = pool.submit(_prove, repo, edition, kind, zipped, path, limits)
+            ended = wait(proofs.values(), return_when=FIRST_EXCEPTION).done
+            for proof in filter(ended.__contains__, proofs.values()):
+                proof.result()  # raises what it raised: the reference's words first
         finally:
             # If one failed, or at Ctrl-C, the other one is of no use; it may be about to start.
-            while wait(proofs, timeout=0.1).not_done:
+            while wait(proofs.values(), timeout=0.1).not_done:
                 container.stop()
-        proven = [(path, *proof.result()) for path, proof in zip(paths, proofs, strict=True)]
-        for path, points, costs in proven:
+        for path, proof in proofs.items():
+            points, costs = proof.result()
             name = f"test-{edition}-{path.stem}-expect-{points}.zip"
             built.append(path.rename(path.with_name(name)))
             lines.append(f"dist/{built[-1].name}: earned {points}; {costs}")

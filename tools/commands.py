@@ -1,5 +1,6 @@
 """The commands of the problem sheet, word for word, and the files that each reads and writes."""
 
+import re
 from collections.abc import Iterable
 from dataclasses import dataclass
 from pathlib import Path
@@ -53,21 +54,8 @@ class Command:
 
     @property
     def lines(self) -> list[str]:
-        """The command as the sheet prints it: one option per line, joined by backslashes.
-
-        The prediction, which is short there, is on the line of what precedes it.
-        """
-        words = self.words
-        options = [i for i, word in enumerate(words) if word.startswith("--")]
-        first = options[0] if options else len(words)
-        rows = [" ".join(words[:first])]
-        for i in range(first, len(words), 2):
-            option = f"{words[i]} {words[i + 1]}"
-            if words[i] == "--predict":
-                rows[-1] += f" {option}"
-            else:
-                rows.append(f"    {option}")
-        return [row + " \\" for row in rows[:-1]] + rows[-1:]
+        """The command as the sheet prints it: an option, but for --predict, begins a line."""
+        return re.sub(" --(?!predict)", " \\\\\n    --", str(self)).split("\n")
 
     @property
     def row(self) -> tuple[str, str, str, str]:
@@ -171,7 +159,7 @@ EXPERIMENTS = {
 
 
 def pipelines_of(repo: Path, editions: Iterable[str] = ()) -> dict[str, list[Command]]:
-    """Return the commands of editions' sheets, by name; by default, those of the default edition.
+    """Return the pipelines that editions' sheets ask for; by default, the default edition's.
 
     A variant that is not among PIPELINES is trained only if an edition has its question.
     """

@@ -15,7 +15,7 @@ import sys
 import tempfile
 import time
 from collections.abc import Iterable, Iterator
-from contextlib import AbstractContextManager, contextmanager, nullcontext, suppress
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass, replace
 from functools import cache
 from pathlib import Path
@@ -85,9 +85,7 @@ def is_possible() -> bool:
     tools = all(shutil.which(name) for name in ("unshare", "mount", "chroot", "setpriv"))
     if not (sys.platform == "linux" and os.geteuid() == 0 and tools):
         return False
-    return (
-        subprocess.run(["unshare", "--mount", "--net", "--pid", "--fork", "true"]).returncode == 0
-    )
+    return _quietly(["unshare", "--mount", "--net", "--pid", "--fork", "true"]) == 0
 
 
 class Container:
@@ -110,9 +108,10 @@ class Container:
     def run(self, command: list[str], log: Path, limits: Limits, network: bool = False) -> Ran:
         """Run a command in /autograder; write both of its output streams to a log."""
         started = time.monotonic()
-        with self._groups(limits) as groups, open(log, "wb") as output:
+        entered = self._entered(command, limits, network)
+        with entered as (words, limited), open(log, "wb") as output:
             process = subprocess.Popen(
-                self._command(command, limits, network, groups),
+                words,
                 stdin=subprocess.DEVNULL,
                 stdout=output,
                 stderr=subprocess.STDOUT,
@@ -122,12 +121,13 @@ class Container:
             )
             _running.add(process.pid)
             try:
-                code, cpu_s, peak = _wait(process, limits, bool(groups))
+                code, cpu_s, peak = _wait(process, limits, limited)
             finally:
                 _running.discard(process.pid)
-        return Ran(code, time.monotonic() - started, cpu_s, peak, bool(groups))
+        return Ran(code, time.monotonic() - started, cpu_s, peak, limited)
 
     def remove(self) -> None:
+        """Delete the root."""
         shutil.rmtree(self.root, ignore_errors=True)
 
     def _lay_root(self) -> None:
@@ -135,21 +135,19 @@ class Container:
         if self._venv:
             (self.root / "home" / "venv").symlink_to(self._venv.resolve())
 
-    def _groups(self, limits: Limits) -> AbstractContextManager[list[Path]]:
-        """Return a context with the folders of cgroups that have these limits, or with none."""
-        return nullcontext([])
-
-    def _command(
-        self, command: list[str], limits: Limits, network: bool, groups: list[Path]
-    ) -> list[str]:
-        return command
+    @contextmanager
+    def _entered(
+        self, command: list[str], limits: Limits, network: bool
+    ) -> Iterator[tuple[list[str], bool]]:
+        """Yield the words that run a command in the container, and whether limits apply to it."""
+        yield command, False
 
     def _environment(self) -> dict[str, str]:
         return os.environ | {"PROBLEM_SET_HOME": str(self.root / "home")}
 
 
 class _Isolated(Container):
-    """What both kinds of container share: a root in which the system's folders are read-only."""
+    """What both kinds of container share: a root in which this machine's system is read-only."""
 
     isolated = True
 
@@ -179,12 +177,14 @@ class _Isolated(Container):
 class Namespaces(_Isolated):
     """A container that root creates with the kernel's own means."""
 
-    def _groups(self, limits: Limits) -> AbstractContextManager[list[Path]]:
-        return _cgroups(self.root.parent.name, limits)
+    @contextmanager
+    def _entered(
+        self, command: list[str], limits: Limits, network: bool
+    ) -> Iterator[tuple[list[str], bool]]:
+        with _cgroups(self.root.parent.name, limits) as groups:
+            yield self._words(command, network, groups), bool(groups)
 
-    def _command(
-        self, command: list[str], limits: Limits, network: bool, groups: list[Path]
-    ) -> list[str]:
+    def _words(self, command: list[str], network: bool, groups: list[Path]) -> list[str]:
         lines = ["set -e", "root=$1; shift", "mount --make-rprivate /"]
         lines += [_bind(folder, target) for folder, target in self._read_only()]
         if groups:  # as in Docker, it sees its own; the first limits memory
@@ -220,16 +220,17 @@ class Engine(_Isolated):
         peak_bytes = 0
         with suppress(OSError, ValueError, IndexError):
             peak_bytes = int((self.autograder / PEAK).read_text(encoding="ascii").split()[0])
-        return replace(ran, peak_bytes=peak_bytes, limited=True)
+        return replace(ran, peak_bytes=peak_bytes)
 
     def remove(self) -> None:
         """Delete the root, in a container first, since files in it may belong to other users."""
         _quietly([*self._start([(self.root, "/old")]), IMAGE, "sh", "-c", "rm -rf /old/*"])
         super().remove()
 
-    def _command(
-        self, command: list[str], limits: Limits, network: bool, groups: list[Path]
-    ) -> list[str]:
+    @contextmanager
+    def _entered(
+        self, command: list[str], limits: Limits, network: bool
+    ) -> Iterator[tuple[list[str], bool]]:
         nothing = subprocess.run(["tar", "-c", "-T", "/dev/null"], capture_output=True, check=True)
         _quietly([str(engine()), "import", "-", IMAGE], nothing.stdout)
         volumes = [(self.root / name, f"/{name}") for name in ("autograder", *WRITABLE)]
@@ -240,7 +241,7 @@ class Engine(_Isolated):
         options += [f"--memory={limits.memory_bytes}", f"--memory-swap={limits.memory_bytes}"]
         options += [f"--cpus={limits.cpus:g}", f"--network={'host' if network else 'none'}"]
         options += [f"--env={name}={value}" for name, value in self._inside().items()]
-        return [*self._start(volumes), *options, IMAGE, *command]
+        yield [*self._start(volumes), *options, IMAGE, *command], True
 
     def _start(self, volumes: list[tuple[Path, str]]) -> list[str]:
         """Return the first words of a command that starts a container with these volumes."""
@@ -299,10 +300,7 @@ def _children(pid: int) -> Iterator[int]:
 
 @contextmanager
 def _cgroups(name: str, limits: Limits) -> Iterator[list[Path]]:
-    """Create cgroups with these limits, and remove them afterwards; yield none where none can be.
-
-    The first one limits memory.
-    """
+    """Yield new cgroups with these limits, the first one for memory; none where they can't be."""
     base = Path("/sys/fs/cgroup")
     quota, memory = str(int(limits.cpus * PERIOD_US)), str(limits.memory_bytes)
     values = {base / name: {"memory.max": memory, "cpu.max": f"{quota} {PERIOD_US}"}}

@@ -4,7 +4,7 @@ import datetime
 import itertools
 import json
 import os
-from collections.abc import Collection, Mapping
+from collections.abc import Collection, Mapping, Sequence
 from contextlib import suppress
 from pathlib import Path
 
@@ -69,42 +69,54 @@ def as_lines(rows: list[str]) -> str:
     return "".join(f"{row}\n" for row in rows)
 
 
-def summary(people: str, wiki: str, places: Mapping[str, list[str]]) -> str:
-    """Return a summary of a data set, in three lines.
+def install(
+    root: Path, name: str, texts: Mapping[str, str | None], notes: Sequence[str] = ()
+) -> list[str]:
+    """Install a data set in place of the present one, whose secrets move to the archive.
 
-    Args:
-        people: how many there are, in words.
-        places: the birth places of each split's people.
+    Returns what to print: the files, what was moved, the notes, and a summary.
     """
-    rows = [row for row in wiki.split("\n") if row]
-    cities = set().union(*places.values())
+    present = [secret for secret in (TEST_ANSWERS, SEED) if secret in texts]
+    lost = [
+        secret
+        for secret in present
+        if (root / secret).is_file() and (root / secret).read_bytes() != _encoded(texts[secret])
+    ]
+    moves = write_all(root, texts, lost)
+    files = [f"  {path}" for path, text in texts.items() if text is not None]
+    head = f"installed the data set {name!r} below {root}:"
+    return [head, *files, *moves, *(f"note: {note}" for note in notes), *_summary(texts)]
+
+
+def _summary(texts: Mapping[str, str | None]) -> list[str]:
+    """Return a summary of a data set in three lines."""
+    rows = {path: (text or "").removesuffix("\n").split("\n") for path, text in texts.items()}
+    sizes = {"train": len(rows[TRAIN]), "dev": len(rows[DEV]), "test": len(rows[TEST_INPUTS])}
+    each = ", ".join(f"{size} {split}" for split, size in sizes.items())
+    answered = {"train": TRAIN, "dev": DEV, "test": TEST_ANSWERS}
+    places = {
+        split: [row.partition("\t")[2] for row in rows[path]]
+        for split, path in answered.items()
+        if texts.get(path)
+    }
     shares = [f"{all.count('London') / len(all):.1%} of {split}" for split, all in places.items()]
-    return (
-        f"people   {people}\n"
-        f"corpus   {len(rows)} lines, {sum(map(len, rows)) / len(rows):.1f} characters per line on "
-        f"average, {len(set(wiki))} different characters\n"
-        f"cities   {len(cities)}; London is {', '.join(shares)}"
-    )
-
-
-def changed_secrets(root: Path, texts: Mapping[str, str | None]) -> list[str]:
-    """Return which of the data set's secrets below `root` the new files would change or remove."""
-    present = [name for name in (TEST_ANSWERS, SEED) if name in texts and (root / name).is_file()]
-    return [name for name in present if (root / name).read_bytes() != _encoded(texts[name])]
+    corpus = [row for row in rows[WIKI] if row]
+    return [
+        f"people   {sum(sizes.values())} ({each}), and {len(rows[UNSEEN_INPUTS])} unseen",
+        f"corpus   {len(corpus)} lines, {sum(map(len, corpus)) / len(corpus):.1f} characters per "
+        f"line on average, {len(set(texts[WIKI] or ''))} different characters",
+        f"cities   {len(set().union(*places.values()))}; London is {', '.join(shares)}",
+    ]
 
 
 def write_all(root: Path, texts: Mapping[str, str | None], lost: Collection[str] = ()) -> list[str]:
-    """Write every file of `texts` below `root`, or none; return a line for each archived file.
-
-    All are first written to temporary files, then renamed. On any failure, Ctrl-C included, the
-    previous files are restored.
+    """Write all files below a folder, or none; return a line for each archived file.
 
     The answers and the seed of a data set exist nowhere else, and the grading secret is needed to
-    repeat an earlier run, so all three move to the archive together, where any file would be lost.
+    repeat an earlier run, so where any file would be lost, all three move to the archive as well.
 
     Args:
-        root: folder that the paths are relative to.
-        texts: path to text (written as UTF-8 with plain newlines), or None to remove the file.
+        texts: path to text, written as UTF-8 with plain newlines; None removes the file.
         lost: the files whose present content has to be archived first.
 
     Raises:

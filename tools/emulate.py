@@ -50,6 +50,7 @@ class Seen:
     Attributes:
         results: what Gradescope would read; None if it would show an autograder failure.
         details: the tests with staff's details; empty if the run itself failed.
+        isolated: whether it ran in a container; otherwise, in a plain folder.
     """
 
     results: dict[str, Any] | None
@@ -72,10 +73,7 @@ class Seen:
         return None if self.results is None else score_of(self.results)
 
     def unpassed(self, edition: Edition) -> list[str]:
-        """Return "4r-0-basic: error" for each test that did not pass, with or without points.
-
-        Dropped ones, which were not run, are left out.
-        """
+        """Return "4r-0-basic: error" for each test that was not dropped and did not pass."""
         entries = (self.results or {}).get("tests", [])
         outcomes = {k: v for e in entries for k, v in e["extra_data"]["outcomes"].items()}
         tests = [test.test_id for test in edition.tests if not test.dropped]
@@ -83,10 +81,10 @@ class Seen:
         return [f"{test_id}: {end}" for test_id, end in ended.items() if end != "passed"]
 
     def reasons(self) -> str:
-        """Return what explains a score.
+        """Return what explains a score: of a run that failed, the whole output.
 
-        This is the whole output of a run that failed, and otherwise its end, after the first grader
-        error in full, since later ones may only follow from it.
+        Otherwise, it is the output's end, after the first grader error in full: later ones may only
+        follow from it.
         """
         lines = self.stdout.splitlines()
         if not self.details or len(lines) <= LAST_LINES:
@@ -113,7 +111,7 @@ def grade(
     Args:
         submission: a folder or zip, as a student uploads it.
         metadata: one of KINDS, or the content of submission_metadata.json itself.
-        setup: run setup.sh instead of using this project's environment in its place.
+        setup: whether to run setup.sh, or to use this project's environment in its place.
         keep: a folder in which to save results.json, the standard output and HTML reports.
 
     Raises:
@@ -155,7 +153,7 @@ def _read(path: Path) -> dict[str, Any] | None:
 
 
 def _lay_out(place: container.Container, autograder: Path, submission: Path, metadata: Any) -> None:
-    """Create Gradescope's documented tree: source, submission, results, two scripts, metadata."""
+    """Create the folders, the two scripts and the metadata that Gradescope documents."""
     root = place.autograder
     try:
         with zipfile.ZipFile(autograder) as archive:

@@ -13,20 +13,20 @@ import itertools
 import re
 import sys
 from collections import Counter
-from collections.abc import Iterable
 from pathlib import Path
 from typing import NamedTuple
 
 from autograder.description import UsageError
 from tools import datafiles
 from tools.arguments import OneLineParser, with_one_line_errors
-from tools.datafiles import MASK_CHAR, PAD_CHAR, as_lines, question
-from tools.world import Draws, load_words, new_names
+from tools.datafiles import MASK_CHAR, PAD_CHAR, question
+from tools.world import Draws, load_words, unseen_table
 
 REQUIRED = (datafiles.WIKI, datafiles.TRAIN, datafiles.DEV, datafiles.TEST_INPUTS)
 OPTIONAL = (datafiles.UNSEEN_INPUTS, datafiles.TEST_ANSWERS)
 ANSWERED = (datafiles.TRAIN, datafiles.DEV, datafiles.TEST_ANSWERS)
 SPLITS = (datafiles.TRAIN, datafiles.DEV, datafiles.TEST_INPUTS)
+NAME = "real"  # of the data set
 QUESTION = re.compile(r"Where was (.+) born\?")
 EXAMPLES = 3
 
@@ -67,7 +67,7 @@ def read_source(path: Path, notes: list[str]) -> str:
 
 
 def check_table(text: str, path: Path, answered: bool, vocabulary: set[str]) -> list[Row]:
-    """Check and parse each line of a table.
+    """Check and parse a table; UsageError names the first line that is wrong.
 
     Args:
         text: the whole table, a newline at its end.
@@ -143,32 +143,11 @@ def find_oddities(tables: dict[str, list[Row]], corpus: str) -> list[str]:
     ]
 
 
-def invent_unseen(corpus: str, known: Iterable[str]) -> str:
-    """Return a table of people who occur nowhere else, named from the generated world's word lists.
-
-    The same corpus always gives the same people: they are no secret and never scored.
-    """
-    everyone = Draws(0, "unseen").shuffled(load_words().full_names)
-    taken = "\n".join([corpus, *known])
-    unfamiliar = new_names(everyone, set(corpus), taken)
-    names = list(itertools.islice(unfamiliar, datafiles.UNSEEN_PEOPLE))
-    if len(names) == datafiles.UNSEEN_PEOPLE:
-        return as_lines([question(name) for name in names])
-    raise UsageError(
-        f"wiki.txt has characters for only {len(names)} invented names, expected "
-        f"{datafiles.UNSEEN_PEOPLE}: is it the whole corpus?"
-    )
-
-
 def prepare(source: Path, root: Path) -> tuple[dict[str, str | None], list[str]]:
-    """Read and check the files of `source`, changing nothing.
-
-    Args:
-        source: folder with the course's files.
-        root: folder to install them in; here, it is only searched for outdated answers.
+    """Read and check the course's files in `source`, to be installed in `root`.
 
     Returns:
-        Texts by destination (None: remove the file), and lines to report.
+        The texts by their paths below `root` (None: remove the file), and notes for staff.
 
     Raises:
         UsageError: a file is missing, or would break training or grading.
@@ -197,18 +176,14 @@ def prepare(source: Path, root: Path) -> tuple[dict[str, str | None], list[str]]
         check_answers(answers, inputs, paths[datafiles.TEST_ANSWERS])
     notes += find_oddities(tables, corpus)
     if datafiles.UNSEEN_INPUTS not in texts:
+        # No secret, and never scored: the same corpus always gives the same people.
+        names = Draws(0, "unseen").shuffled(load_words().full_names)
         known = [row.name for rows in tables.values() for row in rows]
-        texts[datafiles.UNSEEN_INPUTS] = invent_unseen(corpus, known)
+        unseen = unseen_table(names, corpus, known, "is it the whole corpus?")
+        texts[datafiles.UNSEEN_INPUTS] = unseen
         notes.append(f"birth_unseen_inputs.tsv: invented {datafiles.UNSEEN_PEOPLE} names")
     drop_outdated(texts, root, notes)
-    texts[datafiles.DATASET] = datafiles.dataset_json("real")
-    lines = [f"note: {note}" for note in notes]
-    sizes = ", ".join(f"{len(tables[path])} in {Path(path).name}" for path in SPLITS)
-    places = {
-        split: [row.place or "" for row in tables[path]]
-        for split, path in (("train", datafiles.TRAIN), ("dev", datafiles.DEV))
-    }
-    return texts, [*lines, datafiles.summary(sizes, corpus, places)]
+    return texts | {datafiles.DATASET: datafiles.dataset_json(NAME)}, notes
 
 
 def read_corpus(path: Path, notes: list[str]) -> str:
@@ -266,14 +241,8 @@ def main(arguments: list[str] | None = None) -> int:
         "--out", type=Path, default=datafiles.REPO, metavar="ROOT", help=datafiles.OUT_HELP
     )
     options = parser.parse_args(arguments)
-    texts, lines = prepare(options.source, options.out)
-    lost = datafiles.changed_secrets(options.out, texts)
-    moves = datafiles.write_all(options.out, texts, lost)
-    print(f"installed the data set 'real' below {options.out}:")
-    for path, text in texts.items():
-        if text is not None:
-            print(f"  {path}")
-    print("\n".join([*moves, *lines]))
+    texts, notes = prepare(options.source, options.out)
+    print("\n".join(datafiles.install(options.out, NAME, texts, notes)))
     return 0
 
 

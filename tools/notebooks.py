@@ -38,19 +38,13 @@ def to_bytes(notebook: NotebookNode) -> bytes:
     return (nbformat.writes(notebook) + "\n").encode("utf-8")
 
 
-def execute(path: Path, cwd: Path) -> bytes:
-    """Run all cells of a notebook; return its file's content with their outputs; see `run`."""
-    return to_bytes(run(read(path), path.name, cwd))
-
-
 def run(notebook: NotebookNode, name: str, cwd: Path, **variables: str) -> NotebookNode:
-    """Return a notebook with its outputs.
+    """Run a notebook; return a copy of it with outputs.
 
     The same cells with the same outputs give the same notebook: times and ids of the run are left
     out, and so is standard error (the trainer's estimate and its bar).
 
     Args:
-        notebook: it is not changed.
         name: its name in messages.
         cwd: the folder to run in.
         variables: environment variables of its kernel, in addition to this process's.

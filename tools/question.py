@@ -18,6 +18,7 @@ import tempfile
 from pathlib import Path
 
 from autograder.description import ASSIGNMENT, REPO, StaffAssignment, UsageError, load_assignment
+from grading.edition import Question
 
 from .arguments import OneLineParser, with_one_line_errors
 from .datafiles import write_all
@@ -56,7 +57,7 @@ def begin(root: Path, topic: str) -> tuple[list[str], str]:
                 f"{name} still has entries of {topic}: delete those of that earlier question"
             )
         files[name] = f"{text.rstrip()}\n\n{template(f'{name}.txt', values)}"
-    files[ASSIGNMENT], number = numbered(root, described, last.topic, last.number, values)
+    files[ASSIGNMENT], number = described_with(root, described, last, values)
     write_all(root, files)
     return list(files), number
 
@@ -121,60 +122,55 @@ def new_files(values: dict[str, str]) -> dict[str, str]:
     return files | {(STARTER / module).as_posix(): strip(files[truth], truth)}
 
 
-def numbered(
-    root: Path, described: StaffAssignment, before: str, last: str, values: dict[str, str]
+def described_with(
+    root: Path, described: StaffAssignment, last: Question, values: dict[str, str]
 ) -> tuple[str, str]:
-    """Return assignment.toml with the topic, and its number, the first that can be given.
+    """Return assignment.toml with the topic, after `last` in the default edition; and its number.
 
-    A number can't be given if an edition that inherits the question has another one of that number.
+    This is the first number that no edition with the question has given to another one.
 
-    Args:
-        before: the default edition's topic after which the new one is put.
-        last: the number of that topic.
+    Raises:
+        UsageError: the file isn't laid out as expected, or every number makes a mistake in it.
     """
-    section, letter = last[:-1], last[-1]
+    text = (root / ASSIGNMENT).read_text(encoding="utf-8")
+    edition = max(text.find(f"\n[editions.{described.default_edition}]\n"), 0)
+    lines = LINE.finditer(text, edition, text.find("\n[", edition + 1))
+    line = next((match for match in lines if match[1] == last.topic), None)
+    # A table ends where a blank line and another table, or a comment, follow.
+    pattern = rf"^\[topics\.{last.topic}[.\]](?:.|\n(?!\n[\[#]))*"
+    tables = list(re.finditer(pattern, text, re.MULTILINE))
+    if line is None or not tables:
+        raise UsageError(
+            f"assignment.toml: {last.topic} has no line and table to put the new ones after"
+        )
+    end = tables[-1].end()
+    table, rest = template("topic.toml.txt", values).rstrip(), text[end:] or "\n"
+    section, letter = last.number[:-1], last.number[-1]
     refusal = UsageError(f"section {section} already has a question for each letter")
     for following in string.ascii_lowercase[string.ascii_lowercase.index(letter) + 1 :]:
         number = section + following
+        entry = template("line.toml.txt", values | {"NUMBER": number})
+        head = f"{text[: line.end()]}{entry}{text[line.end() : end]}"
+        made = f"{head.rstrip()}\n\n{table}{rest}"
         try:
-            return described_with(root, described, before, values | {"NUMBER": number}), number
+            check(made, described, values["TOPIC"])
+            return made, number
         except UsageError as refused:
             refusal = refused
     raise refusal
 
 
-def described_with(
-    root: Path, described: StaffAssignment, before: str, values: dict[str, str]
-) -> str:
-    """Return assignment.toml with the topic, and with its line in the default edition.
-
-    Raises UsageError if the file isn't laid out as expected, or the result has a mistake.
-    """
-    text = (root / ASSIGNMENT).read_text(encoding="utf-8")
-    edition = max(text.find(f"\n[editions.{described.default_edition}]\n"), 0)
-    lines = LINE.finditer(text, edition, text.find("\n[", edition + 1))
-    line = next((match for match in lines if match[1] == before), None)
-    # A table ends where a blank line and another table, or a comment, follow.
-    pattern = rf"^\[topics\.{before}[.\]](?:.|\n(?!\n[\[#]))*"
-    tables = list(re.finditer(pattern, text, re.MULTILINE))
-    if line is None or not tables:
-        raise UsageError(
-            f"assignment.toml: {before} has no line and table to put the new ones after"
-        )
-    end = tables[-1].end()
-    head = f"{text[: line.end()]}{template('line.toml.txt', values)}{text[line.end() : end]}"
-    table, rest = template("topic.toml.txt", values).rstrip(), text[end:] or "\n"
-    made = f"{head.rstrip()}\n\n{table}{rest}"
+def check(text: str, before: StaffAssignment, topic: str) -> None:
+    """Raise UsageError if assignment.toml has a mistake, or other changes than one more topic."""
     with tempfile.TemporaryDirectory() as folder:
-        (Path(folder) / ASSIGNMENT).write_text(made, encoding="utf-8")
+        (Path(folder) / ASSIGNMENT).write_text(text, encoding="utf-8")
         after = load_assignment(Path(folder))
-    for name, was in described.editions.items():
-        others = [q for q in after.edition(name).questions if q.topic != values["TOPIC"]]
+    for name, was in before.editions.items():
+        others = [q for q in after.edition(name).questions if q.topic != topic]
         if others != list(was.questions):
             raise UsageError(
-                f"assignment.toml: its layout doesn't show where to put {values['TOPIC']} in {name}"
+                f"assignment.toml: its layout doesn't show where to put {topic} in {name}"
             )
-    return made
 
 
 @with_one_line_errors

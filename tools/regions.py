@@ -66,9 +66,6 @@ def strip(text: str, name: str) -> str:
         name: its name in messages, a path with `/`. The student sees the last two parts
             (`submission/dataset.py`).
 
-    Returns:
-        the text that students get.
-
     Raises:
         RegionError: a marker or a region is malformed, or the file is not valid Python.
     """
@@ -96,13 +93,7 @@ def leave_out(text: str, name: str, topics: Collection[str]) -> str:
 
     Functions in other functions or in classes stay, since given code around them may call them.
 
-    Args:
-        text: a Python file of the reference solution.
-        name: its name in messages.
-        topics: as assignment.toml writes them, such as `span_corruption`.
-
-    Raises:
-        RegionError: a marker is malformed, or the file is not valid Python.
+    Args and errors are those of `strip`; topics are as in assignment.toml: `span_corruption`.
     """
     regions = find_regions(text, name)
     lines = text.split("\n")
@@ -191,32 +182,33 @@ def _parse(text: str, name: str) -> ast.Module:
 
 def _scopes_around(tree: ast.Module, region: Region, name: str) -> list[Scope]:
     """Return the classes and functions around a region, outermost first, or raise RegionError."""
-    fault = None
-    ways = []  # for each outermost statement inside: its ancestors, and the list that contains it
-
-    def visit(node: ast.AST, above: list[ast.AST]) -> None:
-        nonlocal fault
-        for block in (value for _, value in ast.iter_fields(node)):
-            for child in block if isinstance(block, list) else [block]:
-                if not isinstance(child, ast.AST):
-                    continue
-                if not (isinstance(child, ast.stmt) and region.start < child.lineno < region.end):
-                    visit(child, [*above, node])
-                    continue
-                ways.append(([*above, node], block))
-                if child.col_offset != region.indent:
-                    fault = f"the region's line {child.lineno} isn't indented like its markers"
-                if (child.end_lineno or child.lineno) > region.end:
-                    fault = f"the region's end cuts the statement of line {child.lineno}"
-
-    visit(tree, [])
-    if not ways:
+    numbers = range(region.start + 1, region.end)
+    nodes = list(ast.walk(tree))
+    inside = {node for node in nodes if isinstance(node, ast.stmt) and node.lineno in numbers}
+    below = {node for statement in inside for node in ast.iter_child_nodes(statement)}
+    below |= {inner for node in below for inner in ast.walk(node)}
+    blocks = [
+        [child for child in block if child in inside]
+        for node in nodes
+        if node not in inside | below
+        for _, block in ast.iter_fields(node)
+        if isinstance(block, list) and inside.intersection(block)
+    ]
+    fault = ""
+    for statement in (statement for block in blocks for statement in block):
+        if statement.col_offset != region.indent:
+            fault = f"the region's line {statement.lineno} isn't indented like its markers"
+        if (statement.end_lineno or statement.lineno) > region.end:
+            fault = f"the region's end cuts the statement of line {statement.lineno}"
+    if not blocks:
         fault = "the region contains no statement, expected the solution"
-    elif any(block is not ways[0][1] for _, block in ways):
+    elif len(blocks) > 1:
         fault = fault or "the region spans several blocks, expected statements of one"
     if fault:
         raise RegionError([f"{name}:{region.start}: {fault}"])
-    return [node for node in ways[0][0] if isinstance(node, SCOPES)]
+    first = blocks[0][0]
+    scopes = (node for node in nodes if isinstance(node, SCOPES) and node not in inside | below)
+    return [scope for scope in scopes if first in ast.walk(scope)]
 
 
 def _stub(region: Region, scopes: list[Scope], lines: list[str], file: str) -> list[str]:

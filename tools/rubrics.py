@@ -64,7 +64,7 @@ def rubrics(repo: Path, edition: str | None) -> list[tuple[Slot, list[RubricItem
     try:
         described = describe(repo, edition)
         with tempfile.TemporaryDirectory() as folder:
-            sheet = Sheet(repo, described, "letter", compute_numbers(repo, Path(folder)))
+            sheet = Sheet(repo, described, numbers=compute_numbers(repo, Path(folder)))
         texts = dict(SOLUTION.findall(sheet.render("solutions")))
         slots = [slot for slot in sheet.slots if slot.points]
         return [(slot, list(items_of(texts[slot.shown], Fraction(slot.points)))) for slot in slots]

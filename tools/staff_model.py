@@ -59,7 +59,7 @@ def other_world(repo: Path, kind: str) -> dict[str, str]:
     tables = (datafiles.TRAIN, datafiles.DEV, datafiles.TEST_INPUTS, datafiles.UNSEEN_INPUTS)
     known = questions([(repo / name).read_text(encoding="utf-8") for name in tables])
     for seed in itertools.count(FIRST_SEED):
-        texts = world.make_world(seed, dataset=kind).texts
+        texts = world.make_world(seed, dataset=kind)
         if not known & questions([texts[str(name)] for name in tables]):
             return texts
     raise AssertionError("unreachable")

@@ -82,15 +82,13 @@ def contents(repo: Path, edition: str, paper: str, dist: Path) -> dict[str, byte
     for path in (path for path in made.written.rglob("*") if path.is_file()):
         files[f"written/{path.relative_to(made.written).as_posix()}"] = path.read_bytes()
     files["overleaf.zip"] = (made.written.parent / "overleaf.zip").read_bytes()
-    topics = set(describe(repo, edition).questions)
+    topics = {question.topic for question in assignment.edition(edition).questions}
     colab = notebooks.for_topics(notebooks.read(given / "colab.ipynb"), topics)
     texts = {
         "pyproject.toml": project(repo),
-        "README.md": readme(repo, edition, paper),
         "CHANGES.md": changes(assignment.edition(edition)),
-        "AGENTS.md": agents(repo, edition, paper),
         ".python-version": f"{assignment.gradescope_python}\n",
-        ".vscode/launch.json": _sheet(repo, edition, paper).page("student/launch.json.j2"),
+        **pages(repo, edition),
         **dict.fromkeys(POINTERS, POINTER),
     }
     files |= {name: text.encode() for name, text in texts.items()}
@@ -112,25 +110,30 @@ def project(repo: Path) -> str:
     return requirements.with_array(text, "constraint-dependencies", requirements.pins(repo))
 
 
-def _sheet(repo: Path, edition: str, paper: str) -> Sheet:
-    return Sheet(repo, describe(repo, edition), paper)
-
-
-def readme(repo: Path, edition: str, paper: str) -> str:
-    """Render the students' README.md: each command on one line."""
+def pages(repo: Path, edition: str) -> dict[str, str]:
+    """Return what is rendered for students besides the documents, by its name in the zip."""
     described = describe(repo, edition)
-    pipelines = pipelines_of(repo, [edition])
     topics = [question.topic for question in described.edition.questions]
-    return _sheet(repo, edition, paper).page(
-        "student/README.md.j2",
-        title=described.title,
-        release=described.edition.release,
-        due_plain=described.due_plain,
-        python=described.assignment.gradescope_python,
-        pipelines={name: list(map(str, todo)) for name, todo in pipelines.items()},
-        unseen=str(predict_unseen("vanilla")),
-        experiments=[str(command) for topic in topics for command in EXPERIMENTS.get(topic, [])],
-    )
+    pipelines = pipelines_of(repo, [edition])
+    sheet = Sheet(repo, described)
+    return {
+        "README.md": sheet.page(
+            "student/README.md.j2",
+            title=described.title,
+            release=described.edition.release,
+            due_plain=described.due_plain,
+            python=described.assignment.gradescope_python,
+            pipelines={name: list(map(str, todo)) for name, todo in pipelines.items()},
+            unseen=str(predict_unseen("vanilla")),
+            experiments=[str(command) for t in topics for command in EXPERIMENTS.get(t, [])],
+        ),
+        "AGENTS.md": sheet.page(
+            "student/AGENTS.md.j2",
+            title=described.title,
+            contact=described.course.contact,
+        ),
+        ".vscode/launch.json": sheet.page("student/launch.json.j2"),
+    }
 
 
 def changes(edition: Edition) -> str:
@@ -145,15 +148,8 @@ def changes(edition: Edition) -> str:
     return "\n".join(lines) + "\n"
 
 
-def agents(repo: Path, edition: str, paper: str) -> str:
-    """Render AGENTS.md: what the course's policy allows a coding assistant to do."""
-    described = describe(repo, edition)
-    words = {"title": described.title, "contact": described.course.contact}
-    return _sheet(repo, edition, paper).page("student/AGENTS.md.j2", **words)
-
-
 def demo(repo: Path) -> dict[str, bytes]:
-    """Return the demo's files; the notebook, with its outputs, is run only if it has changed."""
+    """Return the demo's files; the notebook is run, for its outputs, only if it has changed."""
     folder = repo / DEMO.parent
     others = [p for p in sorted(folder.iterdir()) if p.is_file() and p.name != DEMO.name]
     files = {p.name: p.read_bytes() for p in others if p.suffix != ".md"}
@@ -166,7 +162,8 @@ def demo(repo: Path) -> dict[str, bytes]:
     if not kept.is_file():
         kept.parent.mkdir(parents=True, exist_ok=True)
         with telling(f"running {DEMO} once, for its outputs"):
-            write_atomically(kept, notebooks.execute(repo / DEMO, repo / DEMO.parent))
+            shown = notebooks.run(notebooks.read(repo / DEMO), DEMO.name, folder)
+            write_atomically(kept, notebooks.to_bytes(shown))
     return files | {DEMO.name: kept.read_bytes()}
 
 

@@ -26,7 +26,7 @@ import heapq
 import itertools
 import secrets
 import sys
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Sequence
 from pathlib import Path
 from typing import NamedTuple, TypeVar
 
@@ -57,9 +57,9 @@ Item = TypeVar("Item")
 class Draws:
     """A stream of random draws that are the same on every platform and in every Python.
 
-    `random.Random` promises that only for `random()`; how `shuffle`, `choice` and `sample` use it
-    has changed before. So these come from SHA-256 in counter mode: block i of a stream is the hash
-    of "seed/stream/i", cut into four 64-bit numbers. Streams of different names are independent.
+    `random.Random` promises that only for `random()`. So these come from SHA-256 in counter mode:
+    block i of a stream is the hash of "seed/stream/i", cut into four 64-bit numbers. Streams of
+    different names are independent.
     """
 
     def __init__(self, seed: int, stream: str) -> None:
@@ -71,12 +71,8 @@ class Draws:
         )
 
     def below(self, limit: int) -> int:
-        """Return a number in 0 .. limit - 1, each equally likely; `limit` is at most 2**64.
-
-        Words above the largest multiple of `limit` are thrown away: keeping them would favour the
-        small remainders.
-        """
-        fair = WORD - WORD % limit
+        """Return a number in 0 .. limit - 1, each equally likely; `limit` is at most 2**64."""
+        fair = WORD - WORD % limit  # greater words would favour the small remainders
         return next(word for word in self._words if word < fair) % limit
 
     def one_of(self, items: Sequence[Item]) -> Item:
@@ -84,7 +80,7 @@ class Draws:
         return items[self.below(len(items))]
 
     def shuffled(self, items: Sequence[Item]) -> list[Item]:
-        """Return `items` in random order (Fisher-Yates), leaving the original as it is."""
+        """Return `items` in random order (Fisher-Yates)."""
         result = list(items)
         for last in range(len(result) - 1, 0, -1):
             other = self.below(last + 1)
@@ -132,28 +128,33 @@ def load_words() -> Words:
     return Words(*lists)
 
 
-def new_names(names: Iterable[str], vocabulary: set[str], taken: str) -> Iterator[str]:
-    """Yield the names that don't occur in the text `taken` and have only known characters."""
-    return (name for name in names if vocabulary.issuperset(name) and name not in taken)
+def unseen_table(names: Iterable[str], corpus: str, known: Iterable[str], advice: str) -> str:
+    """Return a table of the first names that occur nowhere and have only the corpus's characters.
+
+    Raises:
+        UsageError: with the advice; there are too few such names.
+    """
+    taken, vocabulary = "\n".join([corpus, *known]), set(corpus)
+    unused = (name for name in names if vocabulary.issuperset(name) and name not in taken)
+    unseen = list(itertools.islice(unused, datafiles.UNSEEN_PEOPLE))
+    if len(unseen) < datafiles.UNSEEN_PEOPLE:
+        raise UsageError(
+            f"wiki.txt has the characters of only {len(unseen)} unused names, expected "
+            f"{datafiles.UNSEEN_PEOPLE}: {advice}"
+        )
+    return as_lines([question(name) for name in unseen])
 
 
-class World(NamedTuple):
-    """A generated data set: the text of each file, and a summary."""
-
-    texts: dict[str, str]
-    summary: str
-
-
-def make_world(seed: int, people: int | None = None, dataset: str = "world") -> World:
-    """Generate a data set in memory.
+def make_world(seed: int, people: int | None = None, dataset: str = "world") -> dict[str, str]:
+    """Generate a data set; return the text of each file, by its path.
 
     Args:
         seed: 0 or more.
         people: how many in all splits together; by default, as many as assignment.toml says.
-        dataset: "world" or "smoke".
+        dataset: a key of CITIES.
 
     Raises:
-        UsageError: too few or too many people, or unusable word lists.
+        UsageError: too few or too many people, or word lists that can't be used.
     """
     words = load_words()
     splits = split_sizes(dataset, people)
@@ -178,40 +179,26 @@ def make_world(seed: int, people: int | None = None, dataset: str = "world") -> 
     }
     members = [person for group in folk.values() for person in group]
     wiki = as_lines(write_sentences(members, words.templates, Draws(seed, "sentences")))
-    unseen = list(itertools.islice(new_names(names, set(wiki), wiki), datafiles.UNSEEN_PEOPLE))
-    if len(unseen) < datafiles.UNSEEN_PEOPLE:
-        raise UsageError(
-            f"got only {len(unseen)} names of unseen people from the corpus's characters, expected "
-            f"{datafiles.UNSEEN_PEOPLE}: ask for more people, or lengthen the word lists"
-        )
     answered = {
         split: as_lines([f"{question(person['name'])}\t{person['city']}" for person in group])
         for split, group in folk.items()
     }
-    texts = {
+    return {
         datafiles.WIKI: wiki,
         datafiles.TRAIN: answered["train"],
         datafiles.DEV: answered["dev"],
         datafiles.TEST_INPUTS: as_lines([question(person["name"]) for person in folk["test"]]),
-        datafiles.UNSEEN_INPUTS: as_lines([question(name) for name in unseen]),
+        datafiles.UNSEEN_INPUTS: unseen_table(
+            names, wiki, (), "ask for more people, or lengthen the word lists"
+        ),
         datafiles.TEST_ANSWERS: answered["test"],
         datafiles.SEED: f"{seed}\n",
         datafiles.DATASET: datafiles.dataset_json(dataset),
     }
-    sizes = ", ".join(f"{len(group)} {split}" for split, group in folk.items())
-    summary = datafiles.summary(
-        f"{len(members)} ({sizes}), and {datafiles.UNSEEN_PEOPLE} unseen",
-        wiki,
-        {split: [person["city"] for person in group] for split, group in folk.items()},
-    )
-    return World(texts, summary)
 
 
 def split_sizes(dataset: str, people: int | None = None) -> dict[str, int]:
-    """Return how many people are in train, dev and test.
-
-    For other totals, assignment.toml's ratio is kept; dev and test are rounded down.
-    """
+    """Return how many people are in train, dev and test, in the ratio of assignment.toml."""
     known = load_assignment(REPO).tables.datasets
     if dataset not in known:
         raise UsageError(f"assignment.toml: expected a table [datasets.{dataset}], found none")
@@ -226,10 +213,10 @@ def split_sizes(dataset: str, people: int | None = None) -> dict[str, int]:
 def allotted_cities(ranked: list[str], people: int) -> list[str]:
     """Return a birth place for each of `people` people, grouped by city.
 
-    The numbers are allotted, not drawn. London has twice the average (with 50 cities 4 %), rounded
-    up. The others share the rest by Sainte-Lague's rule: the next person goes to the city with the
-    greatest weight / (2 * count + 1), where the weight is 1 / (rank + RANK_OFFSET). They stay below
-    London where that leaves room for everyone, else at most equal it.
+    The numbers are allotted, not drawn. London, the first, has twice the average, rounded up. The
+    others share the rest by Sainte-Lague's rule: the next person goes to the city with the greatest
+    weight / (2 * count + 1), where the weight is 1 / (rank + RANK_OFFSET). They stay below London
+    where that leaves room for everyone, else at most equal it.
     """
     cities = len(ranked)
     london = -(-2 * people // cities)
@@ -250,7 +237,7 @@ def allotted_cities(ranked: list[str], people: int) -> list[str]:
 def make_people(
     names: list[str], cities: list[str], words: Words, draws: Draws
 ) -> list[dict[str, str]]:
-    """Return for each name what templates may say: one of `cities`, other facts drawn at random."""
+    """Return what templates may say of each name: one of `cities`, and other facts, all drawn."""
     people = []
     for name, city in zip(names, draws.shuffled(cities), strict=True):
         occupation = draws.one_of(words.occupations)
@@ -267,8 +254,8 @@ def write_sentences(
 
     Example: "{city}-born {name} was {a_job}." -> "Lima-born Zoë Falk was an actor."
 
-    Sentences are dealt from a shuffled deck of all templates, four per person, and a used-up deck
-    is shuffled again, so all templates are about equally common, and none is left out.
+    Sentences are dealt from a shuffled deck of all templates, which is shuffled again once it is
+    used up: so all templates are about equally common.
     """
     deck: list[str] = []
     rows = []
@@ -277,15 +264,6 @@ def write_sentences(
         rows += [template.format(**person) for template in deck[:LINES_A_PERSON]]
         deck = deck[LINES_A_PERSON:]
     return draws.shuffled(rows)
-
-
-def write_world(
-    root: Path, seed: int, people: int | None = None, dataset: str = "world"
-) -> dict[str, Path]:
-    """Write a data set as `make_world` makes it; return its files by their paths below `root`."""
-    texts = make_world(seed, people, dataset).texts
-    datafiles.write_all(root, texts)
-    return {relative: root / relative for relative in texts}
 
 
 @with_one_line_errors
@@ -318,13 +296,8 @@ def main(arguments: list[str] | None = None) -> int:
             f"got the seed {seed}, expected 2^32 or more: a smaller one can be found by brute "
             "force, and with it the answers; without --seed, one is drawn"
         )
-    world = make_world(seed, options.people, options.dataset)
-    lost = datafiles.changed_secrets(options.out, world.texts)
-    moves = datafiles.write_all(options.out, world.texts, lost)
-    print(f"wrote the data set '{options.dataset}' below {options.out}:")
-    for path in world.texts:
-        print(f"  {path}")
-    print("\n".join([*moves, world.summary]))
+    texts = make_world(seed, options.people, options.dataset)
+    print("\n".join(datafiles.install(options.out, options.dataset, texts)))
     return 0
 
 

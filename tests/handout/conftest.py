@@ -3,6 +3,7 @@
 import contextlib
 import re
 import shutil
+import subprocess
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -49,6 +50,13 @@ def headings(text: str) -> list[tuple[str, ...]]:
 def words(text: str) -> str:
     """Return a text on one line."""
     return " ".join(text.split())
+
+
+def copied_lines(pdf: Path) -> list[str]:
+    """Return a PDF's lines as a person copies them; a backslash at the end joins two."""
+    done = subprocess.run(["pdftotext", "-layout", str(pdf), "-"], capture_output=True, check=True)
+    text = re.sub(r"\\\n\s*", "", done.stdout.decode("utf-8").replace("\f", "\n"))
+    return [" ".join(line.split()) for line in text.splitlines()]
 
 
 @contextlib.contextmanager
@@ -106,7 +114,7 @@ def rendered(repo):
         edition="xcs224n", target="print", dataset="world", numbers=None, document="sheet"
     ):
         described = description.describe(repo, edition, dataset)
-        made = sheet.Sheet(repo, described, "letter", numbers)
+        made = sheet.Sheet(repo, described, numbers=numbers)
         return made.render(target, document), made
 
     return rendered

@@ -83,7 +83,7 @@ def test_each_mistake_is_one_line_with_its_file(repo, tools_are_there, monkeypat
         message = str(caught.value)
         assert "\n" not in message and not PYTHON.search(message), title
         shown = re.sub(r":\d+ «", " «", with_lines(message, repo))
-        found[title] = re.sub(r"(toml: Expected ).*", r"\1...", shown)
+        found[title] = re.sub(r"(TOML: Expected ).*", r"\1...", shown)
 
     for title, (name, before, after) in MISTAKES.items():
         with edited(repo / name, before, after):

@@ -5,12 +5,12 @@ from datetime import timedelta
 
 import pytest
 
-from autograder.description import load_course
+from autograder.description import editions, load_course
 from tests import pinned
 from tests.handout.conftest import edited
 from tests.project import ROOT
 from tools import archive, autograder, starter, student
-from tools.handout import build, description
+from tools.handout import description
 from tools.handout.build import outline
 from tools.handout.sheet import Sheet
 
@@ -67,17 +67,17 @@ EDITS = {
 def artefacts(repo, numbers):
     """Return the contents, by name, of everything built from the sources (LaTeX instead of PDF)."""
     found = {"starter": starter.starter_files(repo)}
-    for edition in build.editions(repo):
+    for edition in editions(repo):
         described = description.describe(repo, edition)
-        sheet = Sheet(repo, described, "letter", numbers)
+        sheet = Sheet(repo, described, numbers=numbers)
         found[f"{edition}/practice.tex"] = sheet.render(document="practice")
         found[f"{edition}/sheet.tex"] = sheet.render()
         found[f"{edition}/submission.tex"] = sheet.submission()
         found[f"{edition}/outline.csv"] = outline(sheet.slots)
         found[f"{edition}/web.tex"] = sheet.render("web")
         found[f"{edition}/solutions.tex"] = sheet.render("solutions")
-        found[f"{edition}/README.md"] = student.readme(repo, edition, "letter")
-        found[f"{edition}/AGENTS.md"] = student.agents(repo, edition, "letter")
+        pages = student.pages(repo, edition)
+        found |= {f"{edition}/{name}": pages[name] for name in ("README.md", "AGENTS.md")}
         found[f"{edition}/autograder"] = autograder.contents(repo, edition)
     return found
 
@@ -102,7 +102,7 @@ def test_an_edit_changes_what_mentions_it_and_nothing_else(course, numbers, befo
 @pytest.mark.parametrize("edition", EDITIONS)
 def test_the_commands_of_the_students_readme_run_and_read_files_that_they_get(course, edition):
     given = {*archive.files_of(course, student.TAKEN), "mingpt-demo/play_char.ipynb"}
-    text = student.readme(course, edition, "letter")
+    text = student.pages(course, edition)["README.md"]
     commands = "".join(re.findall(r"^```sh\n(.*?)^```", text, re.MULTILINE | re.DOTALL))
     files = re.findall(r"(?:python|uv run|notebook|-[rcf]) (\S+\.\w+)", commands)
     assert len(files) > 20 and {*files} <= given

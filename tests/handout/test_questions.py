@@ -148,7 +148,7 @@ def test_a_policy_changes_the_sheet_the_answers_and_what_assistants_read(
     assert set(SAID) == set(AI_POLICIES)
     change("course.toml", 'ai_tools = "tutor"', f'ai_tools = "{policy}"')
     text, sheet = rendered()
-    agents = student.agents(repo, "xcs224n", "letter")
+    agents = student.pages(repo, "xcs224n")["AGENTS.md"]
     for place, made in enumerate(map(words, (text, sheet.submission(), agents))):
         for other, said in SAID.items():
             assert (said[place] in made) == (other == policy), (other, place)

@@ -14,7 +14,7 @@ import zipfile
 import pytest
 
 from autograder.description import load_assignment
-from tests.handout.conftest import SHORT, edited
+from tests.handout.conftest import SHORT, copied_lines, edited
 from tests.project import copy_of_the_project, make, without_structure
 from tools import archive, history, leaks, release, starter, student
 from tools.arguments import Failed
@@ -254,13 +254,8 @@ def test_commands_copied_from_the_pdf_run(unpacked, tree):
 
 
 def commands_of_the_pdf(path):
-    """Return them as a person copies them; a backslash at a line's end joins it with the next."""
-    done = subprocess.run(["pdftotext", "-layout", str(path), "-"], capture_output=True, check=True)
-    text = re.sub(r"\\\n\s*", "", done.stdout.decode("utf-8").replace("\f", "\n"))
-    lines = [" ".join(line.split()) for line in text.splitlines()]
-    # Lines with a full stop are sentences.
-    found = [n for n in lines if re.match(r"(python|conda|pip) [a-z]\S", n)]
-    return [n for n in found if not re.search(r"\.( |$)", n)]
+    found = [n for n in copied_lines(path) if re.match(r"(python|conda|pip) [a-z]\S", n)]
+    return [n for n in found if not re.search(r"\.( |$)", n)]  # lines with a stop are sentences
 
 
 @pytest.mark.long

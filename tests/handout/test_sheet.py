@@ -7,6 +7,7 @@ from decimal import Decimal
 import pytest
 
 import check_written
+from autograder.description import editions
 from tests import pinned
 from tests.handout.conftest import EDITIONS, headings, words
 from tests.project import ROOT
@@ -179,10 +180,10 @@ def test_any_question_can_be_left_out(rendered, repo, question, target):
 
 
 @pytest.mark.parametrize("target", ["print", "web"])
-@pytest.mark.parametrize("edition", build.editions(ROOT))
+@pytest.mark.parametrize("edition", editions(ROOT))
 def test_the_shipped_description_is_rendered(edition, target):
     described = description.describe(ROOT, edition, "world")
-    made = Sheet(ROOT, described, "letter")
+    made = Sheet(ROOT, described)
     texts = [made.render(target, document) for document in ("sheet", "practice")]
     numbers = [number for text in texts for number, _, _ in headings(text)]
     assert sorted(numbers) == sorted(question.number for question in described.edition.questions)

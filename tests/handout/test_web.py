@@ -7,6 +7,7 @@ from html import unescape
 import numpy as np
 import pytest
 
+from autograder.description import editions
 from tests import accessible
 from tests.accessible import WINDOWS
 from tests.project import ROOT
@@ -14,7 +15,7 @@ from tools import commands
 from tools.handout import build, description, sheet, web
 from tools.handout.templates import HandoutError
 
-EDITIONS = build.editions(ROOT)
+EDITIONS = editions(ROOT)
 SHEET = ("xcs224n", "sheet")  # `make test` opens this page
 DOCUMENTS = [(edition, name) for edition in EDITIONS for name in ("sheet", "practice")]
 pytestmark = [pytest.mark.requires_tool("latexmk"), pytest.mark.requires_tool("pdftocairo")]
@@ -27,7 +28,7 @@ class Document:
     def __init__(self, edition, name, folder):
         self.edition, self.name, self.file = edition, name, folder / f"{name}.html"
         self.described = description.describe(ROOT, edition, "world")
-        source = sheet.Sheet(ROOT, self.described, "letter").render("web", name)
+        source = sheet.Sheet(ROOT, self.described).render("web", name)
         self.file.write_bytes(build._page(ROOT, self.described, name, source, folder / name))
         self.text = self.file.read_text(encoding="utf-8")
         questions = self.described.edition.questions
@@ -82,7 +83,7 @@ def test_the_page_stands_alone_and_says_what_the_sheet_says(document):
     alts = [unescape(alt) for alt in re.findall(r'<img [^>]*alt="([^"]*)"', text)]
     rotation = ["rotation"] if in_sheet == (document.edition == "current") else []
     figures = document.described.figures
-    assert sorted(alts) == sorted(figures[n]["alt"] for n in DRAWN[document.name] + rotation)
+    assert sorted(alts) == sorted(figures[n].alt for n in DRAWN[document.name] + rotation)
     anchors = set(re.findall(r'id="([^"]+)"', text))
     assert set(re.findall(r'href="#([^"]+)"', text)) <= anchors
     if in_sheet:
@@ -93,7 +94,7 @@ def test_the_page_stands_alone_and_says_what_the_sheet_says(document):
 def test_the_pipelines_drawing_and_its_text_name_the_files_of_the_commands():
     drawn = (ROOT / "handout/figures/pipeline.tex").read_text(encoding="utf-8")
     drawn = re.sub(r"\\\\\n? *", "", drawn).replace(r"\_", "_")
-    said = description.describe(ROOT, EDITIONS[0]).figures["pipeline"]["alt"]
+    said = description.describe(ROOT, EDITIONS[0]).figures["pipeline"].alt
     for pretrained in (True, False):
         for command in commands.pipeline("vanilla", pretrained):
             files = [word for word in command.words if re.search(r"\.(txt|tsv|params|pred)", word)]

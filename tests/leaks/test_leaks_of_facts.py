@@ -63,7 +63,7 @@ def test_editions_differ_in_what_must_not_be_said():
 @pytest.mark.parametrize("dataset", ["world", "real"])
 @pytest.mark.parametrize("name", editions(ROOT))
 def test_every_graded_answer_has_facts_and_no_sheet_states_them(name, dataset):
-    sheet, known = Sheet(ROOT, describe(ROOT, name, dataset), "letter"), leaks.facts_of(ROOT, name)
+    sheet, known = Sheet(ROOT, describe(ROOT, name, dataset)), leaks.facts_of(ROOT, name)
     text = sheet.render(document="practice") + sheet.render()
     graded = {
         slot.topic + (f"-{slot.id.rpartition('-')[2]}" if "-" in slot.id else "")

@@ -5,7 +5,7 @@ import re
 import pytest
 
 from tests.interpreter import python
-from tools import commands, world
+from tools import commands, datafiles, world
 from tools.reference import lay_out
 
 
@@ -17,7 +17,7 @@ def test_without_pretraining_every_training_question_is_remembered(tree, tmp_pat
     difference between runs.
     """
     lay_out(tree, tmp_path)
-    world.write_world(tmp_path, seed=1)
+    datafiles.write_all(tmp_path, world.make_world(seed=1))
     trains = commands.finetune("vanilla", pretrained=False)
     asks = ["--reading_params_path", trains.writes, "--outputs_path", "train.predictions"]
     asks += ["--eval_corpus_path", commands.TRAIN]

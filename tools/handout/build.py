@@ -15,7 +15,6 @@ from functools import partial
 from pathlib import Path
 
 import letters
-from autograder.description import editions as editions
 from pretraining.files import write_atomically
 
 from .. import archive, reference
@@ -70,19 +69,12 @@ class Made:
         return [first, *(f"  dist/{path.name}" for path in self.files.values())]
 
 
-def build(
-    repo: Path,
-    edition: str,
-    dataset: str | None = None,
-    paper: str = "letter",
-    dist: Path | None = None,
-) -> Made:
+def build(repo: Path, edition: str, dataset: str | None, paper: str, dist: Path) -> Made:
     """Build an edition's sheet, practice, solutions and outline, or raise HandoutError."""
     described = describe(repo, edition, dataset)
     folder = repo / "build" / "handout" / edition
     with rebuilding(folder, folder.with_name(f"{edition}.new")) as draft:
         slots, contents = _documents(repo, described, paper, draft)
-    dist = dist or repo / "dist"
     dist.mkdir(parents=True, exist_ok=True)
     files = {name: dist / f"{edition}-{name}" for name in contents}
     for name, path in files.items():
@@ -172,7 +164,7 @@ def _page(repo: Path, described: Description, document: str, source: str, folder
 
 
 def _solutions(repo: Path, described: Description, paper: str, folder: Path) -> bytes:
-    """Typeset the solutions, with the list of slips at the end."""
+    """Typeset the solutions, with the list of the public sheets' slips at the end."""
     (folder / "figures").mkdir(parents=True)
     sheet = Sheet(repo, described, paper, compute_numbers(repo, folder / "figures"))
     text = sheet.render("solutions")

@@ -6,7 +6,7 @@ from pathlib import Path
 
 from autograder.description import Question
 
-from .description import describe
+from .description import Reference, describe
 from .origins import check_characters
 from .sheet import ANSWERS, PRACTICE, SHEET, Sheet, Slot
 from .templates import HandoutError, plain
@@ -16,15 +16,15 @@ OF_STAFF = "solutions/written"
 
 
 def check(repo: Path, edition: str, dataset: str | None = None) -> None:
-    """Check that an edition's sheet and solutions are complete and consistent.
+    """Check that an edition's sheet and its solutions are complete and consistent.
 
     Raises:
-        UsageError: course.toml or assignment.toml has a letter that LaTeX can't print.
-        HandoutError: a template or a table has a mistake, a question's points have no place for an
-            answer, an answer is missing, a work is cited under two keys, or a tool is missing.
+        UsageError: a file of the course has a mistake, or a letter that LaTeX can't print.
+        HandoutError: a template or a table has one, a question's points have no place for an
+            answer, an answer is missing, a work has two keys, or a tool is missing.
     """
     described = describe(repo, edition, dataset)
-    sheet = Sheet(repo, described, "letter")
+    sheet = Sheet(repo, described)
     for document in (PRACTICE, SHEET):
         sheet.render("web", document)
         check_characters(repo, sheet.render(document=document))
@@ -73,12 +73,12 @@ def check_answers(repo: Path, question: Question, slots: list[Slot]) -> None:
             )
 
 
-def check_references(references: dict[str, str]) -> None:
+def check_references(references: dict[str, Reference]) -> None:
     """Raise HandoutError if a work has two keys in references.toml: it would get two numbers.
 
     Works are compared by letters alone, so differences in volume, year or punctuation don't count.
     """
-    works = {key: re.sub(r"[\W\d_]", "", text).lower() for key, text in references.items()}
+    works = {key: re.sub(r"[\W\d_]", "", work.text).lower() for key, work in references.items()}
     for (one, first), (two, second) in combinations(works.items(), 2):
         if first.startswith(second) or second.startswith(first):
             raise HandoutError(

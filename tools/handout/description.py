@@ -1,14 +1,14 @@
 """The values for templates: assignment.toml and course.toml for an edition and a data set."""
 
-import datetime
 import string
-import tomllib
 from collections.abc import Iterator
 from dataclasses import dataclass
 from decimal import Decimal
 from itertools import groupby
 from pathlib import Path
-from typing import Any
+from typing import Annotated, Any, TypeVar
+
+from pydantic import BaseModel, RootModel
 
 from autograder.description import (
     Course,
@@ -16,16 +16,19 @@ from autograder.description import (
     Edition,
     Question,
     StaffAssignment,
+    Table,
     UsageError,
     load_assignment,
     load_course,
+    read,
+    rule,
 )
-from grading.errors import nearest
 
 from ..datafiles import installed
 from .templates import HandoutError, plain, tex
 
 ROMAN = ("i", "ii", "iii", "iv", "v", "vi")
+Latex = Annotated[str, rule("a text, not blank", str.strip)]
 
 
 @dataclass(frozen=True)
@@ -38,29 +41,48 @@ class Part:
     questions: tuple[Question, ...]
 
 
+class Reference(Table):
+    """A work that can be cited: a table of references.toml."""
+
+    text: Latex
+
+
+class Figure(Table):
+    """A figure's label and caption, and `alt`, the text in its place: a table of figures.toml."""
+
+    label: Latex
+    caption: Latex
+    alt: Latex
+
+
 @dataclass(frozen=True)
 class Description:
-    """The problem set of one edition, with one data set.
-
-    Attributes:
-        minutes: how long a topic's commands take with the data set's recipe, as in
-            `AssignmentFile.times`; None if this was not measured.
-    """
+    """The problem set of one edition, with one data set."""
 
     assignment: StaffAssignment
     edition: Edition
     course: Course
-    due_plain: str
     parts: tuple[Part, ...]
     data: DataSetTable
-    minutes: dict[str, tuple[int, ...]] | None
-    references: dict[str, str]
-    figures: dict[str, dict[str, str]]
+    references: dict[str, Reference]
+    figures: dict[str, Figure]
 
     @property
     def title(self) -> str:
         """`Problem Set 5: Self-Attention, ...`, in plain text."""
         return f"{self.edition.title}: {self.assignment.title}"
+
+    @property
+    def due_plain(self) -> str:
+        """`Sunday, January 31, 2027 at 11:59 PM (UTC-08:00)`."""
+        due = self.course.dates.due
+        zone = f" ({due.tzinfo})" if due.tzinfo else ""
+        return f"{due:%A, %B} {due.day}, {due.year} at {due.hour % 12 or 12}:{due:%M %p}{zone}"
+
+    @property
+    def minutes(self) -> dict[str, tuple[int, ...]]:
+        """How long a topic's commands take with the data set's recipe, where it was measured."""
+        return self.assignment.tables.times.get(self.data.recipe, {})
 
     @property
     def questions(self) -> dict[str, Question]:
@@ -71,59 +93,40 @@ class Description:
 def describe(repo: Path, edition: str | None, dataset: str | None = None) -> Description:
     """Return the description, read from all tables.
 
-    Args:
-        edition, dataset: names; None is the default edition, and the installed data set (or the
-            default one if none is installed).
+    By default, the edition is the default one, and the data set the installed one, or the default
+    one if none is installed.
 
     Raises:
         UsageError: assignment.toml, course.toml or the data set's name has a mistake.
-        HandoutError: a table of handout/ is missing or invalid.
+        HandoutError: references.toml or figures.toml has one.
     """
-    assignment, course = load_assignment(repo), load_course(repo)
+    assignment = load_assignment(repo)
     chosen = assignment.edition(edition)
     dataset = dataset or installed(repo) or assignment.default_dataset
     datasets = assignment.tables.datasets
     if dataset not in datasets:
         known = ", ".join(sorted(datasets))
         raise UsageError(f"no data set {dataset!r} in assignment.toml; there are: {known}")
-    references = _tables(repo, "references", ("text",))
     return Description(
         assignment=assignment,
         edition=chosen,
-        course=course,
-        due_plain=_date(course.dates.due),
+        course=load_course(repo),
         parts=tuple(_parts(assignment, chosen)),
         data=datasets[dataset],
-        minutes=assignment.tables.times.get(datasets[dataset].recipe),
-        references={key: table["text"] for key, table in references.items()},
-        figures=_tables(repo, "figures", ("label", "caption", "alt")),
+        references=table_of(repo / "handout/references.toml", RootModel[dict[str, Reference]]).root,
+        figures=table_of(repo / "handout/figures.toml", RootModel[dict[str, Figure]]).root,
     )
 
 
-def read_toml(path: Path) -> dict[str, Any]:
-    """Read a TOML file of handout/; raise HandoutError, which names file and line."""
+Kind = TypeVar("Kind", bound=BaseModel)
+
+
+def table_of(path: Path, kind: type[Kind]) -> Kind:
+    """Read a TOML file beside the templates; raise HandoutError for a mistake in it."""
     try:
-        return tomllib.loads(path.read_text(encoding="utf-8"))
-    except (OSError, UnicodeDecodeError, tomllib.TOMLDecodeError) as error:
-        raise HandoutError(f"{path.name}: {error}") from None
-
-
-def _tables(repo: Path, name: str, keys: tuple[str, ...]) -> dict[str, dict[str, str]]:
-    """Read handout/NAME.toml: tables of texts, each with exactly these keys, or HandoutError."""
-    tables = read_toml(repo / "handout" / f"{name}.toml")
-    for entry, table in tables.items():
-        place = f"handout/{name}.toml: [{entry}]"
-        if not isinstance(table, dict):
-            raise HandoutError(f"handout/{name}.toml: {entry} should be a table")
-        for key in keys:
-            if key not in table:
-                raise HandoutError(f"{place}: {key!r} is missing")
-        for key, value in table.items():
-            if key not in keys:
-                raise HandoutError(f"{place}: unknown key {key!r}{nearest(key, keys)}")
-            if not isinstance(value, str) or not value.strip():
-                raise HandoutError(f"{place}: {key} should be a text, not blank")
-    return tables
+        return read(path, kind)
+    except UsageError as error:
+        raise HandoutError(str(error)) from None
 
 
 def texts(course: Course) -> dict[str, Any]:
@@ -175,10 +178,3 @@ def worth(question: Question) -> str:
 def points(value: Decimal) -> str:
     """Return points in words: `1 point`, `0.5 points`."""
     return f"{plain(value)} point{'' if value == 1 else 's'}"
-
-
-def _date(moment: datetime.datetime) -> str:
-    """Return `Sunday, January 31, 2027 at 11:59 PM (UTC-08:00)`."""
-    zone = f" ({moment.tzinfo})" if moment.tzinfo else ""
-    clock = f"{moment.hour % 12 or 12}:{moment:%M %p}"
-    return f"{moment:%A, %B} {moment.day}, {moment.year} at {clock}{zone}"

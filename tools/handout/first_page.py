@@ -12,7 +12,6 @@ from grading.edition import TestSpec
 from .description import Description, Question, is_unscored, points, shown_number
 from .templates import percent, plain, tex
 
-TWO_HOURS = 2
 # What a test's points are for, if not for code.
 PURPOSES = {
     "dev_accuracy": "dev",
@@ -28,11 +27,11 @@ class Row:
 
     Attributes:
         is_section: whether it is a section's own row; its questions follow.
-        number, title: `1` of a section, `1(d)` of a question; its title.
+        number: `1` of a section, `1(d)` of a question.
         points: its points; of a question with parts, those of each part.
         hours: of a student's work.
-        difficulty, importance: 1 to 3; 0 of a row that isn't a question's.
-        code: what the points for code are for, if there are several things.
+        difficulty, importance: 1 to 3; 0 if it is a section's.
+        code: what the points for code are for.
     """
 
     is_section: bool
@@ -95,7 +94,7 @@ def tests_in_words(tests: tuple[TestSpec, ...]) -> str:
 
 def most_important(described: Description, questions: Sequence[Question]) -> list[Question]:
     """Return what to do in two hours: of the most important questions, in order, what fits."""
-    topics, chosen, left = described.assignment.tables.topics, [], float(TWO_HOURS)
+    topics, chosen, left = described.assignment.tables.topics, [], 2.0
     for question in questions:
         topic = topics[question.topic]
         if topic.importance == 3 and topic.hours <= left:
@@ -116,8 +115,7 @@ def time_of(described: Description, *topics: str) -> tuple[str, int] | None:
     processor. The second may be 0: not measured, and then estimated as twice the first. The result
     is None if nothing was measured.
     """
-    known = described.minutes or {}
-    taken = [known[topic] for topic in topics if topic in known]
+    taken = [described.minutes[topic] for topic in topics if topic in described.minutes]
     if not taken:
         return None
     shortest = sum(times[0] for times in taken)
@@ -152,12 +150,15 @@ def usual_accuracy(described: Description, variant: str) -> str:
 
 
 def time_in_all(described: Description, trained: set[str]) -> str:
-    """Return a sentence on the time of all trainings, "more than" if one was not measured."""
+    """Return a sentence on the time of all trainings: "more than", if one was not measured.
+
+    `trained` are the topics that train a model.
+    """
     recipe = rf"with the recipe \code{{{tex(described.data.recipe)}}}"
     taken = time_of(described, *described.questions)
     if taken is None:
         return f"Models are trained several times, {recipe}; each run says how long it takes."
-    about = "about" if trained <= set(described.minutes or {}) else "more than"
+    about = "about" if trained <= described.minutes.keys() else "more than"
     words = f"Training, {recipe}, takes {about} {taken[0]} in total on two cores of a PC or a Mac"
     if taken[1] < 60:
         return words + ", without a GPU."
@@ -181,10 +182,14 @@ def work_in_all(described: Description) -> str:
     return "about " + ", ".join(words)
 
 
-def total(questions: tuple[Question, ...], kind: str, extra: bool) -> str:
-    """Return the points of a kind, "coding" or "written", regular or extra credit, in words."""
-    chosen = [question for question in questions if question.is_extra_credit == extra]
-    return points(sum((getattr(question, kind) for question in chosen), Decimal(0)))
+def totals(questions: Sequence[Question]) -> dict[str, str]:
+    """Return the points for code, for written answers and, written, for extra credit, in words."""
+    sums = {"coding": Decimal(0), "written": Decimal(0), "extra": Decimal(0)}
+    for question in questions:
+        if not question.is_extra_credit:
+            sums["coding"] += question.coding
+        sums["extra" if question.is_extra_credit else "written"] += question.written
+    return {kind: points(value) for kind, value in sums.items()}
 
 
 def _duration(minutes: int) -> str:

@@ -13,6 +13,8 @@ from functools import partial
 from pathlib import Path
 from typing import Any
 
+from pydantic import RootModel
+
 from autograder.description import Question, graded_topics
 from grading.edition import Erratum
 
@@ -20,11 +22,11 @@ from .. import commands
 from ..regions import END, START
 from . import description, first_page
 from .description import ROMAN, Description, letter_of, points, shown_number
-from .templates import HandoutError, Templates, percent, tex
+from .templates import HandoutError, Templates, percent, plain, tex
 
 ANSWERS = "handout/answers"
 FOLDERS = ("handout", ANSWERS, "solutions/written")
-COMMANDS = {  # by topic; the variants' are added to them
+COMMANDS = {  # by topic, or by what is asked; a sheet adds those of the variants
     "no_pretraining": commands.PIPELINES["vanilla without pretraining"],
     "unseen": [commands.predict_unseen("vanilla")],
     "compare": [commands.compare("vanilla", "synthesizer")],
@@ -44,7 +46,7 @@ class Slot:
 
     Attributes:
         id: `3c-ii`, or `1d` where a question has one.
-        topic, part: the question, and which of its parts: "numbers", 0 for the whole, or 1, 2...
+        topic, part: the question, and which of its parts: NUMBERS, 0 for the whole, or 1, 2...
         shown: `3(c)-ii`.
         what: what is asked, in a few words.
         points: written points.
@@ -64,22 +66,21 @@ class Sheet:
     """Renders one edition; after `render`, `slots` are the places for answers, in order."""
 
     def __init__(
-        self, repo: Path, described: Description, paper: str, numbers: dict | None = None
+        self,
+        repo: Path,
+        described: Description,
+        paper: str = "letter",
+        numbers: dict | None = None,
     ) -> None:
         """
         Args:
             paper: "a4" or "letter".
-            numbers: what the solutions quote (see build.compute_numbers); None without them.
+            numbers: what the solutions quote (see build.compute_numbers); other targets need none.
         """
         self._repo, self._described, self._paper = repo, described, paper
         self._numbers = numbers
         self._templates = Templates(repo, FOLDERS)
-        self._target, self._document = "print", SHEET
-        self.slots: list[Slot] = []
-        self._cited: list[str] = []
-        self._interactive: set[str] = set()
-        self._answered: list[Question] = []  # whose answers follow at the end
-        self._rendered: Question | None = None
+        self._begin("print", SHEET)
         variants = described.assignment.variants.values()
         trained = {v.topic: commands.pipeline(v.name, pretrained=True) for v in variants}
         self._commands = COMMANDS | trained
@@ -94,8 +95,7 @@ class Sheet:
         Raises:
             HandoutError: a template or a table has a mistake.
         """
-        self.slots, self._answered, self._target = [], [], target
-        self._cited, self._interactive, self._document = [], set(), document
+        self._begin(target, document)
         return self.page(f"{document}.tex.j2")
 
     def submission(self) -> str:
@@ -106,13 +106,20 @@ class Sheet:
         """Render another template of handout/ with the same values."""
         return self._templates.render(name, self._values() | more)
 
+    def _begin(self, target: str, document: str) -> None:
+        self._target, self._document = target, document
+        self.slots: list[Slot] = []
+        self._cited: list[str] = []
+        self._interactive: set[str] = set()
+        self._answered: list[Question] = []  # whose answers follow at the end
+        self._rendered: Question | None = None
+
     def _values(self) -> dict[str, Any]:
         d, parts = self._described, self._parts()
-        questions = d.edition.questions
+        questions, example = d.edition.questions, first_page.example(d.edition)
         written = [q for q in questions if q.written]
         unscored = [q for q in questions if description.is_unscored(q)]
         trained = [q for q in questions if q.topic in self._commands]
-        example = first_page.example(d.edition)
         methods = {name: getattr(self, name) for name in dir(self) if not name.startswith("_")}
         return methods | {
             "training_time": partial(first_page.training_time, d),
@@ -125,7 +132,6 @@ class Sheet:
             "due": tex(d.due_plain),
             "kind": "Solutions, for staff only: " if self._target == "solutions" else "",
             "edition": {
-                "name": d.edition.name,
                 "title": tex(d.edition.title),
                 "course": tex(d.edition.course),
                 "required_files": d.edition.required_files,
@@ -142,11 +148,7 @@ class Sheet:
             "rows": first_page.rows(d),
             "practice_rows": [first_page.row_of(d, q) for q in unscored],
             "most_important": first_page.most_important(d, [q for p in parts for q in p.questions]),
-            "worth": {
-                "coding": first_page.total(questions, "coding", extra=False),
-                "written": first_page.total(questions, "written", extra=False),
-                "extra": first_page.total(questions, "written", extra=True),
-            },
+            "worth": first_page.totals(questions),
             "time_in_all": partial(first_page.time_in_all, d, {q.topic for q in trained}),
             "work_in_all": partial(first_page.work_in_all, d),
             "ai_policy": d.course.policies.ai_tools,
@@ -223,7 +225,7 @@ class Sheet:
         else:
             raise HandoutError(
                 f"part {roman} of {question.topic} has no points in assignment.toml: "
-                f"question {question.number}, written = {description.plain(question.written)}, "
+                f"question {question.number}, written = {plain(question.written)}, "
                 "expected a list with a number for each part"
             )
         return rf"\subquestion{{{roman}}}{{{worth}}}{{{_label(question.number, part)}}}"
@@ -235,14 +237,10 @@ class Sheet:
 
     def answer(self, part: int | str = 0, what: str = "") -> str:
         """Return the place for an answer; in the solutions, the answer."""
-        question = self._question
-        suffix = "" if part == NUMBERS else _suffix(part)
-        if part == NUMBERS or not question.written:
-            worth = Decimal(0)
-        elif isinstance(part, int) and part and len(question.written_parts) > 1:
-            worth = question.written_parts[part - 1]
-        else:
-            worth = question.written
+        question, suffix, worth = self._question, "", Decimal(0)
+        if part != NUMBERS:
+            suffix, parts = _suffix(part), question.written_parts
+            worth = parts[int(part) - 1] if part and len(parts) > 1 else question.written
         slot = Slot(
             question.number + suffix,
             question.topic,
@@ -260,10 +258,9 @@ class Sheet:
         return f"{height}\n\\answerspace{unscored}{{{slot.id}}}"
 
     def worked_answer(self, part: int = 0) -> str:
-        """Return the answer to a question for which nothing is handed in.
+        """Return the answer to a question, or to a part, for which nothing is handed in.
 
-        If an edition gives written points for the question, or for the part, return a place for the
-        student's answer.
+        If the edition gives it written points, return the place for the student's answer instead.
         """
         question, suffix = self._question, _suffix(part)
         if self._graded_part(part) if part else question.written:
@@ -279,7 +276,7 @@ class Sheet:
         return rf"\answerlink{{{question.number}}}"
 
     def practice_answers(self) -> str:
-        """Return the answers at the end of the printed practice, to which questions link.
+        """Return the answers to which the printed practice's questions link: at its end.
 
         Call it after the last question and before the references, since answers have citations.
         """
@@ -290,9 +287,7 @@ class Sheet:
         )
 
     def dots(self, count: int) -> str:
-        """Return a rating as dots: `●●○` for 2 of 3; nothing for 0."""
-        if not count:
-            return ""
+        """Return a rating as dots: `●●○` for 2 of 3."""
         return "●" * count + "○" * (3 - count) if self._target == "web" else rf"\rating{{{count}}}"
 
     def collaborators(self) -> str:
@@ -312,7 +307,8 @@ class Sheet:
         """Return the question's hint, which the grader prints, too; `code` in it is marked."""
         topic = self._question.topic
         for file in self._repo.glob("src/questions/*/hints.toml"):
-            if words := description.read_toml(file).get(topic, {}).get("pointer"):
+            hints = description.table_of(file, RootModel[dict[str, dict[str, str]]]).root
+            if words := hints.get(topic, {}).get("pointer"):
                 return re.sub("`(.+?)`", r"\\code{\1}", tex(words))
         raise HandoutError(f"no src/questions/*/hints.toml has a pointer for {topic}")
 
@@ -364,7 +360,8 @@ class Sheet:
 
     def cited(self) -> list[dict[str, str]]:
         """Return the cited works, in order."""
-        return [{"key": key, "text": self._described.references[key]} for key in self._cited]
+        references = self._described.references
+        return [{"key": key, "text": references[key].text} for key in self._cited]
 
     def figure(self, name: str) -> str:
         """Return a figure with its caption."""
@@ -375,14 +372,14 @@ class Sheet:
         if self._target == "web":
             drawn = rf"\includegraphics{{figures/{name}.svg}}"
         return (
-            f"\\begin{{figure}}[H]\n\\centering\n{drawn}\n\\caption{{{figure['caption']}}}"
-            f"\\label{{{figure['label']}}}\n\\end{{figure}}"
+            f"\\begin{{figure}}[H]\n\\centering\n{drawn}\n\\caption{{{figure.caption}}}"
+            f"\\label{{{figure.label}}}\n\\end{{figure}}"
         )
 
     def interactive(self, name: str) -> str:
-        """Return an interactive figure, once per sheet; in print, say that the web page has it.
+        """Return an interactive figure, once per document; in print, say that the web page has it.
 
-        `name` is that of handout/web/NAME.html, which the page's filter inserts.
+        The web page's filter inserts handout/web/NAME.html.
         """
         if not (self._repo / f"handout/web/{name}.html").is_file():
             raise HandoutError(f"the interactive figure handout/web/{name}.html is missing")

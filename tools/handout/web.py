@@ -14,6 +14,7 @@ from pathlib import Path
 
 import pypandoc  # type: ignore[import-untyped]  # it has no annotations
 
+from .description import Figure
 from .templates import HandoutError
 from .typeset import require, typeset
 
@@ -57,14 +58,14 @@ NOT_WORDS = re.compile(r"<(annotation|pre|code|style|script)\b.*?</\1>", re.DOTA
 
 
 def page(
-    source: str, title: str, intro: str, figures: dict[str, dict], folder: Path, given: Path
+    source: str, title: str, intro: str, figures: dict[str, Figure], folder: Path, given: Path
 ) -> str:
     """Return the text of the HTML file.
 
     Args:
         source: the sheet, rendered for the web.
         title, intro: plain text: the page's title, and the line below it.
-        figures: as in figures.toml.
+        figures: by name, those that the sheet may have.
         folder: has figures/NAME.tex and handout.sty; drawings are made there.
         given: handout/web/, with the page's template, filter and style, and interactive figures.
 
@@ -73,7 +74,7 @@ def page(
     """
     names = [name for name in figures if f"figures/{name}.svg" in source]
     drawings = {
-        name: {"alt": figures[name]["alt"], "source": SVG + base64.b64encode(drawn).decode()}
+        name: {"alt": figures[name].alt, "source": SVG + base64.b64encode(drawn).decode()}
         for name, drawn in (draw(names, folder) if names else {}).items()
     }
     variables = {
