@@ -30,6 +30,13 @@ def copy_of_the_project(target: Path) -> Path:
     return target
 
 
+def contents(folder: Path) -> dict[str, bytes]:
+    """Return a folder's files by name, without an environment and what Python and pytest write."""
+    ignored = {".venv", "__pycache__", ".pytest_cache"}
+    paths = {path.relative_to(folder): path for path in folder.rglob("*") if path.is_file()}
+    return {n.as_posix(): p.read_bytes() for n, p in paths.items() if not ignored & {*n.parts}}
+
+
 def make(tree: Path, *words: str, **keywords) -> subprocess.CompletedProcess:
     """Run `make WORD...` in the copy, with this environment instead of a new one (`-o`)."""
     if not (tree / ".venv").exists():

@@ -6,6 +6,7 @@ from pathlib import Path
 
 import pytest
 
+from tests.project import contents
 from tools import datafiles, world
 
 SMOKE = ("--dataset", "smoke")
@@ -24,26 +25,21 @@ def term(tmp_path) -> dict[str, bytes]:
 
 def kept(root: Path) -> list[dict[str, bytes]]:
     """Return the contents of each folder in the archive."""
-    folders = sorted((root / datafiles.ARCHIVE).glob("*"))
-    return [{path.name: path.read_bytes() for path in folder.iterdir()} for folder in folders]
-
-
-def files(root: Path) -> dict[Path, bytes]:
-    return {path: path.read_bytes() for path in root.rglob("*") if path.is_file()}
+    return [contents(folder) for folder in sorted((root / datafiles.ARCHIVE).glob("*"))]
 
 
 def test_a_fresh_world_takes_force_where_a_part_of_a_data_set_is(tmp_path, term, capsys):
     parts = (datafiles.DATASET, datafiles.TEST_ANSWERS, datafiles.SEED)
-    contents = {name: (tmp_path / name).read_bytes() for name in parts}
+    written = contents(tmp_path)
     for present in parts:
         for name in parts:
             (tmp_path / name).unlink(missing_ok=True)
-        (tmp_path / present).write_bytes(contents[present])
-        before = files(tmp_path)
+        (tmp_path / present).write_bytes(written[present])
+        before = contents(tmp_path)
         assert world.main([*SMOKE, "--out", str(tmp_path)]) == 2
         said = capsys.readouterr().err
         assert said.count("\n") == 1 and "there is a data set already" in said
-        assert present in said and "FORCE=1" in said and files(tmp_path) == before
+        assert present in said and "FORCE=1" in said and contents(tmp_path) == before
 
 
 def test_another_world_moves_a_terms_secrets_to_the_archive(tmp_path, term, capsys):
@@ -65,7 +61,7 @@ def test_another_world_moves_a_terms_secrets_to_the_archive(tmp_path, term, caps
 
 
 def test_a_world_that_cannot_be_written_changes_nothing(tmp_path, term, monkeypatch):
-    before, replace, calls = files(tmp_path), datafiles.os.replace, []
+    before, replace, calls = contents(tmp_path), datafiles.os.replace, []
 
     def failing(source, target):
         calls.append(target)
@@ -77,4 +73,4 @@ def test_a_world_that_cannot_be_written_changes_nothing(tmp_path, term, monkeypa
     for number in (2, 6, 12):  # while secrets are archived, after that, and near the end
         calls.clear()
         assert world.main([*SMOKE, "--seed", "2", "--out", str(tmp_path)]) == 2
-        assert len(calls) > number and files(tmp_path) == before
+        assert len(calls) > number and contents(tmp_path) == before

@@ -1,17 +1,11 @@
-"""Failed builds leave the previous files; long work reports its progress."""
+"""Builds that fail leave the previous files as they were."""
 
 import os
 
 import pytest
 
+from tests.project import contents
 from tools import exchange
-
-
-def contents(folder):
-    return {
-        p.relative_to(folder).as_posix(): p.read_text(encoding="utf-8")
-        for p in folder.rglob("*.txt")
-    }
 
 
 @pytest.fixture
@@ -26,8 +20,8 @@ def dist(tmp_path):
 def test_files_are_added_and_outdated_ones_go(dist, tmp_path):
     with exchange.adding(dist, tmp_path / "draft", ["b*"]) as draft:
         (draft / "a.txt").write_text("new a", encoding="utf-8")
-        assert contents(dist) == {"a.txt": "old a", "b.txt": "old b"}
-    assert contents(tmp_path) == {"dist/a.txt": "new a"}
+        assert contents(dist) == {"a.txt": b"old a", "b.txt": b"old b"}
+    assert contents(tmp_path) == {"dist/a.txt": b"new a"}
 
 
 def test_a_folder_is_replaced_as_a_whole(dist, tmp_path):
@@ -35,7 +29,7 @@ def test_a_folder_is_replaced_as_a_whole(dist, tmp_path):
     (tmp_path / "draft" / "left.txt").write_text("by an earlier failure", encoding="utf-8")
     with exchange.rebuilding(dist, tmp_path / "draft") as draft:
         (draft / "c.txt").write_text("new c", encoding="utf-8")
-    assert contents(tmp_path) == {"dist/c.txt": "new c"}
+    assert contents(tmp_path) == {"dist/c.txt": b"new c"}
 
 
 # Two moves for each file, or for the folder: the old one away, the new one there.
@@ -46,7 +40,7 @@ def test_a_failure_at_any_moment_leaves_the_last_good_build(
     with pytest.raises(KeyboardInterrupt), way(dist, tmp_path / "draft") as draft:
         (draft / "a.txt").write_text("half", encoding="utf-8")
         raise KeyboardInterrupt
-    assert contents(dist) == {"a.txt": "old a", "b.txt": "old b"}
+    assert contents(dist) == {"a.txt": b"old a", "b.txt": b"old b"}
 
     replace, calls = os.replace, []
 
@@ -63,5 +57,5 @@ def test_a_failure_at_any_moment_leaves_the_last_good_build(
             for name in ("a", "b"):
                 (draft / f"{name}.txt").write_text(f"new {name}", encoding="utf-8")
         assert len(calls) >= number
-        assert contents(dist) == {"a.txt": "old a", "b.txt": "old b"}
+        assert contents(dist) == {"a.txt": b"old a", "b.txt": b"old b"}
         assert [path.name for path in tmp_path.rglob("*.tmp")] == []

@@ -13,7 +13,7 @@ import pytest
 
 from tests import follow
 from tests.interpreter import python
-from tests.project import ROOT, commit_all, copy_of_the_project, git, make
+from tests.project import ROOT, commit_all, contents, copy_of_the_project, git, make
 from tools import starter
 from tools.handout import description
 from tools.handout.sheet import Sheet
@@ -54,12 +54,6 @@ def project(target: Path) -> Path:
     tree = copy_of_the_project(target)
     shutil.copy2(ROOT / "assignment.toml", tree)
     return tree
-
-
-def contents(tree: Path) -> dict[str, bytes]:
-    ignored = {".venv", "__pycache__", ".pytest_cache"}
-    paths = {path.relative_to(tree): path for path in tree.rglob("*") if path.is_file()}
-    return {n.as_posix(): p.read_bytes() for n, p in paths.items() if not ignored & set(n.parts)}
 
 
 def changed(tree: Path, before: dict[str, bytes]) -> dict[str, bytes]:

@@ -5,6 +5,7 @@ from pathlib import Path
 
 import pytest
 
+from tests.project import contents
 from tests.snapshots import check
 from tools import datafiles, install_data, world
 
@@ -49,11 +50,6 @@ def root(tmp_path) -> Path:
 
 def append(path: Path, text: str) -> None:
     path.write_bytes(path.read_bytes() + text.encode())
-
-
-def contents(root: Path) -> dict[str, bytes]:
-    files = (path for path in root.rglob("*") if path.is_file())
-    return {path.relative_to(root).as_posix(): path.read_bytes() for path in files}
 
 
 def install(source: Path, root: Path) -> dict[str, bytes]:

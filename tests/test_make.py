@@ -2,12 +2,11 @@
 
 import re
 import shlex
-from pathlib import Path
 
 import pytest
 
 from tests.interpreter import python
-from tests.project import ROOT, copy_of_the_project, make
+from tests.project import ROOT, contents, copy_of_the_project, make
 from tools.make import options, variables
 
 pytestmark = pytest.mark.requires_tool("make")
@@ -46,11 +45,6 @@ def test_each_variable_of_a_targets_help_reaches_its_command(target):
         upto = next((i for i, word in enumerate(words) if word.startswith("--")), len(words))
         shown = python(ROOT, *words[:upto], "--help").stdout
         assert all(name in shown for name in names), shown
-
-
-def contents(tree: Path) -> dict[Path, bytes]:
-    paths = [path for path in tree.rglob("*") if not {".venv", "__pycache__"} & {*path.parts}]
-    return {path: path.read_bytes() for path in paths if path.is_file()}
 
 
 def test_a_wrong_value_is_one_line_that_lists_the_right_ones_and_changes_nothing(tmp_path):

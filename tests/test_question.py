@@ -9,8 +9,8 @@ from pathlib import Path
 import pytest
 
 from autograder.description import load_assignment
-from tests.project import ROOT
-from tests.test_guides import contents, project
+from tests.project import ROOT, contents
+from tests.test_guides import project
 from tools import question
 
 

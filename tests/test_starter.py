@@ -8,7 +8,7 @@ import textwrap
 import pytest
 
 from autograder.description import load_assignment
-from tests.project import copy_of_the_project
+from tests.project import contents, copy_of_the_project
 from tools import autograder, starter
 from tools.regions import END, START, RegionError, find_regions, strip
 
@@ -169,12 +169,6 @@ def project(tmp_path):
     (truth / "toy.py").write_text(TRUTH, encoding="utf-8")
     (truth / "all.py").write_text("ALL = 'é'\n", encoding="utf-8")
     return tmp_path
-
-
-def contents(project):
-    """Return the content of the reference and the starter."""
-    paths = (path for path in project.rglob("*") if path.is_file())
-    return {path.relative_to(project).as_posix(): path.read_bytes() for path in paths}
 
 
 def test_the_starter_is_written_and_a_stale_one_names_what_to_edit_and_to_run(project, capsys):

@@ -9,7 +9,7 @@ from itertools import pairwise
 import pytest
 
 from grading.errors import UsageError
-from tests.project import ROOT
+from tests.project import ROOT, contents
 from tests.snapshots import check
 from tools import datafiles, world
 from tools.datafiles import question
@@ -179,11 +179,7 @@ def test_command_writes_plain_newlines_and_utf8(tmp_path, capsys):
     assert world.main(["--seed", "5", "--dataset", "smoke", "--out", str(tmp_path)]) == 0
     check("world", {"a world": capsys.readouterr().out}, {str(tmp_path): "PROJECT"})
     made = world.make_world(5, dataset="smoke")
-    written = {
-        path.relative_to(tmp_path).as_posix(): path.read_bytes()
-        for path in tmp_path.rglob("*")
-        if path.is_file()
-    }
+    written = contents(tmp_path)
     assert written == {path: text.encode("utf-8") for path, text in made.items()}
     assert not any(b"\r" in raw for raw in written.values())
     # Without a seed, every world is new: equal with probability 2**-64.

@@ -28,7 +28,7 @@ def files_of(repo: Path, patterns: Iterable[str]) -> dict[str, bytes]:
 
 
 def packed(files: dict[str, bytes], executable: Collection[str] = ()) -> bytes:
-    """Return a zip of files, which are given by their names in it, as are the executable ones."""
+    """Return a zip of files, given by their names in it; some of them are executable."""
     buffer = io.BytesIO()
     with zipfile.ZipFile(buffer, "w") as archive:
         for name in sorted(files):

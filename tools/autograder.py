@@ -112,7 +112,7 @@ def keep_secret(repo: Path) -> None:
 
 
 def hand_in(repo: Path, edition: str, trained: Path) -> dict[str, bytes]:
-    """Return what a perfect student hands in, with what is in `trained`, like build/reference."""
+    """Return what a perfect student hands in; `trained` is a folder like build/reference."""
     code = starter.package_of(repo, edition) | starter.reference_of(repo, edition)
     files = {f"submission/{name}": content for name, content in code.items()}
     outputs = [trained / name for name in load_assignment(repo).edition(edition).required_files]

@@ -61,6 +61,7 @@ class Archive:
 
     @property
     def number(self) -> int:
+        """The number at the name's end."""
         return int(self.name.rpartition(".")[2])
 
     def read(self, name: str) -> bytes:

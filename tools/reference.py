@@ -17,6 +17,7 @@ import sys
 import time
 from collections.abc import Iterable, Mapping
 from pathlib import Path
+from typing import Any
 
 from autograder.description import check_recipe, load_assignment
 from grading.edition import EDITION, read, to_json
@@ -41,7 +42,7 @@ STATE = "trained.json"  # which outputs are finished, and for which hash
 
 
 def lay_out(repo: Path, target: Path) -> None:
-    """Copy what students get, and the complete submission over it; keep earlier outputs."""
+    """Copy what trains of what students get, with the complete code; keep earlier outputs."""
     require_data_set(repo)
     for name in (*(f"src/{given}" for given in GIVEN), *SHIPPED):
         (target / name).parent.mkdir(parents=True, exist_ok=True)
@@ -50,7 +51,7 @@ def lay_out(repo: Path, target: Path) -> None:
 
 
 def compose(repo: Path, source: Path) -> None:
-    """Create the complete packages `submission` and `pretraining` in a folder, replacing old ones.
+    """Create the packages that train, with the complete submission, in a folder; replace old ones.
 
     Its edition.json is the default edition's, with all variants: several editions' are trained.
     """
@@ -65,7 +66,7 @@ def compose(repo: Path, source: Path) -> None:
     (source / EDITION.name).write_bytes(to_json(students))
 
 
-def fingerprint(target: Path, recipe: str | None, seed: int) -> str:
+def fingerprint(target: Path, recipe: str, seed: int) -> str:
     """Return a hash of all that decides the outputs: code, data, recipe, seed, interpreter."""
     recipes = read(target / EDITION).for_training()  # not titles and points, which decide nothing
     digest = hashlib.sha256(json.dumps([recipe, seed, sys.version_info[:2], recipes]).encode())
@@ -108,14 +109,18 @@ def own_recipe(target: Path) -> str:
 
 def trained_with(target: Path) -> str | None:
     """Return the recipe with which a folder was trained; None if this isn't recorded."""
+    return _state(target).get("recipe")
+
+
+def _state(target: Path) -> dict[str, Any]:
     try:
-        return json.loads((target / STATE).read_text(encoding="utf-8")).get("recipe")
+        return json.loads((target / STATE).read_text(encoding="utf-8"))
     except (OSError, ValueError):
-        return None
+        return {}
 
 
 def run_all(todos: Mapping[str, list[Command]], target: Path, recipe: str, seed: int) -> None:
-    """Run commands that aren't up to date, by what trains; raise Failed if one fails."""
+    """Run the commands whose outputs aren't up to date; raise Failed if one fails."""
     finished = Finished(target, fingerprint(target, recipe, seed), recipe)
     for name, todo in todos.items():
         stale = False
@@ -145,11 +150,7 @@ class Finished:
     """The outputs that are finished for the current fingerprint, recorded on disk."""
 
     def __init__(self, target: Path, key: str, recipe: str) -> None:
-        self._target, self._path = target, target / STATE
-        try:
-            self._data = json.loads(self._path.read_text(encoding="utf-8"))
-        except (OSError, ValueError):
-            self._data = {}
+        self._target, self._data = target, _state(target)
         if self._data.get("fingerprint") != key:
             self._data = {"fingerprint": key, "recipe": recipe, "finished": {}}
             for checkpoint in target.glob("*.checkpoint"):
@@ -166,7 +167,7 @@ class Finished:
         self._write()
 
     def _write(self) -> None:
-        write_atomically(self._path, json.dumps(self._data, indent=1))
+        write_atomically(self._target / STATE, json.dumps(self._data, indent=1))
 
 
 def _hash(path: Path) -> str:

@@ -244,14 +244,13 @@ def _build(repo: Path, editions: list[str], trained: Path, paper: str, folder: P
 
 def _for_students(repo: Path, edition: str, trained: Path, paper: str, folder: Path) -> bytes:
     """Build an edition's documents and zip; return what a perfect student makes of the zip."""
-    questions = describe(repo, edition).edition.questions
-    coding = sum((question.coding for question in questions), Decimal(0))
-    written = sum((question.written for question in questions), Decimal(0))
+    described = load_assignment(repo).edition(edition)
+    written = sum((question.written for question in described.questions), Decimal(0))
     say(
-        f"{edition}: {len(questions)} questions, {plain(coding)} coding points, "
-        f"{plain(written)} written points"
+        f"{edition}: {len(described.questions)} questions, {plain(described.coding)} coding "
+        f"points, {plain(written)} written points"
     )
-    say(f"  {student.release(repo, edition, paper, folder)[1]}")
+    say(f"  {student.release(repo, edition, paper, folder)}")
     return hand_in(repo, edition, trained, folder)
 
 

@@ -29,7 +29,7 @@ STARTER = Path("src/submission")
 
 
 def starter_files(root: Path) -> dict[str, bytes]:
-    """Return what students complete, the stripped reference solution, by path in the repository.
+    """Return the stripped reference solution, by path in the repository.
 
     Raises RegionError with a line for each fault in the reference.
     """
@@ -51,26 +51,24 @@ def starter_files(root: Path) -> dict[str, bytes]:
     return files
 
 
-def starter_package(root: Path) -> dict[str, bytes]:
-    """Return src/submission's modules, generated and given, by file name; see starter_files."""
-    made = {Path(name).name: content for name, content in starter_files(root).items()}
-    return made | {name: (root / STARTER / name).read_bytes() for name in GIVEN}
-
-
 def package_of(root: Path, edition: str) -> dict[str, bytes]:
     """Return the modules of src/submission that an edition's students get, by file name.
 
-    Given modules are the same in all editions. The generated ones lack the functions of variants
-    that the edition doesn't train. Raises RegionError or UsageError.
+    Given modules are the same in all editions; the generated ones lack what `reference_of` lacks.
+    Raises RegionError or UsageError.
     """
-    return starter_package(root) | {
+    made = {
         name: strip(content.decode("utf-8"), f"submission/{name}").encode("utf-8")
         for name, content in reference_of(root, edition).items()
     }
+    return made | {name: (root / STARTER / name).read_bytes() for name in GIVEN}
 
 
 def reference_of(root: Path, edition: str) -> dict[str, bytes]:
-    """Return what a perfect student of an edition writes: modules by file name."""
+    """Return what a perfect student of an edition writes: modules by file name.
+
+    They lack the functions of variants that the edition doesn't train.
+    """
     variants, trained = load_assignment(root).variants, trained_variants(root, edition)
     missing = {variants[name].topic for name in variants.keys() - trained}
     return {

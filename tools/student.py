@@ -153,8 +153,8 @@ def demo(repo: Path) -> dict[str, bytes]:
     folder = repo / DEMO.parent
     others = [p for p in sorted(folder.iterdir()) if p.is_file() and p.name != DEMO.name]
     files = {p.name: p.read_bytes() for p in others if p.suffix != ".md"}
-    code = sorted((repo / "src" / "pretraining").glob("*.py"))
-    parts = [*starter.starter_package(repo).values(), *(path.read_bytes() for path in code)]
+    code = [*repo.glob("src/submission/*.py"), *repo.glob("src/pretraining/*.py")]
+    parts = [path.read_bytes() for path in sorted(code)]
     recipes = json.dumps(load_assignment(repo).for_training()).encode()
     parts += [recipes, (repo / DEMO).read_bytes(), *files.values()]
     key = hashlib.sha256(b"\0".join(parts)).hexdigest()[:16]
@@ -174,8 +174,8 @@ def check(repo: Path, names: list[str]) -> None:
         checks.check(repo, name)
 
 
-def release(repo: Path, edition: str, paper: str, dist: Path) -> tuple[Path, str]:
-    """Build an edition's handout and zip; return the zip's path, and a line about it.
+def release(repo: Path, edition: str, paper: str, dist: Path) -> str:
+    """Build an edition's handout and zip; return a line about the zip.
 
     Raises Failed if a file is missing or has a mistake, or something leaks; then no zip is made.
     """
@@ -188,7 +188,7 @@ def release(repo: Path, edition: str, paper: str, dist: Path) -> tuple[Path, str
     if leaked:
         raise Failed("\n".join(["students would get parts of the solutions:", *leaked]))
     write_atomically(target, packed)
-    return target, archive.line_about(target, files, "no leak, ")
+    return archive.line_about(target, files, "no leak, ")
 
 
 @with_one_line_errors
@@ -202,7 +202,7 @@ def main(arguments: list[str] | None = None) -> int:
     check(REPO, names)
     with adding(REPO / "dist", REPO / "build" / "student") as draft:
         for edition in names:
-            print(release(REPO, edition, asked.paper, draft)[1], flush=True)
+            print(release(REPO, edition, asked.paper, draft), flush=True)
     return 0
 
 

@@ -13,7 +13,7 @@ from functools import partial
 import pytest
 
 from autograder.description import load_course
-from tests.project import commit_all
+from tests.project import commit_all, contents
 from tools import (
     archive,
     autograder,
@@ -47,7 +47,7 @@ def project(course, tmp_path, monkeypatch):
         name = load_course(repo).release_name.encode()
         files = {"data": (repo / BASIC).read_bytes(), "name": name}
         archive.write(folder / f"{edition}-student.zip", files)
-        return folder, ""
+        return ""
 
     def autograders_zip(repo, edition, trained, folder, **_):
         archive.write(folder / f"autograder-{edition}.zip", autograder.contents(repo, edition))
@@ -218,7 +218,8 @@ def test_other_zips_of_the_same_name_are_refused(project, run, monkeypatch):
     before, built = archives(project), (project / f"dist/{EDITION}-student.zip").read_bytes()
 
     def other(repo, edition, paper, folder):
-        return archive.write(folder / f"{edition}-student.zip", {"data": b"other"}), ""
+        archive.write(folder / f"{edition}-student.zip", {"data": b"other"})
+        return ""
 
     monkeypatch.setattr(student, "release", other)
     code, printed = run()
@@ -269,17 +270,17 @@ def test_a_clone_gets_what_repeats_a_result_from_the_archive_alone(project, clon
 def test_restoring_loses_nothing(clone, bring_back):
     assert world.main(["--dataset", "smoke", "--seed", "2", "--out", str(clone)]) == 0
     append(clone, "course.toml", "# edited\n")
-    before = {path: path.read_bytes() for path in clone.rglob("*") if path.is_file()}
+    before = contents(clone)
     code, printed = bring_back()
     assert code == 2 and printed.count("\n") == 1
     for name in ("course.toml", datafiles.SEED, datafiles.TEST_ANSWERS, datafiles.WIKI):
         assert name in printed
-    assert {path: path.read_bytes() for path in clone.rglob("*") if path.is_file()} == before
+    assert contents(clone) == before
     code, printed = bring_back("--force")
     assert code == 0, printed
     (folder,) = (path for path in (clone / datafiles.ARCHIVE).iterdir() if path.is_dir())
     for name in ("course.toml", datafiles.SEED, datafiles.WIKI):
-        assert (folder / name.rpartition("/")[2]).read_bytes() == before[clone / name]
+        assert (folder / name.rpartition("/")[2]).read_bytes() == before[name]
     assert (clone / datafiles.SEED).read_text(encoding="utf-8") == "1\n"
     assert bring_back()[0] == 0  # nothing differs any more
 
