@@ -3,13 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from decimal import Decimal
 
 from autograder.description import Edition, UsageError
 from grading.edition import TestSpec
 
-from .description import Description, Question, is_unscored, points, shown_number
+from .description import Description, Question, is_unscored, points
 from .templates import percent, plain, tex
 
 # What a test's points are for, if not for code.
@@ -21,42 +20,7 @@ PURPOSES = {
 }
 
 
-@dataclass(frozen=True)
-class Row:
-    """A row of the table of questions, as LaTeX.
-
-    Attributes:
-        is_section: whether it is a section's own row; its questions follow.
-        number: `1` of a section, `1(d)` of a question.
-        points: its points; of a question with parts, those of each part.
-        hours: of a student's work.
-        difficulty, importance: 1 to 3; 0 if it is a section's.
-        code: what the points for code are for.
-    """
-
-    is_section: bool
-    number: str
-    title: str
-    points: str
-    hours: str
-    difficulty: int = 0
-    importance: int = 0
-    code: str = ""
-
-
-def rows(described: Description) -> list[Row]:
-    """Return the table of the sheet's questions, each section before its own."""
-    table = []
-    for section in described.parts:
-        scored = [question for question in section.questions if not is_unscored(question)]
-        if scored:
-            hours = f"{_hours(described, scored):g}~h"
-            table.append(Row(True, section.number, section.title, _worth(scored), hours))
-            table += [row_of(described, question) for question in scored]
-    return table
-
-
-def _worth(questions: Sequence[Question]) -> str:
+def total(questions: Sequence[Question]) -> str:
     """Return the total points of questions: `53`, `2 extra`."""
     sums = {False: Decimal(0), True: Decimal(0)}
     for question in questions:
@@ -65,21 +29,11 @@ def _worth(questions: Sequence[Question]) -> str:
     return " + ".join(shown) or "0"
 
 
-def row_of(described: Description, question: Question) -> Row:
-    """Return a question's row."""
-    scores = [question.coding] if question.coding else []
-    scores += question.written_parts if question.written else []
-    topic = described.assignment.tables.topics[question.topic]
-    return Row(
-        is_section=False,
-        number=shown_number(question.number),
-        title=tex(question.title),
-        points=" + ".join(map(plain, scores)) or "0",
-        hours=f"{topic.hours:g}~h",
-        difficulty=topic.difficulty,
-        importance=topic.importance,
-        code=tests_in_words(question.tests) if question.coding else "",
-    )
+def scores(question: Question) -> str:
+    """Return a question's points for code and for each written part: `5 + 1 + 1`."""
+    values = [question.coding] if question.coding else []
+    values += question.written_parts if question.written else []
+    return " + ".join(map(plain, values)) or "0"
 
 
 def tests_in_words(tests: tuple[TestSpec, ...]) -> str:
@@ -103,8 +57,12 @@ def most_important(described: Description, questions: Sequence[Question]) -> lis
     return chosen
 
 
+def hours(described: Description, questions: Sequence[Question]) -> str:
+    """Return how long a student works on questions: `1.5~h`."""
+    return f"{_hours(described, questions):g}~h"
+
+
 def _hours(described: Description, questions: Sequence[Question]) -> float:
-    """Return how long a student works on some questions."""
     return sum(described.assignment.tables.topics[question.topic].hours for question in questions)
 
 
@@ -177,8 +135,8 @@ def work_in_all(described: Description) -> str:
     words = []
     for kind, chosen in kinds.items():
         halves = max(1, round(2 * _hours(described, chosen)))
-        hours = {1: "half an hour", 2: "1 hour"}.get(halves, f"{halves / 2:g} hours")
-        words += [f"{hours} {kind}"] if chosen else []
+        shown = {1: "half an hour", 2: "1 hour"}.get(halves, f"{halves / 2:g} hours")
+        words += [f"{shown} {kind}"] if chosen else []
     return "about " + ", ".join(words)
 
 

@@ -6,6 +6,7 @@ question links to it. Answers in solutions/written/ are for staff only.
 """
 
 import re
+from collections.abc import Callable
 from dataclasses import dataclass, replace
 from decimal import Decimal
 from fractions import Fraction
@@ -115,10 +116,9 @@ class Sheet:
         self._rendered: Question | None = None
 
     def _values(self) -> dict[str, Any]:
-        d, parts = self._described, self._parts()
+        d, parts = self._described, self._parts(self._is_here)
         questions, example = d.edition.questions, first_page.example(d.edition)
         written = [q for q in questions if q.written]
-        unscored = [q for q in questions if description.is_unscored(q)]
         trained = [q for q in questions if q.topic in self._commands]
         methods = {name: getattr(self, name) for name in dir(self) if not name.startswith("_")}
         return methods | {
@@ -139,14 +139,20 @@ class Sheet:
             },
             "errata": list(map(_corrected, d.edition.errata)),
             "parts": parts,
+            "scored_parts": self._parts(lambda question: not description.is_unscored(question)),
+            "questions": questions,
+            "topics": d.assignment.tables.topics,
+            "shown_number": shown_number,
+            "total": first_page.total,
+            "scores": first_page.scores,
+            "tests_in_words": first_page.tests_in_words,
+            "hours": partial(first_page.hours, d),
             "target": self._target,
             "data": d.data,
             "numbers": self._numbers,
             "written_questions": written,
             "pdf_is_required": any(not q.is_extra_credit for q in written),
             "has_extra": any(q.is_extra_credit for q in written),
-            "rows": first_page.rows(d),
-            "practice_rows": [first_page.row_of(d, q) for q in unscored],
             "most_important": first_page.most_important(d, [q for p in parts for q in p.questions]),
             "worth": first_page.totals(questions),
             "time_in_all": partial(first_page.time_in_all, d, {q.topic for q in trained}),
@@ -398,10 +404,10 @@ class Sheet:
         raise HandoutError(f"points({share!r}) is outside a solution")
 
     # Helpers ------------------------------------------------------------------------------------
-    def _parts(self) -> list[description.Part]:
-        """Return the sections of the document, with those of their questions that are in it."""
+    def _parts(self, has: Callable[[Question], bool]) -> list[description.Part]:
+        """Return the sections with these of their questions, if there are any."""
         parts = [
-            replace(part, questions=tuple(filter(self._is_here, part.questions)))
+            replace(part, questions=tuple(filter(has, part.questions)))
             for part in self._described.parts
         ]
         return [part for part in parts if part.questions]
