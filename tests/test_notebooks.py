@@ -17,7 +17,7 @@ from tests.project import ROOT
 from tests.student.folder import students_copy
 from tools import leaks, notebooks
 from tools.arguments import Failed
-from tools.commands import EXPERIMENTS, PIPELINES, pipelines_of, predict_unseen
+from tools.commands import EXPERIMENTS, PIPELINES, PREDICT_UNSEEN, pipelines_of
 from tools.handout import description
 
 PLAY, COLAB = ROOT / "mingpt-demo/play_char.ipynb", ROOT / "handout/student/colab.ipynb"
@@ -145,7 +145,7 @@ def test_colabs_commands_are_the_sheets(edition):
     found = commands_of(colab(edition))
     trained = [command for command in found if "src/run.py" in command]
     asked = [*pipelines_of(ROOT, [edition]).values()]
-    looked = EXPERIMENTS | {"consider_unseen": [predict_unseen("vanilla")]}
+    looked = EXPERIMENTS | {"consider_unseen": [PREDICT_UNSEEN]}
     asked += [looked[topic] for topic in topics_of(edition) if topic in looked]
     assert trained == [str(command) for commands in asked for command in commands]
     for command in set(found) - set(trained):

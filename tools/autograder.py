@@ -180,22 +180,22 @@ def _prove(
     expected = described.coding if kind == "reference" else dropped
     points = f"{expected.normalize():f}"
     with telling(f"{edition}: grading the {kind} through the zip"):
-        seen = emulate.grade(zipped, submission, limits=limits)
-    if seen.score != expected:
+        result = emulate.grade(zipped, submission, limits=limits)
+    if result.score != expected:
         raise Failed(
-            f"{edition}: the {kind} earns {seen.score} through the zip, expected {points}\n"
-            + seen.reasons()
+            f"{edition}: the {kind} earns {result.score} through the zip, expected {points}\n"
+            + result.reasons()
         )
-    if kind == "reference" and (unpassed := seen.unpassed(described)):
+    if kind == "reference" and (unpassed := result.unpassed(described)):
         raise Failed(
             f"{edition}: the reference does not pass every test through the zip: "
-            f"{', '.join(unpassed)}\n{seen.reasons()}"
+            f"{', '.join(unpassed)}\n{result.reasons()}"
         )
-    shown = json.dumps(seen.results, ensure_ascii=False).encode()
+    shown = json.dumps(result.results, ensure_ascii=False).encode()
     known = leaks.secrets_of(repo), leaks.facts_of(repo, edition)
     if leaked := leaks.find("results.json", shown, *known):
         raise Failed(f"{edition}: the {kind}'s result, which students see, leaks: {leaked[0]}")
-    return points, seen.costs()
+    return points, result.run.costs()
 
 
 @with_one_line_errors
@@ -204,10 +204,10 @@ def main(arguments: list[str] | None = None) -> int:
     parser = OneLineParser("python -m tools.autograder", __doc__)
     add_editions(parser)
     add_recipe(parser)
-    asked = parser.parse_args(arguments)
-    names = editions(REPO, asked.edition)
-    check(REPO, names, asked.recipe)
-    trained = reference.train(recipe=asked.recipe, editions=names)
+    options = parser.parse_args(arguments)
+    names = editions(REPO, options.edition)
+    check(REPO, names, options.recipe)
+    trained = reference.train(recipe=options.recipe, editions=names)
     # Another edition's name may begin with this one's and a hyphen.
     kinds = ("reference", "starter")
     older = [f"test-{name}-{kind}-expect-*.zip" for name in names for kind in kinds]

@@ -89,16 +89,6 @@ def finetune(variant: str, pretrained: bool) -> Command:
     return _on_corpus("finetune", variant, path, reads, **options)
 
 
-def predict_unseen(variant: str) -> Command:
-    """Return the command that predicts places of people who occur nowhere else."""
-    return _predict(variant, True, "birth_unseen_inputs.tsv", f"{variant}.unseen.predictions")
-
-
-def compare(variant: str, second: str) -> Command:
-    """Return the command that trains two variants for equally many steps."""
-    return _on_corpus("compare", variant, "compare.svg", second_variant=second)
-
-
 def pipeline(variant: str, pretrained: bool) -> list[Command]:
     """Return every command that one question asks students to run, in order."""
     first = [pretrain(variant)] if pretrained else []
@@ -134,6 +124,8 @@ PIPELINES = {
     "vanilla": pipeline("vanilla", pretrained=True),
     "synthesizer": pipeline("synthesizer", pretrained=True),
 }
+PREDICT_UNSEEN = _predict("vanilla", True, "birth_unseen_inputs.tsv", "vanilla.unseen.predictions")
+COMPARE = _on_corpus("compare", "vanilla", "compare.svg", second_variant="synthesizer")
 PRETRAINED, FINETUNED = pretrain("vanilla").writes, finetune("vanilla", pretrained=True).writes
 CALIBRATION, INSIDE = "vanilla.calibration.svg", "inspect.html"
 SECOND = {"second_variant": "synthesizer", "second_params_path": "synthesizer.finetune.params"}

@@ -62,14 +62,22 @@ def stop() -> None:
 
 
 @dataclass(frozen=True)
-class Ran:
-    """How a command in the container ended, and what it used."""
+class Run:
+    """How a command in a container ended, and what it used."""
 
     code: int  # 124 if it timed out
     wall_s: float
     cpu_s: float
     peak_bytes: int  # of all processes; Docker and Podman count the page cache, too
-    limited: bool  # whether limits applied; else the time on such a CPU is estimated
+    limits: Limits
+    limited: bool  # whether they applied
+
+    def costs(self) -> str:
+        """Return the time and memory used, in words."""
+        wall_s, how = self.wall_s, f"{self.limits.cpus:g} CPUs"
+        if not self.limited:
+            wall_s, how = self.cpu_s / self.limits.cpus, f"{how}, estimated from CPU time"
+        return f"{wall_s:.0f} s of {how}, {self.peak_bytes / 1e6:.0f} MB at most"
 
 
 @cache
@@ -105,7 +113,7 @@ class Container:
         self.autograder.mkdir(parents=True)
         self._lay_root()
 
-    def run(self, command: list[str], log: Path, limits: Limits, network: bool = False) -> Ran:
+    def run(self, command: list[str], log: Path, limits: Limits, network: bool = False) -> Run:
         """Run a command in /autograder; write both of its output streams to a log."""
         started = time.monotonic()
         entered = self._entered(command, limits, network)
@@ -124,7 +132,7 @@ class Container:
                 code, cpu_s, peak = _wait(process, limits, limited)
             finally:
                 _running.discard(process.pid)
-        return Ran(code, time.monotonic() - started, cpu_s, peak, limited)
+        return Run(code, time.monotonic() - started, cpu_s, peak, limits, limited)
 
     def remove(self) -> None:
         """Delete the root."""
@@ -212,7 +220,7 @@ class Namespaces(_Isolated):
 class Engine(_Isolated):
     """A container of Docker or Podman. Its image is empty: all that it needs is mounted into it."""
 
-    def run(self, command: list[str], log: Path, limits: Limits, network: bool = False) -> Ran:
+    def run(self, command: list[str], log: Path, limits: Limits, network: bool = False) -> Run:
         (self.autograder / PEAK).unlink(missing_ok=True)
         ran = super().run(["sh", "-c", MEASURED, "sh", *command], log, limits, network)
         # A container that has timed out still runs; otherwise, it is gone, and this does nothing.

@@ -23,9 +23,9 @@ def main(arguments: list[str] | None = None) -> int:
     """Run the command; return 0 when the reference earned every point."""
     parser = OneLineParser("python -m tools.demo", __doc__)
     add_recipe(parser)
-    asked = parser.parse_args(arguments)
+    options = parser.parse_args(arguments)
     started = time.monotonic()
-    trained = reference.train(recipe=asked.recipe)
+    trained = reference.train(recipe=options.recipe)
     trained_s = time.monotonic() - started
 
     print("\nGrading what the reference would hand in: python src/grader.py\n", flush=True)

@@ -44,7 +44,7 @@ TIMED_OUT = {"score": 0, "output": "The autograder failed to execute correctly: 
 
 
 @dataclass(frozen=True)
-class Seen:
+class Result:
     """The result of a run.
 
     Attributes:
@@ -56,16 +56,8 @@ class Seen:
     results: dict[str, Any] | None
     details: list[dict[str, Any]]
     stdout: str
-    ran: container.Ran
+    run: container.Run
     isolated: bool
-    limits: container.Limits
-
-    def costs(self) -> str:
-        """Return the time and memory used, in words."""
-        wall_s, how = self.ran.wall_s, f"{self.limits.cpus:g} CPUs"
-        if not self.ran.limited:
-            wall_s, how = self.ran.cpu_s / self.limits.cpus, f"{how}, estimated from CPU time"
-        return f"{wall_s:.0f} s of {how}, {self.ran.peak_bytes / 1e6:.0f} MB at most"
 
     @property
     def score(self) -> Decimal | None:
@@ -105,7 +97,7 @@ def grade(
     limits: container.Limits = container.GRADESCOPE,
     say: Callable[[str], None] = lambda line: None,
     keep: Path | None = None,
-) -> Seen:
+) -> Result:
     """Grade a submission through an autograder's zip.
 
     Args:
@@ -133,9 +125,9 @@ def grade(
         if keep is not None:
             options += [word for flag, name in PAGES.items() for word in (flag, f"results/{name}")]
         with telling("running run_autograder", say):
-            ran = place.run(["./run_autograder", *options], log, limits)
+            run = place.run(["./run_autograder", *options], log, limits)
         results_file = place.autograder / "results" / "results.json"
-        if ran.code == 124:  # Gradescope replaces whatever was written by this
+        if run.code == 124:  # Gradescope replaces whatever was written by this
             results_file.write_text(json.dumps(TIMED_OUT), encoding="utf-8")
         results = _read(results_file)
         details = _read(results_file.with_name(DETAILS)) or {"tests": []}
@@ -145,7 +137,7 @@ def grade(
                     if (place.autograder / "results" / name).is_file():
                         shutil.copyfile(place.autograder / "results" / name, draft / name)
         text = log.read_text(encoding="utf-8", errors="replace")
-        return Seen(results, details["tests"], text, ran, place.isolated, limits)
+        return Result(results, details["tests"], text, run, place.isolated)
 
 
 def _read(path: Path) -> dict[str, Any] | None:
@@ -260,21 +252,21 @@ def score_of(results: dict[str, Any]) -> Decimal:
     return Decimal(str(total))
 
 
-def show(seen: Seen) -> None:
+def show(result: Result) -> None:
     """Print what staff and the student see."""
     print("\n======== what staff see: the standard output ========\n")
-    print(seen.stdout.rstrip())
+    print(result.stdout.rstrip())
     print("\n======== what the student sees ========\n")
-    if seen.results is None:
+    if result.results is None:
         print("The autograder failed to execute correctly. Contact your course staff for help.")
     else:
-        print("\n".join(student_lines(seen.results)))
+        print("\n".join(student_lines(result.results)))
     print("\n======== the run ========\n")
-    print(f"exit code {seen.ran.code}; {seen.costs()}")
-    if seen.results is not None:
-        extra = seen.results.get("extra_data", {})
+    print(f"exit code {result.run.code}; {result.run.costs()}")
+    if result.results is not None:
+        extra = result.results.get("extra_data", {})
         print(f"extra_data, for staff: {json.dumps(extra)}")
-    if not seen.isolated:
+    if not result.isolated:
         print(
             "This was a plain folder, without limits or authority: "
             "a container needs Docker, Podman or root on Linux."
@@ -320,20 +312,20 @@ def main(arguments: list[str] | None = None) -> int:
         help=f"the kind of submission: {', '.join(KINDS)} (default: first)",
     )
     parser.add_argument("--setup", action="store_true", help="run setup.sh first (takes minutes)")
-    asked = parser.parse_args(arguments)
-    edition = load_assignment(REPO).edition(asked.edition).name
-    if not asked.submission.exists():
-        raise UsageError(f"{asked.submission}: there is no such file or folder")
+    options = parser.parse_args(arguments)
+    edition = load_assignment(REPO).edition(options.edition).name
+    if not options.submission.exists():
+        raise UsageError(f"{options.submission}: there is no such file or folder")
     zipped = REPO / "dist" / f"autograder-{edition}.zip"
     if not zipped.exists():
         command = f"make autograder EDITION={edition}"
         raise UsageError(f"dist/{zipped.name} is missing; `{command}` builds it")
-    keep = KEPT / asked.submission.resolve().stem
-    seen = grade(zipped, asked.submission, asked.metadata, asked.setup, say=say, keep=keep)
-    show(seen)
+    keep = KEPT / options.submission.resolve().stem
+    result = grade(zipped, options.submission, options.metadata, options.setup, say=say, keep=keep)
+    show(result)
     names = ", ".join(sorted(path.name for path in keep.iterdir()))
     print(f"Saved in {keep.relative_to(REPO)}/: {names}")
-    return 0 if seen.results is not None else 1
+    return 0 if result.results is not None else 1
 
 
 if __name__ == "__main__":

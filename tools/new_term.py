@@ -62,23 +62,23 @@ def main(arguments: list[str] | None = None) -> int:
         default="world",
         help="its kind (default: world)",
     )
-    asked = parser.parse_args(arguments)
+    options = parser.parse_args(arguments)
     load_course(REPO)
     load_assignment(REPO)
-    text = renewed((REPO / COURSE).read_text(encoding="utf-8"), asked.term, asked.due)
-    seed = ["--force"] if asked.seed is None else ["--seed", str(asked.seed)]
-    if code := world.main([*seed, "--dataset", asked.dataset]):
+    text = renewed((REPO / COURSE).read_text(encoding="utf-8"), options.term, options.due)
+    seed = ["--force"] if options.seed is None else ["--seed", str(options.seed)]
+    if code := world.main([*seed, "--dataset", options.dataset]):
         return code
     write_atomically(REPO / COURSE, text)
     if (REPO / ERRATA).is_file():
         kept = (REPO / ERRATA).read_text(encoding="utf-8").partition("\n[[erratum]]")[0]
         write_atomically(REPO / ERRATA, kept.rstrip("\n") + "\n")
     dates = load_course(REPO).dates
-    words = f"{COURSE}: {asked.term}, published {dates.published}, due {dates.due}"
-    print(words + ("" if asked.due else " (same dates as before; DUE=... changes them)"))
+    words = f"{COURSE}: {options.term}, published {dates.published}, due {dates.due}"
+    print(words + ("" if options.due else " (same dates as before; DUE=... changes them)"))
     trained = reference.train()
     code = 0
-    for variant, least in load_assignment(REPO).datasets[asked.dataset].thresholds.items():
+    for variant, least in load_assignment(REPO).datasets[options.dataset].thresholds.items():
         if variant in pipelines_of(REPO):
             predicted = trained / f"{variant}.pretrain.dev.predictions"
             right = reference.right(predicted, REPO / DEV)

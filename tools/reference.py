@@ -210,9 +210,9 @@ def main(arguments: list[str] | None = None) -> int:
     parser = OneLineParser("python -m tools.reference", __doc__)
     add_recipe(parser)
     parser.add_argument("--edition", help="whose commands to run (default: the default edition)")
-    asked = parser.parse_args(arguments)
-    editions = [] if asked.edition is None else [asked.edition]
-    train(recipe=asked.recipe, editions=editions)
+    options = parser.parse_args(arguments)
+    editions = [] if options.edition is None else [options.edition]
+    train(recipe=options.recipe, editions=editions)
     print(f"The reference is up to date in {TARGET.relative_to(REPO)}/.")
     return 0
 

@@ -263,9 +263,9 @@ def main(arguments: list[str] | None = None) -> int:
     add_paper(parser)
     reason = printable("a reason for students")
     parser.add_argument("--breaking", type=reason, metavar="WHY", help="why rules change mid-term")
-    asked = parser.parse_args(arguments)
-    names = editions(REPO, asked.edition)
-    release(REPO, names, asked.recipe, asked.paper, asked.breaking)
+    options = parser.parse_args(arguments)
+    names = editions(REPO, options.edition)
+    release(REPO, names, options.recipe, options.paper, options.breaking)
     return 0
 
 

@@ -81,8 +81,8 @@ def main(arguments: list[str] | None = None) -> int:
     parser = OneLineParser("python -m tools.restore", __doc__)
     parser.add_argument("archive", type=Path)
     parser.add_argument("--force", action="store_true", help="replace what differs here, too")
-    asked = parser.parse_args(arguments)
-    print("\n".join(restore(REPO, asked.archive, asked.force)))
+    options = parser.parse_args(arguments)
+    print("\n".join(restore(REPO, options.archive, options.force)))
     return 0
 
 

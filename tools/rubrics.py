@@ -128,22 +128,22 @@ def main(arguments: list[str] | None = None) -> int:
     parser = OneLineParser("python -m tools.rubrics", __doc__)
     parser.add_argument("--into", type=Path, required=True, metavar="FOLDER", help="where to write")
     parser.add_argument("--edition", help="default: the default edition in assignment.toml")
-    asked = parser.parse_args(arguments)
-    questions = rubrics(REPO, asked.edition)
+    options = parser.parse_args(arguments)
+    questions = rubrics(REPO, options.edition)
     if not questions:
         raise UsageError("the edition has no written question with points")
     texts = iter(_in_markdown([item.latex for _, items in questions for item in items]))
     try:
-        asked.into.mkdir(parents=True, exist_ok=True)
+        options.into.mkdir(parents=True, exist_ok=True)
         for slot, items in questions:
             rows: list[list[str | Number]] = [["points", "description", "kind"]]
             for item in items:
                 points = Number(shown(item.points)) if item.points is not None else ""
                 rows.append([points, next(texts), item.kind])
-            write_atomically(asked.into / f"{slot.id}.csv", write(rows))
+            write_atomically(options.into / f"{slot.id}.csv", write(rows))
     except OSError as error:
-        raise UsageError(f"{asked.into} can't be written: {error.strerror}") from None
-    print(f"{asked.into}: a CSV file for each of {count(len(questions), 'question')}")
+        raise UsageError(f"{options.into} can't be written: {error.strerror}") from None
+    print(f"{options.into}: a CSV file for each of {count(len(questions), 'question')}")
     return 0
 
 

@@ -25,7 +25,7 @@ from pretraining.files import write_atomically
 
 from . import archive, leaks, notebooks, requirements, staff_model, starter
 from .arguments import Failed, OneLineParser, add_editions, add_paper, with_one_line_errors
-from .commands import EXPERIMENTS, pipelines_of, predict_unseen
+from .commands import EXPERIMENTS, PREDICT_UNSEEN, pipelines_of
 from .datafiles import require_data_set
 from .exchange import adding
 from .handout import build, checks
@@ -124,7 +124,7 @@ def pages(repo: Path, edition: str) -> dict[str, str]:
             due_plain=described.due_plain,
             python=described.assignment.gradescope_python,
             pipelines={name: list(map(str, todo)) for name, todo in pipelines.items()},
-            unseen=str(predict_unseen("vanilla")),
+            unseen=str(PREDICT_UNSEEN),
             experiments=[str(command) for t in topics for command in EXPERIMENTS.get(t, [])],
         ),
         "AGENTS.md": sheet.page(
@@ -197,12 +197,12 @@ def main(arguments: list[str] | None = None) -> int:
     parser = OneLineParser("python -m tools.student", __doc__)
     add_editions(parser)
     add_paper(parser)
-    asked = parser.parse_args(arguments)
-    names = editions(REPO, asked.edition)
+    options = parser.parse_args(arguments)
+    names = editions(REPO, options.edition)
     check(REPO, names)
     with adding(REPO / "dist", REPO / "build" / "student") as draft:
         for edition in names:
-            print(release(REPO, edition, asked.paper, draft), flush=True)
+            print(release(REPO, edition, options.paper, draft), flush=True)
     return 0
 
 

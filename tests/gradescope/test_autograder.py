@@ -41,13 +41,13 @@ def upload(tree, reference, tmp_path) -> Path:
 
 
 @pytest.fixture(scope="session")
-def graded(tree, release) -> emulate.Seen:
+def graded(tree, release) -> emulate.Result:
     """The reference's hand-in, graded once."""
     path = tree / "dist" / f"test-{EDITION}-reference-expect-53.zip"
     return emulate.grade(release, path, limits=LIMITS)
 
 
-def outcomes(seen: emulate.Seen) -> dict[str, str]:
+def outcomes(seen: emulate.Result) -> dict[str, str]:
     assert seen.results is not None, seen.stdout
     entries = (entry["extra_data"]["outcomes"] for entry in seen.results["tests"])
     return {test_id: outcome for entry in entries for test_id, outcome in entry.items()}
@@ -144,7 +144,7 @@ def test_the_result_holds_what_a_regrade_needs(tree, graded, upload):
     assert extra["authoritative"] is graded.isolated
     if graded.isolated:
         assert any("uid" in layer for layer in extra["layers"])
-        assert 100e6 < graded.ran.peak_bytes <= 700e6
+        assert 100e6 < graded.run.peak_bytes <= 700e6
     assert emulate.score_of(graded.results) == 53
     recorded = upload.parent / "results.json"
     options = ("--replay", str(recorded), "--submission", str(upload))
@@ -211,7 +211,7 @@ def test_an_upload_without_code_gets_zero_and_the_reason(release, tmp_path):
     (tmp_path / "upload").mkdir()
     (tmp_path / "upload" / "essay.pdf").write_bytes(b"%PDF")
     seen = emulate.grade(release, tmp_path / "upload", limits=LIMITS)
-    assert seen.ran.code == 0 and emulate.score_of(seen.results) == 0
+    assert seen.run.code == 0 and emulate.score_of(seen.results) == 0
     shown = emulate.readable(seen.results["output"])
     assert "your upload: " in shown and "essay.pdf" in shown
     assert "/autograder" not in shown
@@ -223,11 +223,11 @@ def test_where_no_container_can_be_made_a_folder_serves(tree, release, monkeypat
     monkeypatch.setattr(container, "engine", lambda: None)
     starter = tree / "dist" / f"test-{EDITION}-starter-expect-0.zip"
     seen = emulate.grade(release, starter)
-    assert emulate.score_of(seen.results) == 0 and seen.ran.code == 0
+    assert emulate.score_of(seen.results) == 0 and seen.run.code == 0
     assert seen.results["extra_data"]["authoritative"] is False
-    assert not seen.isolated and not seen.ran.limited
-    assert "of 0.5 CPUs, estimated from CPU time" in seen.costs()
-    assert seen.ran.peak_bytes > 50e6 or not Path("/proc/self/smaps_rollup").exists()
+    assert not seen.isolated and not seen.run.limited
+    assert "of 0.5 CPUs, estimated from CPU time" in seen.run.costs()
+    assert seen.run.peak_bytes > 50e6 or not Path("/proc/self/smaps_rollup").exists()
     emulate.show(seen)
     assert "a plain folder, without limits" in capsys.readouterr().out
 
@@ -258,7 +258,7 @@ def test_a_fault_of_ours_leaves_no_result(release, upload, tmp_path, name):
     broken = damaged(release, tmp_path / "broken.zip", {name: OURS[name]})
     seen = emulate.grade(broken, upload, limits=LIMITS)
     assert seen.results is None, seen.stdout
-    assert seen.ran.code not in (0, 1)
+    assert seen.run.code not in (0, 1)
 
 
 @pytest.mark.long

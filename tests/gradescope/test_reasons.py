@@ -7,11 +7,11 @@ from grading.verdicts import Outcome, TestResult
 from tests import pinned
 from tools import container, emulate
 
-RAN = container.Ran(code=3, wall_s=1.0, cpu_s=1.0, peak_bytes=0, limited=True)
+RUN = container.Run(3, 1.0, 1.0, peak_bytes=0, limits=container.GRADESCOPE, limited=True)
 TRACEBACK = "Traceback:\n" + "\n".join(f"  frame {i}" for i in range(90)) + "\nOSError: first cause"
 
 
-def seen(capsys, details: list[str]) -> emulate.Seen:
+def seen(capsys, details: list[str]) -> emulate.Result:
     """A run whose tests ended as grader errors with these details, "" for a pass."""
     specs = pinned.load().edition(None).tests
     print("Taken: 1 files\n")
@@ -25,7 +25,7 @@ def seen(capsys, details: list[str]) -> emulate.Seen:
         tests.append(result.as_dict(staff=True))
     print("\nTHE GRADER FAILED in at least one test")
     stdout = capsys.readouterr().out
-    return emulate.Seen(None, tests, stdout, RAN, isolated=True, limits=container.GRADESCOPE)
+    return emulate.Result(None, tests, stdout, RUN, isolated=True)
 
 
 def test_the_first_grader_error_is_shown_from_its_first_to_its_last_line(capsys):

@@ -27,13 +27,13 @@ def main(arguments: list[str] | None = None) -> int:
     add_editions(parser)
     parser.add_argument("--dataset", help="default: the installed data set")
     add_paper(parser)
-    asked = parser.parse_args(arguments)
-    names = editions(REPO, asked.edition)
+    options = parser.parse_args(arguments)
+    names = editions(REPO, options.edition)
     for edition in names:
-        checks.check(REPO, edition, asked.dataset)
+        checks.check(REPO, edition, options.dataset)
     with adding(REPO / "dist", REPO / "build" / "handout.new") as draft:
         for edition in names:
-            made = build.build(REPO, edition, asked.dataset, asked.paper, draft)
+            made = build.build(REPO, edition, options.dataset, options.paper, draft)
             print("\n".join(made.lines()), flush=True)
     return 0
 

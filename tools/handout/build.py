@@ -54,7 +54,7 @@ SOURCES = (
 
 
 @dataclass(frozen=True)
-class Made:
+class Documents:
     """The files that were built for an edition."""
 
     edition: str
@@ -69,7 +69,7 @@ class Made:
         return [first, *(f"  dist/{path.name}" for path in self.files.values())]
 
 
-def build(repo: Path, edition: str, dataset: str | None, paper: str, dist: Path) -> Made:
+def build(repo: Path, edition: str, dataset: str | None, paper: str, dist: Path) -> Documents:
     """Build an edition's sheet, practice, solutions and outline, or raise HandoutError."""
     described = describe(repo, edition, dataset)
     folder = repo / "build" / "handout" / edition
@@ -79,7 +79,7 @@ def build(repo: Path, edition: str, dataset: str | None, paper: str, dist: Path)
     files = {name: dist / f"{edition}-{name}" for name in contents}
     for name, path in files.items():
         write_atomically(path, contents[name])
-    return Made(edition, files, folder / "written", slots)
+    return Documents(edition, files, folder / "written", slots)
 
 
 def _documents(

@@ -29,8 +29,8 @@ ANSWERS = "handout/answers"
 FOLDERS = ("handout", ANSWERS, "solutions/written")
 COMMANDS = {  # by topic, or by what is asked; a sheet adds those of the variants
     "no_pretraining": commands.PIPELINES["vanilla without pretraining"],
-    "unseen": [commands.predict_unseen("vanilla")],
-    "compare": [commands.compare("vanilla", "synthesizer")],
+    "unseen": [commands.PREDICT_UNSEEN],
+    "compare": [commands.COMPARE],
 }
 VARIANT = "MODEL"  # in the table of commands
 STARTER = Path("src/submission")
@@ -295,10 +295,6 @@ class Sheet:
     def dots(self, count: int) -> str:
         """Return a rating as dots: `●●○` for 2 of 3."""
         return "●" * count + "○" * (3 - count) if self._target == "web" else rf"\rating{{{count}}}"
-
-    def collaborators(self) -> str:
-        """Return the place to name collaborators and AI tools."""
-        return "" if self._target == "solutions" else "\\handinhead"
 
     def pads(self, count: int) -> str:
         """Return `count` padding characters."""

@@ -16,9 +16,9 @@ def main(arguments: list[str] | None = None) -> int:
     words = "whose graded facts to look for (default: every edition's)"
     parser.add_argument("--edition", help=words)
     parser.add_argument("paths", nargs="+", type=Path, metavar="FILE-OR-FOLDER")
-    asked = parser.parse_args(arguments)
+    options = parser.parse_args(arguments)
     try:
-        leaks = check(asked.paths, secrets_of(), facts_of(edition=asked.edition))
+        leaks = check(options.paths, secrets_of(), facts_of(edition=options.edition))
     except (OSError, UsageError, RegionError) as error:
         words = f"{error.filename}: {error.strerror}" if isinstance(error, OSError) else str(error)
         print(f"error: {words}", file=sys.stderr)
