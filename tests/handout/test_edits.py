@@ -10,6 +10,7 @@ from tests import pinned
 from tests.handout.conftest import edited
 from tests.project import ROOT
 from tools import archive, autograder, starter, student
+from tools.commands import pipelines_of
 from tools.handout import description
 from tools.handout.build import outline
 from tools.handout.sheet import Sheet
@@ -100,9 +101,16 @@ def test_an_edit_changes_what_mentions_it_and_nothing_else(course, numbers, befo
 
 
 @pytest.mark.parametrize("edition", EDITIONS)
-def test_the_commands_of_the_students_readme_run_and_read_files_that_they_get(course, edition):
+def test_the_students_readme_has_the_sheets_commands_on_one_line_each(course, edition):
+    """They run and read files that students get."""
     given = {*archive.files_of(course, student.TAKEN), "mingpt-demo/play_char.ipynb"}
     text = student.pages(course, edition)["README.md"]
+    first = "1a" if edition == "cs224n" else "1c"
+    assert f"Your first task is {first}." in text and "Release 2027-winter.1, due " in text
     commands = "".join(re.findall(r"^```sh\n(.*?)^```", text, re.MULTILINE | re.DOTALL))
+    lines = commands.splitlines()
+    assert not any(line.endswith("\\") or "'" in line or "$" in line for line in lines)
+    for todo in pipelines_of(course, [edition]).values():
+        assert {*map(str, todo)} <= {*lines}
     files = re.findall(r"(?:python|uv run|notebook|-[rcf]) (\S+\.\w+)", commands)
     assert len(files) > 20 and {*files} <= given

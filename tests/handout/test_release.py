@@ -18,7 +18,6 @@ from tests.handout.conftest import SHORT, copied_lines, edited
 from tests.project import copy_of_the_project, make, without_structure
 from tools import archive, history, leaks, release, starter, student
 from tools.arguments import Failed
-from tools.commands import PIPELINES
 from tools.handout import build, web
 
 pytestmark = [
@@ -134,17 +133,6 @@ def test_the_demo_comes_with_its_outputs(files):
     notebook = json.loads(files["mingpt-demo/play_char.ipynb"])
     code = [cell for cell in notebook["cells"] if cell["cell_type"] == "code"]
     assert sum(bool(cell["outputs"]) for cell in code) > len(code) / 2
-
-
-def test_the_students_readme_has_the_sheets_commands_each_on_one_line(files):
-    text = files["README.md"].decode()
-    assert "Your first task is 1c." in text and "2027-winter.1" in text
-    blocks = re.findall(r"^```sh\n(.*?)^```", text, re.MULTILINE | re.DOTALL)
-    lines = [line for block in blocks for line in block.splitlines() if line.strip()]
-    assert not any(line.endswith("\\") or "'" in line or "$" in line for line in lines)
-    for todo in PIPELINES.values():
-        for command in todo:
-            assert str(command) in lines
 
 
 def test_assistants_are_pointed_to_the_policy_and_tools_to_the_right_python(files):
