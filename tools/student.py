@@ -79,9 +79,10 @@ def contents(repo: Path, edition: str, paper: str, dist: Path) -> dict[str, byte
     files[f"src/{LINES}"] = (json.dumps(fingerprints(code), indent=1) + "\n").encode()
     files |= {f"mingpt-demo/{name}": content for name, content in shown.result().items()}
     files |= {n: made.files[n].read_bytes() for n in build.FOR_STUDENTS if n in made.files}
-    for path in (path for path in made.written.rglob("*") if path.is_file()):
-        files[f"written/{path.relative_to(made.written).as_posix()}"] = path.read_bytes()
-    files["overleaf.zip"] = (made.written.parent / "overleaf.zip").read_bytes()
+    written = archive.files_of(made.written, ["**/*"])
+    files |= {f"written/{name}": content for name, content in written.items()}
+    del written["Makefile"]
+    files["overleaf.zip"] = archive.packed(written)
     topics = {question.topic for question in assignment.edition(edition).questions}
     colab = notebooks.for_topics(notebooks.read(given / "colab.ipynb"), topics)
     texts = {

@@ -17,7 +17,7 @@ from pathlib import Path
 import letters
 from pretraining.files import write_atomically
 
-from .. import archive, reference
+from .. import reference
 from ..exchange import rebuilding
 from ..telling import telling
 from . import origins, typeset, web
@@ -114,12 +114,6 @@ def _documents(
 
     with ThreadPoolExecutor() as pool:  # each is made by other processes
         contents = dict(zip(makers, pool.map(made, makers), strict=True))
-    overleaf = {
-        path.relative_to(written).as_posix(): path.read_bytes()
-        for path in sorted(written.rglob("*"))
-        if path.is_file() and path.name != "Makefile"
-    }
-    archive.write(folder / "overleaf.zip", overleaf)
     return slots, contents | {"outline.csv": outline(slots).encode()}
 
 
