@@ -50,6 +50,10 @@ def write(
 
 def line_about(path: Path, files: Collection[str], more: str = "") -> str:
     """Return a line about a zip in dist/, with its size and hash."""
-    content = path.read_bytes()
-    size, digest = len(content) / 2**20, hashlib.sha256(content).hexdigest()[:16]
+    size, digest = path.stat().st_size / 2**20, hash_of(path)[:16]
     return f"dist/{path.name}: {len(files)} files, {size:.1f} MiB, {more}sha256 {digest}"
+
+
+def hash_of(path: Path) -> str:
+    """Return the hash of a file's content."""
+    return hashlib.sha256(path.read_bytes()).hexdigest()

@@ -37,6 +37,7 @@ from grading.errors import nearest
 from grading.verdicts import versions
 
 from . import archive, autograder, student
+from .archive import hash_of
 from .arguments import OneLineParser, with_one_line_errors
 from .datafiles import ARCHIVE, GRADING_SECRET, SEED, TEST_ANSWERS, installed
 from .handout.templates import plain
@@ -195,11 +196,6 @@ def git(repo: Path, *words: str) -> str:
     except OSError:
         return ""
     return "" if ran.returncode else ran.stdout
-
-
-def hash_of(path: Path) -> str:
-    """Return the hash of a file's content."""
-    return hashlib.sha256(path.read_bytes()).hexdigest()
 
 
 def undescribed(root: Path) -> list[str]:

@@ -23,12 +23,13 @@ from autograder.description import check_recipe, load_assignment
 from grading.edition import EDITION, read, to_json
 from pretraining.files import write_atomically
 
+from .archive import hash_of
 from .arguments import Failed, OneLineParser, add_recipe, with_one_line_errors
 from .commands import Command, pipelines_of
 from .datafiles import DEV, REPO, SHIPPED, installed, require_data_set
 from .telling import say, telling
 
-TARGET = REPO / "build" / "reference"
+TARGET = Path("build/reference")
 GIVEN = (
     "environment.py",
     "run.py",
@@ -78,12 +79,7 @@ def fingerprint(target: Path, recipe: str, seed: int) -> str:
     return digest.hexdigest()
 
 
-def train(
-    repo: Path = REPO,
-    target: Path = TARGET,
-    recipe: str | None = None,
-    editions: Iterable[str] = (),
-) -> Path:
+def train(repo: Path = REPO, recipe: str | None = None, editions: Iterable[str] = ()) -> Path:
     """Bring build/reference up to date; return the folder.
 
     Args:
@@ -94,7 +90,7 @@ def train(
         UsageError: a recipe, an edition or the data set is missing.
     """
     check_recipe(repo, recipe)
-    todos = pipelines_of(repo, editions)
+    todos, target = pipelines_of(repo, editions), repo / TARGET
     lay_out(repo, target)
     # Naming the data set's own recipe explicitly changes no hash.
     run_all(todos, target, recipe or own_recipe(target), seed=0)
@@ -159,19 +155,15 @@ class Finished:
 
     def __contains__(self, name: str) -> bool:
         written, digest = self._target / name, self._data["finished"].get(name)
-        return digest is not None and written.is_file() and digest == _hash(written)
+        return digest is not None and written.is_file() and digest == hash_of(written)
 
     def add(self, name: str) -> None:
         """Record a file as it is now."""
-        self._data["finished"][name] = _hash(self._target / name)
+        self._data["finished"][name] = hash_of(self._target / name)
         self._write()
 
     def _write(self) -> None:
         write_atomically(self._target / STATE, json.dumps(self._data, indent=1))
-
-
-def _hash(path: Path) -> str:
-    return hashlib.sha256(path.read_bytes()).hexdigest()
 
 
 def _train(name: str, command: Command, target: Path, recipe: str, seed: int) -> None:
@@ -213,7 +205,7 @@ def main(arguments: list[str] | None = None) -> int:
     options = parser.parse_args(arguments)
     editions = [] if options.edition is None else [options.edition]
     train(recipe=options.recipe, editions=editions)
-    print(f"The reference is up to date in {TARGET.relative_to(REPO)}/.")
+    print(f"The reference is up to date in {TARGET.as_posix()}/.")
     return 0
 
 

@@ -194,7 +194,7 @@ def test_solutions_quote_no_model_that_was_trained_with_another_recipe(
         (tmp_path / "numbers.json").write_text("{}", encoding="utf-8")
         return subprocess.CompletedProcess(command, "--trained" not in command, "", "not trained")
 
-    trained = tmp_path / build.TRAINED
+    trained = tmp_path / reference.TARGET
     trained.mkdir(parents=True)
     (trained / "vanilla.finetune.params").touch()
     (trained / reference.STATE).write_text(json.dumps({"recipe": recipe}), encoding="utf-8")

@@ -41,7 +41,6 @@ PRINT = r"""
 WITH_SOLUTIONS = "\\def\\withanswers{}\n\\input{sheet.tex}\n"
 FOR_STUDENTS = ("handout.pdf", "handout.html", "practice.pdf", "practice.html")
 SCRIPT = "solutions/written/quoted_numbers.py"
-TRAINED = "build/reference"
 SOURCES = (
     "assignment.toml",
     "course.toml",
@@ -186,7 +185,7 @@ def outline(slots: list[Slot]) -> str:
 
 def compute_numbers(repo: Path, folder: Path) -> dict:
     """Return the numbers that the solutions quote; those on a model need a trained reference."""
-    trained = repo / TRAINED
+    trained = repo / reference.TARGET
     command = [sys.executable, "-X", "utf8", str(repo / SCRIPT), str(folder)]
     with tempfile.TemporaryDirectory() as present:
         if (trained / "vanilla.finetune.params").is_file():
@@ -200,8 +199,8 @@ def compute_numbers(repo: Path, folder: Path) -> dict:
             else:
                 print(
                     "note: the solutions quote no numbers of a trained model, because "
-                    f"{TRAINED} was trained with {recipe or 'an unknown recipe'}; "
-                    f"`make reference` takes {own}",
+                    f"{reference.TARGET.as_posix()} was trained with "
+                    f"{recipe or 'an unknown recipe'}; `make reference` takes {own}",
                     file=sys.stderr,
                 )
         done = subprocess.run(command, cwd=repo, capture_output=True, encoding="utf-8")
