@@ -196,6 +196,11 @@ def test_a_folder_in_a_files_place_is_refused_before_anything_changes(tmp_path):
     assert not [path for path in tmp_path.rglob("*") if path.is_file()]
 
 
+def test_a_corpus_without_letters_for_fifty_unused_names_is_refused():
+    with pytest.raises(UsageError, match="only 1 unused names, expected 50: lengthen it"):
+        world.unseen_table(["Al", "Bo", "oB"], "B o", ["oB"], "lengthen it")
+
+
 def test_the_word_lists_keep_their_rules():
     lists = load_words()
     for entries in lists:
