@@ -4,18 +4,18 @@ Students don't have this package. It runs the tests of `grading` with a pool tha
 (`isolation`) and with the judges in solutions/hidden/ (`judging`). To what `grading` promises, it
 adds:
 - Answers and scores are never in a student's process.
-- One test never touches another's result. Each runs in a process and session of its own, in a
-  scratch folder of its own, with limits on CPU and wall time, memory, files, processes and output;
-  a guardian, which runs none of the student's code, watches, and kills what is left at the end.
+- One test never touches another's result. Each runs in a process, session and scratch folder of its
+  own, with limits on CPU and wall time, memory, files, processes and output; a guardian, which runs
+  none of the student's code, watches, and kills what is left at the end.
 - Student code can't read the solutions, answers or results, write outside its scratch folder, use
   a network, or reach another process: Landlock, a seccomp filter and no_new_privs hold for any
   Linux user; for root, each test also has a uid of its own, which alone protects files and
   processes if the kernel lacks Landlock, provided that others can't read the folders. Without such
-  a uid, code can start threads but no processes, which would count as the user's. `--doctor` says
-  which of these work here; `--authoritative` refuses to run if a required one doesn't, and a
-  canary worker tries first. If solutions, answers or results are among the libraries that code may
-  read (below /usr, for instance), no run judges hidden tests (`isolation/authority.py`): exit code
-  2, or 3 if the run was to be authoritative. If this package can't be imported, nothing is graded.
+  a uid, code can start threads but no processes (`isolation/sandbox.py`). `--doctor` says which of
+  these work here; `--authoritative` refuses to run if a required one doesn't, and a canary worker
+  tries first. If solutions, answers or results are among the libraries that code may read, nothing
+  is graded (`isolation/authority.py`): exit code 2, or 3 if the run was to be authoritative.
+- If this package can't be imported, nothing is graded.
 - No student can cause a grader error. tests/redteam/test_fuzz.py checks this.
 
 What is not guaranteed:

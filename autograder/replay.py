@@ -15,6 +15,9 @@ from grading.errors import UsageError, safe_line
 from grading.verdicts import Outcome, Results, versions
 
 RECORD = "record: "
+# What a record in the standard output has of a run's facts and of each test.
+OF_FACTS = ("submission", "release", "digest", "graded", "judged_by", "versions")
+OF_TEST = ("test_id", "outcome", "score", "credit", "cause", "look_at")
 
 
 @dataclass(frozen=True)
@@ -93,20 +96,10 @@ def _record(raw: dict[str, Any]) -> Record:
 
 def line(results: Results) -> str:
     """Return a run's record in one line, for the end of the standard output."""
-    tests = [
-        {
-            "test_id": t.spec.test_id,
-            "outcome": t.outcome.value,
-            "score": float(t.score),
-            "credit": str(t.credit),
-            "cause": t.cause,
-            "look_at": t.look_at,
-        }
-        for t in results.tests
-    ]
-    head = {"edition": results.edition.name, "seed": str(results.seed)}
-    recorded = ("submission", "release", "digest", "graded", "judged_by", "versions")
-    facts = {key: results.facts[key] for key in recorded if key in results.facts}
+    whole = results.as_dict(staff=True)
+    head = {key: whole[key] for key in ("edition", "seed")}
+    facts = {key: whole["facts"][key] for key in OF_FACTS if key in whole["facts"]}
+    tests = [{key: test[key] for key in OF_TEST} for test in whole["tests"]]
     return RECORD + json.dumps(head | {"facts": facts, "tests": tests})
 
 

@@ -81,16 +81,11 @@ def landlock_abi() -> int:
     return max(found, 0)
 
 
-def restrict_files(readable: Collection[str], writable: Collection[str]) -> None:
+def restrict_files(abi: int, readable: Collection[str], writable: Collection[str]) -> None:
     """Confine this process to files and folders, with no_new_privs; OSError: it is refused."""
-    version = landlock_abi()
-    if not version:
-        raise OSError("this kernel has no Landlock")
-    handled = FILE_RIGHTS[max(v for v in FILE_RIGHTS if v <= version)]
-    attributes = struct.pack(
-        "=QQQ", handled, TCP_BOTH if version >= 4 else 0, SCOPE_BOTH if version >= 6 else 0
-    )
-    size = 24 if version >= 6 else 16 if version >= 4 else 8
+    handled = FILE_RIGHTS[max(v for v in FILE_RIGHTS if v <= abi)]
+    attributes = struct.pack("=QQQ", handled, TCP_BOTH, SCOPE_BOTH)
+    size = 24 if abi >= 6 else 16 if abi >= 4 else 8  # bytes of these that the kernel knows
     ruleset = syscall(CREATE_RULESET, attributes, size, 0)
     try:
         for path in readable:

@@ -39,7 +39,7 @@ class Confinement:
     """Which layers a worker takes besides limits, and which files it may access."""
 
     uid: int | None = None  # the user to become; None: it remains the same user
-    landlock: bool = False
+    landlock_abi: int = 0  # see Layers
     seccomp: bool = False
     readable: tuple[str, ...] = ()  # files, and folders below which it may read
     writable: tuple[str, ...] = ()  # where it may also write: its scratch folder and /dev/null
@@ -122,7 +122,7 @@ def for_worker(layers: Layers, uid: int | None, staged: Path, scratch: Path) -> 
         most_tasks = None if layers.seccomp else users.tasks_of(os.getuid()) + Limits.processes
     return Confinement(
         uid=uid,
-        landlock=bool(layers.landlock_abi),
+        landlock_abi=layers.landlock_abi,
         seccomp=layers.seccomp,
         readable=(*readable_by_all(), str(staged)),
         writable=(str(scratch), "/dev/null"),
@@ -141,10 +141,10 @@ def take(confinement: Confinement) -> None:
         os.setgroups([])
         os.setresgid(confinement.uid, confinement.uid, confinement.uid)
         os.setresuid(confinement.uid, confinement.uid, confinement.uid)
-    if confinement.uid is not None or confinement.landlock or confinement.seccomp:
+    if confinement.uid is not None or confinement.landlock_abi or confinement.seccomp:
         kernel.prctl(PR_SET_NO_NEW_PRIVS, 1)
-    if confinement.landlock:
-        kernel.restrict_files(confinement.readable, confinement.writable)
+    if confinement.landlock_abi:
+        kernel.restrict_files(confinement.landlock_abi, confinement.readable, confinement.writable)
     if confinement.seccomp:
         kernel.install_filter(os.getpid(), processes=confinement.uid is not None)
 

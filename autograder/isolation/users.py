@@ -62,7 +62,7 @@ def kill_all(uid: int) -> None:
             pass  # nobody there
         finally:
             os._exit(0)
-    os.waitpid(killer, 0)
+    os.waitpid(killer, os.WUNTRACED)  # one that its victims have stopped ends with them
 
 
 def _is_used(uid: int) -> bool:

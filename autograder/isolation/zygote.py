@@ -107,7 +107,7 @@ def _do(job: dict[str, Any], fds: list[int], parent: int) -> Ending:
     ending = guardian.watch(pid, limits, parent, job["scratch"], clock)
     uid = confinement.uid
     guardian.kill_descendants(uid)
-    if uid is not None and not confinement.landlock:
+    if uid is not None and not confinement.landlock_abi:
         leftovers.sweep_files(uid)
     if uid is not None and not confinement.seccomp:
         leftovers.sweep_memory(uid)

@@ -16,6 +16,7 @@ import grading
 from tools import container
 
 UID, UIDS = 65_100, 200  # a range that no other tests use
+IMPORTS = f"import sys; sys.path[:0] = [{str(grading.SRC)!r}, {str(grading.ROOT)!r}]\n"
 FORCED = f"""from autograder.isolation import users
 users.FIRST_UID, users.UIDS = {UID}, {UIDS}
 """
@@ -28,11 +29,9 @@ def claim() -> Iterator[Callable[[int], tuple[int, subprocess.Popen]]]:
     made = []
 
     def start(first: int = UID) -> tuple[int, subprocess.Popen]:
-        code = f"import sys; sys.path[:0] = [{str(grading.SRC)!r}, {str(grading.ROOT)!r}]\n{FORCED}"
-        code += f"uid, _ = users.claim({first - UID}); print(uid, flush=True); sys.stdin.read()"
-        process = subprocess.Popen(
-            [sys.executable, "-c", code], stdin=subprocess.PIPE, stdout=subprocess.PIPE
-        )
+        code = f"uid, _ = users.claim({first - UID}); print(uid, flush=True); sys.stdin.read()"
+        command = [sys.executable, "-c", IMPORTS + FORCED + code]
+        process = subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE)
         made.append(process)
         return int(process.stdout.readline()), process
 
@@ -73,3 +72,20 @@ def test_a_uid_that_a_service_has_is_left_alone(claim):
         assert claim()[0] != UID
     finally:
         end(service)
+
+
+STOPPED = f"""import os, signal
+from autograder.isolation import guardian
+kill = os.kill
+def stop_the_killer(pid, number):
+    kill(*((os.getpid(), signal.SIGSTOP) if pid == -1 else (pid, number)))
+os.kill = stop_the_killer
+if os.fork() == 0:
+    signal.pause()
+guardian.kill_descendants({UID})
+"""
+
+
+def test_whoever_stops_its_killer_is_killed():
+    """A test's processes may signal it, since it has their uid, unless a filter forbids it."""
+    subprocess.run([sys.executable, "-c", IMPORTS + STOPPED], timeout=60, check=True)
