@@ -39,10 +39,14 @@ class Number:
 
 @dataclass(frozen=True)
 class Row:
-    """A row of a file, and the line on which it begins."""
+    """A row of a file."""
 
-    line: int
+    place: str  # the file and the line on which it begins, for messages
     cells: tuple[str, ...]
+
+    def fault(self, what: str) -> UsageError:
+        """Return an exception that names file and line."""
+        return UsageError(f"{self.place}: {what}")
 
 
 @dataclass(frozen=True)
@@ -55,14 +59,6 @@ class Sheet:
     rows: tuple[Row, ...]  # those that aren't blank; the first one names the columns
     columns: dict[str, int] = field(default_factory=dict)  # indices by `same(name)`; see `table`
 
-    def place(self, row: Row) -> str:
-        """Return where a row is, for messages."""
-        return f"{self.name}, line {row.line}"
-
-    def fault(self, row: Row, what: str) -> UsageError:
-        """Return an exception that names file and line."""
-        return UsageError(f"{self.place(row)}: {what}")
-
     def cell(self, row: Row, column: str) -> str:
         """Return the cell in a column, without blanks around it; "" if there is none."""
         place = self.columns.get(same(column), len(row.cells))
@@ -73,11 +69,9 @@ class Sheet:
         text = self.cell(row, column)
         match = NUMBER.fullmatch(text)
         if match is None or not (match[2] or match[4]):
-            raise self.fault(row, f"{column} = {text!r:.60} should be a number such as 12.5")
+            raise row.fault(f"{column} = {text!r:.60} should be a number such as 12.5")
         if match[3] == "," and self.delimiter == ",":
-            raise self.fault(
-                row, f"{column} = {text!r:.60}: a comma separates columns here; write 12.5"
-            )
+            raise row.fault(f"{column} = {text!r:.60}: a comma separates columns here; write 12.5")
         value = Fraction(f"{match[2] or 0}.{match[4] or 0}")
         return -value if match[1] == "-" else value
 
@@ -143,14 +137,14 @@ def parse(data: bytes, name: str) -> Sheet:
 def _rows(text: str, delimiter: str, name: str) -> Iterator[Row]:
     reader = csv.reader(io.StringIO(text, newline=""), delimiter=delimiter, strict=True)
     while True:
-        line = reader.line_num + 1
+        place = f"{name}, line {reader.line_num + 1}"
         try:
             cells = next(reader)
         except StopIteration:
             return
         except csv.Error as error:
-            raise UsageError(f"{name}, line {line}: not valid CSV: {error}") from None
-        yield Row(line, tuple(map(unguarded, cells)))
+            raise UsageError(f"{place}: not valid CSV: {error}") from None
+        yield Row(place, tuple(map(unguarded, cells)))
 
 
 def table(sheet: Sheet, required: Sequence[str], optional: Sequence[str] | None = ()) -> Sheet:
@@ -170,19 +164,16 @@ def table(sheet: Sheet, required: Sequence[str], optional: Sequence[str] | None 
         if not name:
             continue
         if name in columns:
-            raise sheet.fault(head, f"there are two columns {cell!r:.60}")
+            raise head.fault(f"there are two columns {cell!r:.60}")
         if optional is not None and name not in names:
-            raise sheet.fault(head, f"unknown column {cell!r:.60}{nearest(name, sorted(names))}")
+            raise head.fault(f"unknown column {cell!r:.60}{nearest(name, sorted(names))}")
         columns[name] = place
     for name in required:
         if same(name) not in columns:
-            raise sheet.fault(
-                head, f"the column {name!r} is missing; expected {', '.join(required)}"
-            )
+            raise head.fault(f"the column {name!r} is missing; expected {', '.join(required)}")
     for row in rows:
         if any(cell.strip() for cell in row.cells[len(head.cells) :]):
-            raise sheet.fault(
-                row,
+            raise row.fault(
                 f"{len(row.cells)} cells, but only {len(head.cells)} columns; does a cell contain "
                 "a comma, without quotation marks around it?",
             )

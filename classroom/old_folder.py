@@ -185,4 +185,4 @@ def _add_decisions(store: Any, folder: Path) -> Iterator[str]:
                     (kind, *values),
                 )
             else:
-                yield f"{folder.name}/{sheet.place(row)}: no student"
+                yield f"{folder.name}/{row.place}: no student"

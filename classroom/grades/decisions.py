@@ -74,26 +74,26 @@ def _read(sheet: Sheet, row: Row, due: datetime) -> Decision:
     column = value_column(columns)
     texts = {name: sheet.cell(row, name) for name in columns}
     if empty := [name for name, text in texts.items() if not text]:
-        raise sheet.fault(row, f"the column {empty[0]} is empty")
+        raise row.fault(f"the column {empty[0]} is empty")
     question = same(texts.get("question", ""))
     value = texts.get(column, "")
     if kind == OVERRIDE:
         points = sheet.number(row, column)
         if points < 0 or (question == DAYS_LATE and points.denominator != 1):
             number = "an integer" if question == DAYS_LATE else "a number"
-            raise sheet.fault(row, f"points = {value} should be {number} of 0 or more")
+            raise row.fault(f"points = {value} should be {number} of 0 or more")
         value = decimal(points, 30)
     elif kind == USED and not re.fullmatch(r"[0-9]{1,4}", value):
-        raise sheet.fault(row, f"days = {value!r:.60} should be an integer of 0 or more")
+        raise row.fault(f"days = {value!r:.60} should be an integer of 0 or more")
     reason, author, day = (texts.get(name, "") for name in WHY)
     try:
         _ = date.fromisoformat(day) if day else None
     except ValueError:
-        raise sheet.fault(row, f"date = {day!r:.60} should be a date such as 2027-01-31") from None
-    place = sheet.place(row)
+        raise row.fault(f"date = {day!r:.60} should be a date such as 2027-01-31") from None
+    place = row.place
     decision = Decision(kind, texts["student"], question, value, reason, author, day, place)
     if kind == EXTENSION and decision.due < due:
-        raise sheet.fault(row, f"due = {value} is before the due date, {due.isoformat(' ')}")
+        raise row.fault(f"due = {value} is before the due date, {due.isoformat(' ')}")
     return decision
 
 
@@ -148,24 +148,24 @@ def read_scores(sheet: Sheet) -> list[Columns]:
 
 def _student(sheet: Sheet, row: Row) -> Columns:
     if not any(sheet.cell(row, name) for name in ("Email", "SID", "Submission ID")):
-        raise sheet.fault(row, "Email, SID and Submission ID are all empty")
+        raise row.fault("Email, SID and Submission ID are all empty")
     name = f"{sheet.cell(row, 'First Name')} {sheet.cell(row, 'Last Name')}".strip()
     time, late = sheet.cell(row, "Submission Time"), sheet.cell(row, "Lateness (H:M:S)")
     if not time and re.search("[1-9]", late):
-        raise sheet.fault(row, f"Lateness (H:M:S) = {late!r:.60}, but there is no Submission Time")
+        raise row.fault(f"Lateness (H:M:S) = {late!r:.60}, but there is no Submission Time")
     submission, status = sheet.cell(row, "Submission ID"), ""
     if not sheet.cell(row, "Total Score"):
         status = sheet.cell(row, "Status") or ("Ungraded" if submission else "Missing")
         if status.lower() == "missing" and not submission:
             status = ""  # certainly nothing was handed in: no points
     return {
-        "place": sheet.place(row),
+        "place": row.place,
         "name": name or sheet.cell(row, NAME),
         "sid": sheet.cell(row, "SID"),
         "email": sheet.cell(row, "Email"),
         "submission": submission,
         "status": status,
-        "submitted": times.stored(time_of(sheet.place(row), time)) if time else None,
+        "submitted": times.stored(time_of(row.place, time)) if time else None,
     }
 
 
@@ -179,15 +179,14 @@ def _points(sheet: Sheet, row: Row) -> Iterator[Columns]:
     for cell in sheet.rows[0].cells:
         if match := QUESTION.fullmatch(cell.strip()):
             if not sheet.cell(row, cell):
-                raise sheet.fault(row, f"{cell!r:.60} is empty, but there is a Total Score")
+                raise row.fault(f"{cell!r:.60} is empty, but there is a Total Score")
             scores.append((match[1], match[2], sheet.number(row, cell), Fraction(match[3])))
     if not scores:
         worth = sheet.number(row, "Max Points") if sheet.cell(row, "Max Points") else None
         scores.append(("written", "", points, worth))
     for question, title, score, worth in scores:
         if score < 0:
-            raise sheet.fault(
-                row,
+            raise row.fault(
                 f"{question} has {shown(score)} points; remove negative points on Gradescope, "
                 "because lateness is deducted here by course.toml",
             )
@@ -200,7 +199,7 @@ def _points(sheet: Sheet, row: Row) -> Iterator[Columns]:
     # Gradescope rounds each question's points, and their sum, to two decimals.
     whole = sum((score for _, _, score, _ in scores), Fraction(0))
     if abs(whole - points) > Fraction(len(scores), 100):
-        raise sheet.fault(row, f"Total Score = {total}, but the questions add up to {shown(whole)}")
+        raise row.fault(f"Total Score = {total}, but the questions add up to {shown(whole)}")
 
 
 def time_of(place: str, text: str) -> datetime:

@@ -68,13 +68,13 @@ class Roster:
                     f"the assignment is worth {shown(there)} points in {self.platform}, but "
                     f"{shown(most)} in the gradebook"
                 )
-        by_line = {m.said.line: grade for grade in grades for m in grade.person.of(self.source)}
+        by_place = {m.where: grade for grade in grades for m in grade.person.of(self.source)}
         rows: list[list[str | Number]] = []
         for row in self.sheet.rows:
             new: list[str | Number] = [Number(c) if c == NO_SCORE else c for c in row.cells]
-            if row.line in by_line:
-                new[self.column], note = self._cell(row, by_line[row.line])
-                notes += [f"{self.sheet.place(row)}: {note}"] if note else []
+            if row.place in by_place:
+                new[self.column], note = self._cell(row, by_place[row.place])
+                notes += [f"{row.place}: {note}"] if note else []
             rows.append([new[place] for place in self.kept])
         return cells.write(rows, self.sheet.delimiter, self.sheet.has_bom), notes
 
@@ -119,7 +119,7 @@ class Roster:
         text = row.cells[place].strip()
         if not re.fullmatch(r"[+-]?([0-9]{1,9}([.,][0-9]*)?|[.,][0-9]+)", text):
             column = POINTS if POINTS in row.cells[0] else self.sheet.rows[0].cells[place]
-            raise self.sheet.fault(row, f"{column} = {text!r:.60} should be a number such as 12.5")
+            raise row.fault(f"{column} = {text!r:.60} should be a number such as 12.5")
         return Fraction(text.replace(",", "."))
 
 
@@ -129,7 +129,7 @@ def _mention(source: str, sheet: Sheet, row: Row, name: str, columns: dict[str, 
     if source == MOODLE:
         ids["moodle"] = ids["moodle"].rpartition(" ")[2]  # it writes `Participant 657737`
     ids = {kind: text for kind, text in ids.items() if text}
-    return Mention(source, sheet.place(row), name, ids, row)
+    return Mention(source, row.place, name, ids, row)
 
 
 # Canvas -------------------------------------------------------------------------------------------
@@ -159,8 +159,8 @@ def read_canvas(path: Path, assignment: str | None) -> Roster:
     sheet = replace(sheet, rows=rows, columns=columns)
     for row in rows[1:]:
         if POINTS in row.cells[0] and sheet.cell(row, "ID"):
-            raise sheet.fault(
-                row, f"a student is called {POINTS}: Canvas would take this row for the points"
+            raise row.fault(
+                f"a student is called {POINTS}: Canvas would take this row for the points"
             )
         if POINTS in row.cells[0]:
             points = row
@@ -177,7 +177,7 @@ def _as_wide(sheet: Sheet, row: Row) -> Row:
     """Return a row with a cell for each column; Canvas's row about posting may have fewer."""
     width = len(sheet.rows[0].cells)
     if any(cell.strip() for cell in row.cells[width:]):
-        raise sheet.fault(row, f"{len(row.cells)} cells, but only {width} columns")
+        raise row.fault(f"{len(row.cells)} cells, but only {width} columns")
     return replace(row, cells=(*row.cells, *[""] * width)[:width])
 
 
@@ -193,9 +193,9 @@ def _assignment(sheet: Sheet, width: int, points: Row | None, name: str | None) 
     if len(several) != 1:
         asked = "--assignment" if name is None else f"--assignment {name!r:.60}"
         titles = ", ".join(repr(head.cells[place]) for place in taken) or "(there is none)"
-        raise sheet.fault(head, f"{asked}: expected one of the assignments {titles}")
+        raise head.fault(f"{asked}: expected one of the assignments {titles}")
     if why := refused[several[0]]:
-        raise sheet.fault(head, f"{head.cells[several[0]]!r:.90} {why}")
+        raise head.fault(f"{head.cells[several[0]]!r:.90} {why}")
     return several[0]
 
 

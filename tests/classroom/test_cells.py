@@ -74,5 +74,5 @@ def test_files_that_are_something_else_are_named():
 def test_columns_may_be_in_any_order_and_case_and_rows_may_be_short_or_blank():
     found = parse("\ufeffPoints ; STUDENT\n\n;;\n7,5;ada\n1\n".encode(), "a.csv")
     found = table(found, ("student", "points"))
-    rows = [(row.line, *(found.cell(row, c) for c in ("student", "points"))) for row in found.rows]
-    assert rows[1:] == [(4, "ada", "7,5"), (5, "", "1")]
+    rows = [(row.place, *(found.cell(row, c) for c in ("student", "points"))) for row in found.rows]
+    assert rows[1:] == [("a.csv, line 4", "ada", "7,5"), ("a.csv, line 5", "", "1")]
