@@ -43,10 +43,28 @@ class Row:
 
     place: str  # the file and the line on which it begins, for messages
     cells: tuple[str, ...]
+    delimiter: str
+    columns: dict[str, int] = field(default_factory=dict)  # indices by `same(name)`; see `table`
 
     def fault(self, what: str) -> UsageError:
         """Return an exception that names file and line."""
         return UsageError(f"{self.place}: {what}")
+
+    def cell(self, column: str) -> str:
+        """Return the cell in a column, without blanks around it; "" if there is none."""
+        place = self.columns.get(same(column), len(self.cells))
+        return self.cells[place].strip() if place < len(self.cells) else ""
+
+    def number(self, column: str) -> Fraction:
+        """Return a cell's exact number; UsageError: it isn't one, or is ambiguous, as 1,5 is."""
+        text = self.cell(column)
+        match = NUMBER.fullmatch(text)
+        if match is None or not (match[2] or match[4]):
+            raise self.fault(f"{column} = {text!r:.60} should be a number such as 12.5")
+        if match[3] == "," and self.delimiter == ",":
+            raise self.fault(f"{column} = {text!r:.60}: a comma separates columns here; write 12.5")
+        value = Fraction(f"{match[2] or 0}.{match[4] or 0}")
+        return -value if match[1] == "-" else value
 
 
 @dataclass(frozen=True)
@@ -57,23 +75,6 @@ class Sheet:
     delimiter: str
     has_bom: bool  # whether it begins with a byte order mark, as Excel expects
     rows: tuple[Row, ...]  # those that aren't blank; the first one names the columns
-    columns: dict[str, int] = field(default_factory=dict)  # indices by `same(name)`; see `table`
-
-    def cell(self, row: Row, column: str) -> str:
-        """Return the cell in a column, without blanks around it; "" if there is none."""
-        place = self.columns.get(same(column), len(row.cells))
-        return row.cells[place].strip() if place < len(row.cells) else ""
-
-    def number(self, row: Row, column: str) -> Fraction:
-        """Return a cell's exact number; UsageError: it isn't one, or is ambiguous, as 1,5 is."""
-        text = self.cell(row, column)
-        match = NUMBER.fullmatch(text)
-        if match is None or not (match[2] or match[4]):
-            raise row.fault(f"{column} = {text!r:.60} should be a number such as 12.5")
-        if match[3] == "," and self.delimiter == ",":
-            raise row.fault(f"{column} = {text!r:.60}: a comma separates columns here; write 12.5")
-        value = Fraction(f"{match[2] or 0}.{match[4] or 0}")
-        return -value if match[1] == "-" else value
 
 
 # Writing ------------------------------------------------------------------------------------------
@@ -144,11 +145,11 @@ def _rows(text: str, delimiter: str, name: str) -> Iterator[Row]:
             return
         except csv.Error as error:
             raise UsageError(f"{place}: not valid CSV: {error}") from None
-        yield Row(place, tuple(map(unguarded, cells)))
+        yield Row(place, tuple(map(unguarded, cells)), delimiter)
 
 
 def table(sheet: Sheet, required: Sequence[str], optional: Sequence[str] | None = ()) -> Sheet:
-    """Return a sheet with its columns by name.
+    """Return a sheet whose rows know their columns by name.
 
     Args:
         optional: further columns that it may have; None: any.
@@ -177,7 +178,7 @@ def table(sheet: Sheet, required: Sequence[str], optional: Sequence[str] | None 
                 f"{len(row.cells)} cells, but only {len(head.cells)} columns; does a cell contain "
                 "a comma, without quotation marks around it?",
             )
-    return replace(sheet, columns=columns)
+    return replace(sheet, rows=tuple(replace(row, columns=columns) for row in sheet.rows))
 
 
 # Points -------------------------------------------------------------------------------------------

@@ -319,8 +319,8 @@ TIMES = ("%A, %d %B %Y, %I:%M %p", "%A, %B %d, %Y, %I:%M %p", "%A, %d %B %Y, %H:
 def with_worksheet(export: Export, path: Path) -> Export:
     """Return an export with what a worksheet knows; UsageError: it is another assignment's."""
     zone = times.course_zone()
-    sheet = cells.table(cells.read(path), (IDENTIFIER,), None)
-    rows = {sheet.cell(row, IDENTIFIER).rpartition(" ")[2]: row for row in sheet.rows[1:]}
+    _, *every = cells.table(cells.read(path), (IDENTIFIER,), None).rows
+    rows = {row.cell(IDENTIFIER).rpartition(" ")[2]: row for row in every}
     notes, submissions = list(export.notes), []
     for one in export.submissions:
         (student, *_) = one.students
@@ -328,11 +328,11 @@ def with_worksheet(export: Export, path: Path) -> Export:
         if row is None:
             notes.append(f"{one.id} is not in the worksheet")
         else:
-            text = sheet.cell(row, MODIFIED)
+            text = row.cell(MODIFIED)
             time = _time(text, zone)
             if time is None and any(map(str.isdigit, text)):
                 notes.append(f"{one.id}: not a time: {text!r:.60}")
-            texts = {field: sheet.cell(row, column) for field, column in FIELDS.items()}
+            texts = {field: row.cell(column) for field, column in FIELDS.items()}
             student = replace(student, **{field: text for field, text in texts.items() if text})
             one = replace(one, students=(student,), submitted=time)
         submissions.append(one)
@@ -340,8 +340,8 @@ def with_worksheet(export: Export, path: Path) -> Export:
     if not known & rows.keys():
         raise UsageError(f"{path} has nobody who is in the download: is it the same assignment's?")
     for number, row in rows.items():
-        if number not in known and _time(sheet.cell(row, MODIFIED), zone):
-            shown = safe_line(sheet.cell(row, FIELDS["name"]) or number, 200)
+        if number not in known and _time(row.cell(MODIFIED), zone):
+            shown = safe_line(row.cell(FIELDS["name"]) or number, 200)
             notes.append(f"{shown} has a time in {path.name}, but no files in the download")
     return replace(export, submissions=tuple(submissions), notes=tuple(notes))
 

@@ -177,7 +177,7 @@ def _add_decisions(store: Any, folder: Path) -> Iterator[str]:
             continue
         names = ("student", "question", value_column(columns), *WHY)
         for row in sheet.rows[1:]:
-            values = [sheet.cell(row, each) for each in names]
+            values = [row.cell(each) for each in names]
             if values[0]:
                 store.db.execute(
                     "INSERT INTO decisions (kind, student, question, value, reason, author, date) "

@@ -65,20 +65,20 @@ Decided = dict[tuple[str, str], Decision]  # by kind and question
 
 def read_decisions(sheet: Sheet, due: datetime) -> list[Decision]:
     """Return the decisions in a file whose name is in DECISIONS; UsageError: one is malformed."""
-    sheet = cells.table(sheet, DECISIONS[sheet.name][1], (*WHY, "name", "note"))
-    return [_read(sheet, row, due) for row in sheet.rows[1:]]
-
-
-def _read(sheet: Sheet, row: Row, due: datetime) -> Decision:
     kind, columns = DECISIONS[sheet.name]
+    rows = cells.table(sheet, columns, (*WHY, "name", "note")).rows[1:]
+    return [_read(row, kind, columns, due) for row in rows]
+
+
+def _read(row: Row, kind: str, columns: tuple[str, ...], due: datetime) -> Decision:
     column = value_column(columns)
-    texts = {name: sheet.cell(row, name) for name in columns}
+    texts = {name: row.cell(name) for name in columns}
     if empty := [name for name, text in texts.items() if not text]:
         raise row.fault(f"the column {empty[0]} is empty")
     question = same(texts.get("question", ""))
     value = texts.get(column, "")
     if kind == OVERRIDE:
-        points = sheet.number(row, column)
+        points = row.number(column)
         if points < 0 or (question == DAYS_LATE and points.denominator != 1):
             number = "an integer" if question == DAYS_LATE else "a number"
             raise row.fault(f"points = {value} should be {number} of 0 or more")
@@ -90,8 +90,7 @@ def _read(sheet: Sheet, row: Row, due: datetime) -> Decision:
         _ = date.fromisoformat(day) if day else None
     except ValueError:
         raise row.fault(f"date = {day!r:.60} should be a date such as 2027-01-31") from None
-    place = row.place
-    decision = Decision(kind, texts["student"], question, value, reason, author, day, place)
+    decision = Decision(kind, texts["student"], question, value, reason, author, day, row.place)
     if kind == EXTENSION and decision.due < due:
         raise row.fault(f"due = {value} is before the due date, {due.isoformat(' ')}")
     return decision
@@ -138,51 +137,47 @@ Columns = dict[str, Any]  # of the table `written`
 
 def read_scores(sheet: Sheet) -> list[Columns]:
     """Return the rows of the table `written`; UsageError: it isn't Gradescope's CSV."""
-    sheet = cells.table(sheet, ("Email", "Total Score"), None)
-    rows = []
-    for row in sheet.rows[1:]:
-        student = _student(sheet, row)
-        rows += [student | points for points in _points(sheet, row)]
-    return rows
+    head, *rows = cells.table(sheet, ("Email", "Total Score"), None).rows
+    questions = {cell: match for cell in head.cells if (match := QUESTION.fullmatch(cell.strip()))}
+    return [_student(row) | points for row in rows for points in _points(row, questions)]
 
 
-def _student(sheet: Sheet, row: Row) -> Columns:
-    if not any(sheet.cell(row, name) for name in ("Email", "SID", "Submission ID")):
+def _student(row: Row) -> Columns:
+    if not any(row.cell(name) for name in ("Email", "SID", "Submission ID")):
         raise row.fault("Email, SID and Submission ID are all empty")
-    name = f"{sheet.cell(row, 'First Name')} {sheet.cell(row, 'Last Name')}".strip()
-    time, late = sheet.cell(row, "Submission Time"), sheet.cell(row, "Lateness (H:M:S)")
+    name = f"{row.cell('First Name')} {row.cell('Last Name')}".strip()
+    time, late = row.cell("Submission Time"), row.cell("Lateness (H:M:S)")
     if not time and re.search("[1-9]", late):
         raise row.fault(f"Lateness (H:M:S) = {late!r:.60}, but there is no Submission Time")
-    submission, status = sheet.cell(row, "Submission ID"), ""
-    if not sheet.cell(row, "Total Score"):
-        status = sheet.cell(row, "Status") or ("Ungraded" if submission else "Missing")
+    submission, status = row.cell("Submission ID"), ""
+    if not row.cell("Total Score"):
+        status = row.cell("Status") or ("Ungraded" if submission else "Missing")
         if status.lower() == "missing" and not submission:
             status = ""  # certainly nothing was handed in: no points
     return {
         "place": row.place,
-        "name": name or sheet.cell(row, NAME),
-        "sid": sheet.cell(row, "SID"),
-        "email": sheet.cell(row, "Email"),
+        "name": name or row.cell(NAME),
+        "sid": row.cell("SID"),
+        "email": row.cell("Email"),
         "submission": submission,
         "status": status,
         "submitted": times.stored(time_of(row.place, time)) if time else None,
     }
 
 
-def _points(sheet: Sheet, row: Row) -> Iterator[Columns]:
-    total = sheet.cell(row, "Total Score")
+def _points(row: Row, questions: dict[str, re.Match[str]]) -> Iterator[Columns]:
+    total = row.cell("Total Score")
     if not total:
         yield {"question": "", "title": "", "score": None, "max_score": None}
         return
-    points = sheet.number(row, "Total Score")
+    points = row.number("Total Score")
     scores: list[tuple[str, str, Fraction, Fraction | None]] = []
-    for cell in sheet.rows[0].cells:
-        if match := QUESTION.fullmatch(cell.strip()):
-            if not sheet.cell(row, cell):
-                raise row.fault(f"{cell!r:.60} is empty, but there is a Total Score")
-            scores.append((match[1], match[2], sheet.number(row, cell), Fraction(match[3])))
+    for cell, match in questions.items():
+        if not row.cell(cell):
+            raise row.fault(f"{cell!r:.60} is empty, but there is a Total Score")
+        scores.append((match[1], match[2], row.number(cell), Fraction(match[3])))
     if not scores:
-        worth = sheet.number(row, "Max Points") if sheet.cell(row, "Max Points") else None
+        worth = row.number("Max Points") if row.cell("Max Points") else None
         scores.append(("written", "", points, worth))
     for question, title, score, worth in scores:
         if score < 0:

@@ -90,7 +90,7 @@ class Roster:
         if before not in ("", NOT_ASSIGNED) and not is_excused:
             self._number(row, self.column)
         kept, label = Number(before), grade.person.label
-        is_locked = self.sheet.cell(row, CHANGEABLE).lower() == "no"
+        is_locked = row.cell(CHANGEABLE).lower() == "no"
         if before == NOT_ASSIGNED or is_locked:
             said = f"{self.platform} doesn't allow a change for {label}: {before or '-'} is kept"
             if before == NOT_ASSIGNED:
@@ -123,9 +123,9 @@ class Roster:
         return Fraction(text.replace(",", "."))
 
 
-def _mention(source: str, sheet: Sheet, row: Row, name: str, columns: dict[str, str]) -> Mention:
+def _mention(source: str, row: Row, name: str, columns: dict[str, str]) -> Mention:
     """Return who a row is about; `columns` has the column of each kind of ID."""
-    ids = {kind: sheet.cell(row, column) for kind, column in columns.items()}
+    ids = {kind: row.cell(column) for kind, column in columns.items()}
     if source == MOODLE:
         ids["moodle"] = ids["moodle"].rpartition(" ")[2]  # it writes `Participant 657737`
     ids = {kind: text for kind, text in ids.items() if text}
@@ -155,30 +155,32 @@ def read_canvas(path: Path, assignment: str | None) -> Roster:
     width = head.index("Section") + 1
     columns = {name.lower(): place for place, name in enumerate(head[:width])}
     points, students = None, []
-    rows = tuple(_as_wide(sheet, row) for row in sheet.rows)
-    sheet = replace(sheet, rows=rows, columns=columns)
-    for row in rows[1:]:
-        if POINTS in row.cells[0] and sheet.cell(row, "ID"):
+    sheet = _as_wide(sheet, columns)
+    for row in sheet.rows[1:]:
+        if POINTS in row.cells[0] and row.cell("ID"):
             raise row.fault(
                 f"a student is called {POINTS}: Canvas would take this row for the points"
             )
         if POINTS in row.cells[0]:
             points = row
         elif not all(POSTING.fullmatch(cell) for cell in row.cells):
-            parts = (sheet.cell(row, column) for column in ("Student", "FirstName", "LastName"))
+            parts = (row.cell(column) for column in ("Student", "FirstName", "LastName"))
             name = " ".join(filter(None, parts))
-            students.append(_mention(CANVAS, sheet, row, name, CANVAS_IDS))
+            students.append(_mention(CANVAS, row, name, CANVAS_IDS))
     column = _assignment(sheet, width, points, assignment)
     worth = (points, column) if points else None
     return Roster(CANVAS, sheet, tuple(students), (*range(width), column), column, worth)
 
 
-def _as_wide(sheet: Sheet, row: Row) -> Row:
-    """Return a row with a cell for each column; Canvas's row about posting may have fewer."""
-    width = len(sheet.rows[0].cells)
-    if any(cell.strip() for cell in row.cells[width:]):
-        raise row.fault(f"{len(row.cells)} cells, but only {width} columns")
-    return replace(row, cells=(*row.cells, *[""] * width)[:width])
+def _as_wide(sheet: Sheet, columns: dict[str, int]) -> Sheet:
+    """Return rows with a cell for each column; Canvas's row about posting may have fewer."""
+    rows, width = [], len(sheet.rows[0].cells)
+    for row in sheet.rows:
+        if any(cell.strip() for cell in row.cells[width:]):
+            raise row.fault(f"{len(row.cells)} cells, but only {width} columns")
+        whole = (*row.cells, *[""] * width)[:width]
+        rows.append(replace(row, cells=whole, columns=columns))
+    return replace(sheet, rows=tuple(rows))
 
 
 def _assignment(sheet: Sheet, width: int, points: Row | None, name: str | None) -> int:
@@ -221,12 +223,11 @@ def _names(title: str) -> set[str]:
 def read_moodle(path: Path) -> Roster:
     """Read Moodle's grading worksheet; UsageError: it is something else."""
     sheet = cells.table(cells.read(path), (IDENTIFIER, GRADE), None)
-    sheet = replace(sheet, rows=tuple(_as_wide(sheet, row) for row in sheet.rows))
-    students = tuple(
-        _mention(MOODLE, sheet, row, sheet.cell(row, FIELDS["name"]), MOODLE_IDS)
-        for row in sheet.rows[1:]
-    )
-    place = sheet.columns.get(MAXIMUM.lower())
-    points = (sheet.rows[1], place) if place is not None and students else None
-    everything = tuple(range(len(sheet.rows[0].cells)))
-    return Roster(MOODLE, sheet, students, everything, sheet.columns[GRADE.lower()], points)
+    columns = sheet.rows[0].columns
+    sheet = _as_wide(sheet, columns)
+    head, *rows = sheet.rows
+    students = tuple(_mention(MOODLE, r, r.cell(FIELDS["name"]), MOODLE_IDS) for r in rows)
+    place = columns.get(MAXIMUM.lower())
+    points = (rows[0], place) if place is not None and rows else None
+    everything = tuple(range(len(head.cells)))
+    return Roster(MOODLE, sheet, students, everything, columns[GRADE.lower()], points)

@@ -41,9 +41,8 @@ def read_rubrics(folder: Path, edition: str | None) -> dict[str, Rubric]:
     for question in load_assignment(grading.ROOT).edition(edition).questions:
         path = folder / f"{question.number}.csv"
         if path.exists():
-            sheet = cells.table(cells.read(path), columns)
-            rows = sheet.rows[1:]
-            rubrics[question.topic] = [{c: sheet.cell(row, c) for c in columns} for row in rows]
+            rows = cells.table(cells.read(path), columns).rows[1:]
+            rubrics[question.topic] = [{c: row.cell(c) for c in columns} for row in rows]
     if not rubrics:
         raise UsageError(
             f"{folder} has no rubric of this edition's questions: expected the files that "

@@ -43,7 +43,7 @@ def test_numbers_are_exact_and_nothing_else_is_one():
     def number(text: str, separator: str = ",") -> Fraction:
         data = write([["student", "points"], ["ada", Number(text)]], separator)
         found = table(parse(data.encode(), "a.csv"), ("student", "points"))
-        return found.number(found.rows[1], "points")
+        return found.rows[1].number("points")
 
     for text, value in (("12.50", "25/2"), (" .5 ", "1/2"), ("-0.25", "-1/4"), ("+2", "2")):
         assert number(text) == Fraction(value)
@@ -74,5 +74,5 @@ def test_files_that_are_something_else_are_named():
 def test_columns_may_be_in_any_order_and_case_and_rows_may_be_short_or_blank():
     found = parse("\ufeffPoints ; STUDENT\n\n;;\n7,5;ada\n1\n".encode(), "a.csv")
     found = table(found, ("student", "points"))
-    rows = [(row.place, *(found.cell(row, c) for c in ("student", "points"))) for row in found.rows]
+    rows = [(row.place, *(row.cell(c) for c in ("student", "points"))) for row in found.rows]
     assert rows[1:] == [("a.csv, line 4", "ada", "7,5"), ("a.csv, line 5", "", "1")]
