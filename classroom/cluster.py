@@ -1,6 +1,6 @@
 """The cluster that grades: one process for each core of this machine, or an existing cluster.
 
-    with Cluster(where, "grader-0123", release, counts=True, say=print) as cluster:
+    with connected(where, Grader("grader-0123", release, counts=True), say=print) as cluster:
         for task, answer in cluster.run(tasks): ...
 
 dask gives a task of a worker that was killed to another one, once (`allowed-failures`), and runs
@@ -78,66 +78,55 @@ class ClusterFailed(GradingError):
         super().__init__(f"{message.strip()}; {CONTINUE}")
 
 
-class Cluster:
-    """A connection to workers that have the release; leave the block to release them.
+@contextlib.contextmanager
+def connected(where: Where, release: worker.Grader, say: Say) -> Iterator[Cluster]:
+    """Yield a connection to workers that have the release; they are released at the end.
 
     Args:
-        name: by which workers know the release.
-        counts: whether only workers whose results can count may grade.
         say: called with a line about each worker that can't grade.
     """
+    # We report losses ourselves. dask configures its loggers when it is imported, so CONFIG is too
+    # late for them.
+    for name in ("distributed", "distributed.client"):
+        logging.getLogger(name).setLevel(logging.CRITICAL)
+    stack = contextlib.ExitStack()
+    try:
+        stack.enter_context(dask.config.set(CONFIG))
+        if where.scheduler is None:
+            certificates: Security = Security.temporary()
+            address: Any = _local(certificates, where.slots or CPU_COUNT)
+            stack.callback(_quietly, address.close)
+        else:
+            address = where.scheduler
+            assert where.certificates is not None  # `arguments.where_of` requires them
+            certificates = security(where.certificates)
+        client: Client = within(
+            CONNECT_S + CLOSE_S,
+            f"can't connect to {where.scheduler or 'the local cluster'} (is the scheduler running, "
+            "and with these certificates?)",
+            lambda: Client(address, security=certificates, timeout=CONNECT_S),
+        )
+        stack.callback(_quietly, client.close)
+        stack.callback(_quietly, lambda: client.unregister_worker_plugin(release.name))
+        within(
+            CONNECT_S,
+            "the release can't be sent to the workers",
+            lambda: client.register_plugin(release, name=release.name),
+        )
+        yield Cluster(client, release, say)
+    finally:
+        with _deaf(signal.SIGINT, signal.SIGTERM):  # a second Ctrl-C would leave something behind
+            stack.close()
 
-    _client: Client
 
-    def __init__(self, where: Where, name: str, release: bytes, counts: bool, say: Say) -> None:
-        self._where, self._counts, self._say = where, counts, say
-        self._plugin = worker.Grader(name, release, counts)
-        self._stack = contextlib.ExitStack()
+class Cluster:
+    """Workers that have a release, and grade tasks; see `connected`."""
+
+    def __init__(self, client: Client, release: worker.Grader, say: Say) -> None:
+        self._client, self._release, self._say = client, release, say
         self._slots = 0
         self._obstacles: dict[str, str] = {}  # by the address of a worker
         self._looked_at = self._able_at = 0.0
-
-    def __enter__(self) -> Cluster:
-        # We report losses ourselves. dask configures its loggers when it is imported, so CONFIG is
-        # too late for them.
-        for name in ("distributed", "distributed.client"):
-            logging.getLogger(name).setLevel(logging.CRITICAL)
-        try:
-            self._stack.enter_context(dask.config.set(CONFIG))
-            self._connect()
-            within(
-                CONNECT_S,
-                "the release can't be sent to the workers",
-                lambda: self._client.register_plugin(self._plugin, name=self._plugin.name),
-            )
-        except BaseException:
-            self.__exit__()
-            raise
-        return self
-
-    def __exit__(self, *_: object) -> None:
-        with _deaf(signal.SIGINT, signal.SIGTERM):  # a second Ctrl-C would leave something behind
-            self._stack.close()
-
-    def _connect(self) -> None:
-        if self._where.scheduler is None:
-            certificates: Security = Security.temporary()
-            address: Any = _local(certificates, self._where.slots or CPU_COUNT)
-            self._stack.callback(_quietly, address.close)
-        else:
-            address = self._where.scheduler
-            assert self._where.certificates is not None  # `arguments.where_of` requires them
-            certificates = security(self._where.certificates)
-        self._client = within(
-            CONNECT_S + CLOSE_S,
-            f"can't connect to {self._where.scheduler or 'the local cluster'} (is the scheduler "
-            "running, and with these certificates?)",
-            lambda: Client(address, security=certificates, timeout=CONNECT_S),
-        )
-        self._stack.callback(_quietly, self._client.close)
-        self._stack.callback(
-            _quietly, lambda: self._client.unregister_worker_plugin(self._plugin.name)
-        )
 
     def run(
         self, tasks: Iterator[tuple[T, bytes, dict[str, Any]]], most: int = MOST_SLOTS
@@ -184,11 +173,11 @@ class Cluster:
             "the scheduler has gone",
             lambda: self._client.submit(
                 GRADE,
-                self._plugin.name,
+                self._release.name,
                 upload,
                 request,
                 key=f"grade-{secrets.token_hex(8)}",  # doesn't reveal whose submission it is
-                resources={self._plugin.name: 1},
+                resources={self._release.name: 1},
                 retries=1,
                 pure=False,
             ),
@@ -206,11 +195,11 @@ class Cluster:
             "the scheduler doesn't answer",
             lambda: (
                 self._client.scheduler_info(n_workers=-1)["workers"],
-                self._client.get_events(self._plugin.name),
+                self._client.get_events(self._release.name),
             ),
         )
         self._looked_at = now
-        self._slots = sum(int(w["resources"].get(self._plugin.name, 0)) for w in present.values())
+        self._slots = sum(int(w["resources"].get(self._release.name, 0)) for w in present.values())
         for _, event in events:
             address, obstacle = event["worker"], event["obstacle"]
             if self._obstacles.get(address) != obstacle:
@@ -222,7 +211,7 @@ class Cluster:
         why = "; ".join(sorted({f": {text.splitlines()[0]}" for text in self._obstacles.values()}))
         if present and present.keys() <= self._obstacles.keys():
             advice = "; results count only if workers are root's on Linux, --preview needs no root"
-            raise ClusterFailed(f"no worker can grade{why}{advice * self._counts}")
+            raise ClusterFailed(f"no worker can grade{why}{advice * self._release.counts}")
         if now > self._able_at + PATIENCE_S:
             raise ClusterFailed(f"no worker could grade for {PATIENCE_S:.0f} s{why}")
 

@@ -63,7 +63,7 @@ LIMITS = (*KILLED, Outcome.TIMED_OUT.value, Outcome.OUT_OF_MEMORY.value, Outcome
 # also have been somebody on the machine, and may come twice.
 ROUNDS = ((MOST_SLOTS, LIMITS), (1, KILLED), (1, KILLED), (1, ()))
 ARCHIVED = "autograder.zip"  # in the archive of a release
-EDITION_OF = re.compile(rb"--edition (\S+)")  # in run_autograder
+EDITION_OF = re.compile(r"--edition (\S+)")  # in run_autograder
 
 
 @dataclass(frozen=True)
@@ -103,16 +103,15 @@ class Release:
             with zipfile.ZipFile(io.BytesIO(content)) as packed:
                 description = packed.read(EDITION.as_posix()).decode("utf-8")
                 secret = packed.read(f"solutions/data/{SECRET}")
-                found = EDITION_OF.search(packed.read("run_autograder"))
+                edition = EDITION_OF.findall(packed.read("run_autograder").decode("utf-8"))[0]
+                title = json.loads(description)["editions"][edition]["title"]
         except FileNotFoundError:
             raise UsageError(
                 f"{path}: there is no such file; `make autograder` builds it, and `--release FILE` "
                 "names another one"
             ) from None
-        except (OSError, KeyError, zipfile.BadZipFile) as error:
+        except (OSError, LookupError, ValueError, zipfile.BadZipFile) as error:
             raise UsageError(f"{path} is not a packed autograder: {error}") from None
-        edition = found[1].decode("utf-8") if found else ""
-        title = json.loads(description)["editions"][edition]["title"]
         digest = hashlib.sha256(content).hexdigest()
         return cls(digest, edition, title, description, secret, content)
 
@@ -157,11 +156,12 @@ def grade_all(store: Store, jobs: Sequence[Job], release: Release, kind: str, wh
         bar.update(len(jobs) - len(todo))
         if not todo:
             return
-        from .cluster import Cluster  # takes a second to import
+        from .cluster import connected  # takes a second to import
+        from .worker import Grader
 
         say, counts = partial(bar.write, file=sys.stderr), kind != PREVIEW
         name = f"grader-{release.digest[:16]}{'' if counts else f'-{PREVIEW}'}"
-        with Cluster(where, name, release.content, counts, say) as cluster:
+        with connected(where, Grader(name, release.content, counts), say) as cluster:
             for most, limits in ROUNDS:
                 again = []
                 for (job, digest), answer in cluster.run(_tasks(todo, release), most):

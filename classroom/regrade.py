@@ -34,12 +34,13 @@ from . import times
 from .arguments import Commands, add_cluster, add_command, add_folder, count, where_of
 from .exports import submissions_of
 from .grade import GRADING, Job, Release, add_release, grade_all, release_of
-from .report.result_pages import titles, write_result
-from .store import Store
+from .report.result_pages import write_result
+from .store import Store, replacing
 from .submissions import Record, is_named, points, with_tests
 
 Test = dict[str, Any]
 OPEN = "regrade"  # the setting that describes the regrade that hasn't been decided yet
+PAGES = "regrades"  # the folder in DIR
 GONE = "its files are no longer there"
 CHANGED = "its files have changed since; --new-files grades them"
 NO_TEST = "(no such test)"
@@ -83,6 +84,16 @@ class Change:
         if self.before is None or self.after is None:
             return Decimal(0)
         return self.after - self.before
+
+    @property
+    def moved(self) -> tuple[str, str]:
+        """The points before and after, with the maximum points if these have changed."""
+        words = []
+        for score, most in zip((self.before, self.after), self.worth, strict=True):
+            differs = self.worth[0] != self.worth[1] and None not in (score, *self.worth)
+            shown = "no result" if score is None else shown_points(score)
+            words.append(f"{shown} of {shown_points(most)}" if differs and most else shown)
+        return words[0], words[1]
 
 
 @dataclass
@@ -170,14 +181,12 @@ class Regrade:
         A new one that may count has all tests, also if only some were run.
         """
         for base in store.rows(COUNTED):
-            new = store.record(base["submission"], self.release, self.name)
+            row = store.record(base["submission"], self.release, self.name)
+            new = None if row is None else dict(row)
             kept = GONE if base["submission"] in self.gone else ""
-            if new is not None and not self.new_files and base["upload"] not in ("", new["upload"]):
+            if new and not self.new_files and base["upload"] not in ("", new["upload"]):
                 kept = CHANGED
-            fields = None if new is None else dict(new)
-            if fields is not None and not kept:
-                fields = self._completed(base, fields)
-            yield base, fields, kept
+            yield base, self._completed(base, new) if new and not kept else new, kept
 
     def _completed(self, base: Row, new: dict[str, Any]) -> dict[str, Any]:
         """Return a new record, with the tests of the earlier one that were not run again.
@@ -308,16 +317,21 @@ def preview_lines(store: Store, regrade: Regrade, changes: Difference) -> list[s
     shown = [f"{regrade.name}: {regrade.summary}", changes.counts]
     changed = [test for test in changes.tests if test.moves or test.gained]
     for test in changed:
-        shown.append(_test_line(test))
+        number = test.moves.total()
+        line = f"{test.test_id}: {count(number, 'verdict') if number else 'no verdict'} changed"
+        line += f", {_signed(test.gained)} points in total" if test.gained else ""
+        shown.append(f"{line}  {test.name}")
         for (was, now), number in test.moves.most_common(MOST_LINES):
             shown.append(f"  {number:>5}  {was} -> {now}")
     if same := len(changes.tests) - len(changed):
         shown.append(f"{count(same, 'other test' if changed else 'test')}: no verdict changed")
-    for group in (UP, TO_ZERO, DOWN, NEW):
-        moved = changes.of(group)
-        shown += _cut([f"{group.lower()}: {c.submission}  {' -> '.join(_moved(c))}" for c in moved])
-    for group in (KEPT, MISSING):
-        shown += _cut([f"{group.lower()}: {c.submission}  {c.why}" for c in changes.of(group)])
+    for group in (UP, TO_ZERO, DOWN, NEW, KEPT, MISSING):
+        listed = changes.of(group)
+        for change in listed[:MOST_LINES]:
+            how = change.why or " -> ".join(change.moved)
+            shown.append(f"{group.lower()}: {change.submission}  {how}")
+        if (more := len(listed) - MOST_LINES) > 0:
+            shown.append(f"... and {more} more, on the page")
     if missing := changes.of(MISSING):
         left = count(len(missing), "submission")
         shown.append(f"{left} without a new result: run the same command again")
@@ -328,28 +342,6 @@ def preview_lines(store: Store, regrade: Regrade, changes: Difference) -> list[s
     return [safe_line(line) for line in shown]
 
 
-def _cut(lines: list[str]) -> list[str]:
-    more = len(lines) - MOST_LINES
-    return [*lines[:MOST_LINES], *([f"... and {more} more, on the page"] if more > 0 else [])]
-
-
-def _test_line(test: TestChange) -> str:
-    number = test.moves.total()
-    changed = f"{count(number, 'verdict') if number else 'no verdict'} changed"
-    gained = f", {_signed(test.gained)} points in total" if test.gained else ""
-    return f"{test.test_id}: {changed}{gained}  {test.name}"
-
-
-def _moved(change: Change) -> tuple[str, str]:
-    """Return the points before and after, with the maximum points if these have changed."""
-    words = []
-    for score, most in zip((change.before, change.after), change.worth, strict=True):
-        differs = change.worth[0] != change.worth[1] and None not in (score, *change.worth)
-        shown = "no result" if score is None else shown_points(score)
-        words.append(f"{shown} of {shown_points(most)}" if differs and most else shown)
-    return words[0], words[1]
-
-
 def _signed(gain: Decimal) -> str:
     return ("+" if gain > 0 else "-") + shown_points(abs(gain)) if gain else "0"
 
@@ -357,23 +349,14 @@ def _signed(gain: Decimal) -> str:
 # The page -----------------------------------------------------------------------------------------
 
 
-def folder_of(store: Store, name: str) -> Path:
-    """Return the folder of a regrade's pages."""
-    return store.path / "regrades" / name
-
-
-def write_pages(store: Store, regrade: Regrade, changes: Difference) -> Path:
+def write_pages(store: Store, regrade: Regrade, changes: Difference, folder: Path) -> None:
     """Write the page, and pages of both results of each submission that changes."""
-    folder, known = folder_of(store, regrade.name), titles()
-    remove_tree(folder)
-    folder.mkdir(mode=0o700, parents=True)
     for change, (base, new, _) in zip(changes.changes, regrade.pairs(store), strict=True):
         if change.group and new is not None and not change.why:
             key, names = change.submission, store.names(change.submission)
             for word, record in (("before", dict(base)), ("after", new)):
                 note = f"{key}, {word} {regrade.name}"
-                path = folder / key / f"{word}.html"
-                write_result(path, record, names, staff=True, known=known, note=note)
+                write_result(folder / key / f"{word}.html", record, names, staff=True, note=note)
     text = render(
         Path(__file__).with_name("regrade.html.j2"),
         WIDE,
@@ -384,10 +367,8 @@ def write_pages(store: Store, regrade: Regrade, changes: Difference) -> Path:
         tests=changes.tests,
         lists={group: changes.of(group) for group in GROUPS},
         names=store.names,
-        moved=_moved,
     )
     write_atomically(folder / "index.html", text)
-    return folder / "index.html"
 
 
 # The commands -------------------------------------------------------------------------------------
@@ -440,13 +421,15 @@ def run_regrade(asked: argparse.Namespace) -> int:
                 base["seed"] or release.seed(base["submission"]),
                 () if base["results"] is None else regrade.tests,
             )
-            for base, _, _ in regrade.pairs(store)
+            for base in store.rows(COUNTED)
             if base["submission"] not in regrade.gone
         ]
         grade_all(store, jobs, release, regrade.name, where)
-        changes = regrade.difference(store)
-        page = write_pages(store, regrade, changes)
+        changes, folder = regrade.difference(store), store.path / PAGES / regrade.name
+        with replacing(folder) as draft:
+            write_pages(store, regrade, changes, draft)
         print(*preview_lines(store, regrade, changes), sep="\n")
+    page = folder / "index.html"
     print(f"Open {page} in a browser: it links to both results of each submission that changes")
     return ExitCode.FAILED if changes.of(MISSING) else ExitCode.OK
 
@@ -527,7 +510,7 @@ def run_discard(asked: argparse.Namespace) -> int:
         with store.transaction():
             store.db.execute("DELETE FROM records WHERE kind = ?", (regrade.name,))
             _close(store, regrade, "discarded")
-        remove_tree(folder_of(store, regrade.name))
+        remove_tree(store.path / PAGES / regrade.name)
     print(f"{regrade.name} is dropped; the results of {regrade.baseline} still count")
     return ExitCode.OK
 

@@ -23,6 +23,7 @@ from pathlib import Path
 from typing import Any
 
 import grading
+from autograder.isolation.leftovers import remove_tree
 from grading.errors import GradingError, UsageError
 
 from . import old_folder, times
@@ -312,6 +313,20 @@ def refuse_project(path: Path) -> None:
                 f"{path} is inside the repository {folder}, where students' work might be "
                 "committed; choose a folder outside"
             )
+
+
+@contextmanager
+def replacing(folder: Path) -> Iterator[Path]:
+    """Yield an empty folder, which replaces the one of this name if the block succeeds."""
+    draft = folder.with_name(f".{folder.name}.draft")
+    remove_tree(draft)
+    draft.mkdir(mode=0o700, parents=True)
+    try:
+        yield draft
+        remove_tree(folder)
+        draft.rename(folder)
+    finally:
+        remove_tree(draft)
 
 
 def _make_private(root: Path) -> None:

@@ -48,20 +48,20 @@ KEEPER = PATH + (
 
 
 class Grader(WorkerPlugin):
-    """Unpacks the autograder on a worker, tries whether the worker can grade, and grades.
+    """Unpacks the autograder on a worker, checks whether the worker can grade, and grades.
 
-    Tasks ask for a resource with the plugin's name, and a worker only gets that when everything
-    forbidden to student code has been tried there in vain. Otherwise, the event log says why.
+    Tasks ask for a resource with the plugin's name. A worker only gets it when everything that is
+    forbidden to student code has been tried there in vain; otherwise, the event log says why.
     """
 
     idempotent = True
 
     def __init__(self, name: str, release: bytes, counts: bool) -> None:
         """Take the packed autograder; if `counts`, accept only workers whose results can count."""
-        self.name, self._release, self._counts = name, release, counts
+        self.name, self.counts, self._release = name, counts, release
 
     def setup(self, worker: Worker) -> None:
-        """Begin to get ready; the worker's heart must not stand still meanwhile."""
+        """Begin to get ready, in a thread: the worker has to go on sending heartbeats."""
         self._worker = worker
         self._keeper: subprocess.Popen[bytes] | None = None
         self._graders: dict[int, IO[bytes]] = {}  # their inputs, by process
@@ -98,13 +98,13 @@ class Grader(WorkerPlugin):
         self._place = place
         unpack(self._release, place / "release")
         self._keeper = self._start(KEEPER, place)
-        return list(self._ask({"counts": self._counts}, EXAMINE_S)["obstacles"])
+        return list(self._ask({"counts": self.counts}, EXAMINE_S)["obstacles"])
 
     def grade(self, upload: bytes, request: dict[str, Any]) -> dict[str, Any]:
         """Return the answer to a request, with the seconds it took, or raise a RuntimeError."""
         started = time.monotonic()
         try:
-            answer = self._ask(request | {"counts": self._counts}, GRADE_S, upload)
+            answer = self._ask(request | {"counts": self.counts}, GRADE_S, upload)
         except Exception as error:
             self._failed += 1
             if self._failed == MOST_IN_A_ROW:  # its disk may be full, for example

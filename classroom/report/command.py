@@ -4,15 +4,13 @@ from __future__ import annotations
 
 import argparse
 import hashlib
-import os
 import sys
 from collections import Counter
-from collections.abc import Iterable
+from collections.abc import Iterator
 from decimal import Decimal
 from pathlib import Path
 from typing import Any
 
-from autograder.isolation.leftovers import remove_tree
 from autograder.pages import WIDE, Rubric
 from grading.errors import UsageError
 from grading.report import points as shown_points
@@ -22,16 +20,13 @@ from grading.verdicts import ExitCode, write_atomically
 from ..arguments import Commands, add_command, add_folder
 from ..cells import Number, write
 from ..exports import submissions_of
-from ..store import Store
+from ..store import Store, replacing
 from ..submissions import Submission
 from . import numbers
 from .causes import Cause, causes_of, quote
 from .numbers import Gathered, gather, results_of
 from .result_pages import read_rubrics, titles, write_result
 
-INDEX = "index.html"
-MOST_WHO = 200  # names in a list
-MOST_MESSAGE = 2_000  # characters of an example's message
 STUDENTS = """
 SELECT students.* FROM students JOIN authors ON authors.student = students.id
 WHERE authors.submission = ? AND authors.latest ORDER BY students.id"""
@@ -63,23 +58,17 @@ def run(asked: argparse.Namespace) -> int:
         if asked.rubrics:
             rubrics = read_rubrics(asked.rubrics, store.setting("edition"))
         target = store.path / "report"
-        draft = store.path / ".report.draft"
-        remove_tree(draft)
-        draft.mkdir(mode=0o700)
-        try:
+        with replacing(target) as draft:
             _write(store, draft, gathered, rubrics)
-            remove_tree(target)
-            os.replace(draft, target)
-        finally:
-            remove_tree(draft)
-    print(f"{target / INDEX}: {len(gathered.counted)} of {len(gathered.handed)} submissions")
+    page, there = target / "index.html", len(gathered.counted)
+    print(f"{page}: {there} of {len(gathered.handed)} submissions")
     return ExitCode.OK
 
 
 def _write(store: Store, place: Path, gathered: Gathered, rubrics: dict[str, Rubric]) -> None:
     """Write all files of a report."""
-    (causes, topics), known = causes_of(results_of(store, gathered)), titles()
-    pages, files = _pages(store, place, gathered, known, rubrics), _files(store)
+    causes, topics = causes_of(results_of(store, gathered))
+    pages, files = _pages(store, place, gathered, rubrics), _files(store)
     scores = [float(one.score) for one in gathered.counted]
     by_lateness = sorted(gathered.handed, key=lambda o: (o.days_late is None, o.days_late or 0))
     tables = {"questions": numbers.questions(gathered), "tests": numbers.tests(store)}
@@ -92,15 +81,13 @@ def _write(store: Store, place: Path, gathered: Gathered, rubrics: dict[str, Rub
         points=shown_points,
         scores=numbers.spread(scores),
         bars=numbers.histogram(scores, float(gathered.max_score)),
-        titles={number: known.get(topic, "") for number, topic in topics.items()},
-        lists=[
-            ("causes", "Causes of failure", _shown(causes, False, files, pages)),
-            ("practice", "Failures in practice", _shown(causes, True, {}, pages)),
-        ],
+        titles={number: titles().get(topic, "") for number, topic in topics.items()},
+        causes=causes,
+        code_of=lambda cause: quote(files.get(cause.example.id), cause.where, cause.look_at),
         late=Counter(one.lateness for one in by_lateness),
         **tables,
     )
-    write_atomically(place / INDEX, text)
+    write_atomically(place / "index.html", text)
     tables |= {"scores": list(_scores(gathered)), "causes": list(_causes(causes))}
     for name, rows in tables.items():
         write_atomically(place / f"{name}.csv", _csv(rows))
@@ -115,30 +102,8 @@ def _files(store: Store) -> dict[str, Submission]:
         return {}
 
 
-def _shown(
-    causes: list[Cause], is_practice: bool, files: dict[str, Submission], pages: dict[str, str]
-) -> list[dict[str, Any]]:
-    """Return what the index shows about ways to fail."""
-    return [
-        {
-            "cause": cause,
-            "who": [f"{one.names} ({one.id})" for one in cause.handed[:MOST_WHO]],
-            "more": max(0, len(cause.handed) - MOST_WHO),
-            "message": cause.message[:MOST_MESSAGE],
-            "code": quote(files.get(cause.example.id), cause.where, cause.look_at),
-            "page": pages[cause.example.id],
-        }
-        for cause in causes
-        if cause.is_practice is is_practice
-    ]
-
-
 def _pages(
-    store: Store,
-    place: Path,
-    gathered: Gathered,
-    known: dict[str, str],
-    rubrics: dict[str, Rubric],
+    store: Store, place: Path, gathered: Gathered, rubrics: dict[str, Rubric]
 ) -> dict[str, str]:
     """Write a page for each student, and one for staff; return links to the latter."""
     rows, links = [], {}
@@ -148,14 +113,13 @@ def _pages(
         (record,) = map(dict, store.rows("SELECT * FROM records WHERE id = ?", one.record))
         links[one.id] = f"staff/{one.id}.html"
         note = f"{one.id}, {one.status}"
-        page = place / links[one.id]
-        write_result(page, record, one.names, True, known, note, rubrics)
+        write_result(place / links[one.id], record, one.names, True, note, rubrics)
         if one.is_withheld or not one.is_counted:
             continue
         for student in store.rows(STUDENTS, one.id):
             name = hashlib.sha256(student["key"].encode()).hexdigest()[:12]
             own = f"students/{one.id}/{name}.html"
-            write_result(place / own, record, student["name"], staff=False, known=known, note="")
+            write_result(place / own, record, student["name"], staff=False)
             cells = {column: student[column] for column in ("name", "sid", "email")}
             rows.append(cells | {"submission": one.id, "page": own})
     write_atomically(place / "pages.csv", _csv(rows))
@@ -177,7 +141,7 @@ def _cell(value: Any) -> str | Number:
     return Number(shown_points(value) if isinstance(value, Decimal) else f"{value:.6g}")
 
 
-def _scores(gathered: Gathered) -> Iterable[dict[str, Any]]:
+def _scores(gathered: Gathered) -> Iterator[dict[str, Any]]:
     for one in gathered.handed:
         row = {"submission": one.id, "status": one.status, "lateness": one.lateness}
         own = {"score": one.score, "max_score": gathered.max_score}
@@ -185,9 +149,9 @@ def _scores(gathered: Gathered) -> Iterable[dict[str, Any]]:
         yield row | (own if one.is_counted else dict.fromkeys(own, ""))
 
 
-def _causes(causes: list[Cause]) -> Iterable[dict[str, Any]]:
+def _causes(causes: list[Cause]) -> Iterator[dict[str, Any]]:
     for cause in causes:
-        row: dict[str, Any] = {"question": cause.question, "cause": cause.id}
-        row |= {"tests": " ".join(cause.tests), "submissions": len(cause.handed)}
-        row["points_lost"] = cause.lost
+        tests, number = " ".join(cause.tests), len(cause.handed)
+        row: dict[str, Any] = {"question": cause.question, "cause": cause.id, "tests": tests}
+        row |= {"submissions": number, "points_lost": cause.lost}
         yield from (row | {"submission": one.id} for one in cause.handed)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 from collections.abc import Mapping
 from decimal import Decimal
+from functools import cache
 from pathlib import Path
 from typing import Any
 
@@ -21,6 +22,7 @@ from ..submissions import points, question_of
 Test = dict[str, Any]
 
 
+@cache
 def titles() -> dict[str, str]:
     """Return the titles of this checkout's topics."""
     editions = load_assignment(grading.ROOT).editions.values()
@@ -56,8 +58,7 @@ def write_result(
     record: Mapping[str, Any],
     whose: str,
     staff: bool,
-    known: dict[str, str],
-    note: str,
+    note: str = "",
     rubrics: Mapping[str, Rubric] | None = None,
 ) -> None:
     """Write the page of a record; a student's page contains nothing that is for staff only.
@@ -65,14 +66,16 @@ def write_result(
     Args:
         record: a row of the table `records`.
         whose: the student's name; for staff, the names of a whole group.
-        known: the titles of topics.
         note: a sentence below the title.
         rubrics: see `read_rubrics`.
     """
     path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
     has_result = record["results"] is not None
     results: dict[str, Any] = json.loads(record["results"]) if has_result else {"tests": []}
-    shown, title = _report(results["tests"], staff, known), "No result"
+    tests, title = [_result(test) for test in results["tests"]], "No result"
+    known = {test.spec.number: titles().get(test.spec.topic, "") for test in tests}
+    paid = {test.spec.number for test in tests if test.spec.max_score}  # all others are folded
+    shown = report.Report.of_tests(tests, known, paid, folds=True, staff=staff)
     if has_result:
         score, most = (report.points(Decimal(points(results[k]))) for k in ("score", "max_score"))
         title = f"{score} of {most} points"
@@ -82,27 +85,20 @@ def write_result(
         note,
         f"Nothing was graded: {record['reason']}" if is_refused else "",
         "" if has_result else "There is no final result yet.",
-        shown.summary if shown.tests else "",
+        shown.summary if tests else "",
     ]
-    more: dict[str, Any] = {"facts": [], "known": {}, "experiments": []}
+    more: dict[str, Any] = {"facts": [], "known": {}, "experiments": [], "fault": ""}
     if staff and has_result:
         processor = [("Processor", record["processor"])] if record["processor"] else []
         noted = results.get("facts", {}).get("experiments", {})
         more["facts"] = report.facts_of(results) + processor
         more["known"] = {test["test_id"]: _known(test) for test in results["tests"]}
         more["experiments"] = shown_experiments(noted, rubrics=rubrics)
-    more["fault"] = record["reason"] if staff and not has_result else ""
-    notes = [each for each in notes if each]
+    elif staff:
+        more["fault"] = record["reason"]
+    notes = list(filter(None, notes))
     text = report.render(TEMPLATE, title=title, whose=whose, notes=notes, report=shown, **more)
     write_atomically(path, text)
-
-
-def _report(tests: list[Test], staff: bool, known: dict[str, str]) -> report.Report:
-    """Return the report of a record's tests; questions that are worth nothing are folded."""
-    read = [_result(test) for test in tests]
-    titles = {test.spec.number: known.get(test.spec.topic, "") for test in read}
-    paid = {test.spec.number for test in read if test.spec.max_score}
-    return report.Report.of_tests(read, titles, paid, folds=True, staff=staff)
 
 
 def _result(test: Test) -> TestResult:

@@ -8,9 +8,10 @@ from __future__ import annotations
 
 import argparse
 import contextlib
-import shutil
 import sys
+from collections import defaultdict
 from collections.abc import Callable, Iterator
+from datetime import tzinfo
 from itertools import groupby
 from pathlib import Path
 from tempfile import TemporaryDirectory
@@ -30,14 +31,14 @@ from grading.verdicts import ExitCode, write_atomically
 from .. import times
 from ..arguments import USUAL, Commands, add_command, add_folder
 from ..exports import add_source, read_export, read_source, show_notes
-from ..store import Store
+from ..store import Store, replacing
 from ..submissions import Submission, same
 from . import parameters
-from .ranking import ANSWERS, TENSORS, Entry, Index, Ranking, Row, authors_of, comparable
-from .texts import GRAM, MOST_TOKENS, NAMES, SHAPE, VIEWS, Known, Text, grams
+from .ranking import ANSWERS, TENSORS, Entry, Index, Ranking, authors_of, comparable
+from .texts import GRAM, MOST_TOKENS, NAMES, SHAPE, VIEWS, Known, Text, Token, grams
 
 HERE = Path(__file__).parent
-NAME, INDEX, PAIRS = "similar", "index.html", "pairs"  # the folder in DIR, and what is in it
+PAIRS = "pairs"  # the folder of their pages
 CODE, PARAMETERS, PREDICTIONS = ".py", ".params", ".predictions"
 MOST_BYTES = {CODE: 1 << 20, PARAMETERS: MAX_OUTPUT_BYTES, PREDICTIONS: 1 << 20}  # of a file
 MOST_FILES = 400  # of one submission
@@ -65,14 +66,12 @@ KINDS: dict[str, tuple[int, str]] = {
 
 
 class Reading:
-    """Reads one entry after the other; `close` ends the workers that read parameters."""
+    """Reads one entry after the other; `close` ends the workers that read parameters.
+
+    It works in an empty folder, and calls `note` with a line about everything that isn't compared.
+    """
 
     def __init__(self, work: Path, note: Callable[[str], None]) -> None:
-        """
-        Args:
-            work: an empty folder.
-            note: called with a line about everything that isn't compared.
-        """
         self._note, self._known = note, Known()
         self._reader = parameters.Reader(work) if isolation.is_available() else None
         self._places: dict[str, list[str]] = {}  # the right answers of each split
@@ -99,17 +98,16 @@ class Reading:
         if self._reader is not None:
             self._reader.close()
 
-    def entry(self, submission: Submission, name: str, authors: frozenset[str]) -> Entry:
-        """Return what is compared of a submission, or of a reference, which has no authors."""
-        entry = Entry(name, authors)
+    def read(self, entry: Entry, submission: Submission) -> Entry:
+        """Add what is compared of a submission to its entry; return the entry."""
         with TemporaryDirectory(prefix="similar-") as work:
             try:
                 with submission.upload.tree(Path(work)) as top:
                     self._add_all(entry, top)
             except SubmissionError as error:
-                self._note(f"{name}: not everything is compared: {error}")
+                self._note(f"{entry.name}: not everything is compared: {error}")
         if not any(entry.features.values()):
-            self._note(f"{name}: nothing to compare")
+            self._note(f"{entry.name}: nothing to compare")
         return entry
 
     def _add_all(self, entry: Entry, top: Folder) -> None:
@@ -198,19 +196,9 @@ class Comparison:
         compared += [(kind.capitalize(), kind, may) for kind in (TENSORS, TRAINED, ANSWERS)]
         self.rankings = {title: (kind, Ranking(scores[kind], m)) for title, kind, m in compared}
 
-    @property
-    def pairs(self) -> int:
-        """The number of pairs of the class that were compared."""
-        return next(iter(self.rankings.values()))[1].pairs
-
-    def write(self, target: Path, handed_in: dict[str, str]) -> int:
-        """Write all pages to a new folder; return how many pairs have one.
-
-        Args:
-            handed_in: when, in words, by entries' names.
-        """
-        for folder in (target, target / PAIRS):
-            folder.mkdir(mode=0o700)
+    def write(self, target: Path) -> int:
+        """Write all pages to an empty folder; return how many pairs have one."""
+        (target / PAIRS).mkdir(mode=0o700)
         references = sum(entry.is_reference for entry in self.entries)
         text = render(
             HERE / "similar_index.html.j2",
@@ -218,28 +206,19 @@ class Comparison:
             authors=self.authors,
             submissions=len(self.entries) - references,
             references=references,
-            lists=[
-                (title, KINDS[kind][1], ranking, [self._row(row, kind) for row in ranking.rows])
-                for title, (kind, ranking) in self.rankings.items()
-            ],
+            rankings=self.rankings,
+            explanations={kind: words for kind, (_, words) in KINDS.items()},
+            entries=self.entries,
+            page=_page,
+            share=self._share,
             notes=self._notes,
         )
-        write_atomically(target / INDEX, text)
-        rows = [row for _, ranking in self.rankings.values() for row in ranking.rows]
-        pages = {pair for row in rows for pair in _pairs_of(row)}
-        for one, two in pages:
-            text = render(HERE / "similar_pair.html.j2", **self._pair(one, two, handed_in))
-            write_atomically(target / _page(one, two), text)
-        return len(pages)
-
-    def _row(self, row: Row, kind: str) -> dict[str, Any]:
-        others = zip(_pairs_of(row), row.members[1:], strict=True)
-        return {
-            "row": row,
-            "first": self.entries[row.members[0]].name,
-            "others": [(_page(*pair), self.entries[other].name) for pair, other in others],
-            "share": self._share(kind, *row.members[:2]),
-        }
+        write_atomically(target / "index.html", text)
+        rows = [row.members for _, ranking in self.rankings.values() for row in ranking.rows]
+        pairs = {(min(one, two), max(one, two)) for one, *others in rows for two in others}
+        for one, two in pairs:
+            write_atomically(target / _page(one, two), self._pair(one, two))
+        return len(pairs)
 
     def _share(self, kind: str, one: int, two: int) -> str:
         """Return how many features two entries share, in words."""
@@ -248,29 +227,25 @@ class Comparison:
         first, second = (self.entries[n].features[kind] for n in (one, two))
         return f"{len(first & second)} of {min(len(first), len(second))}"
 
-    def _pair(self, one: int, two: int, handed_in: dict[str, str]) -> dict[str, Any]:
+    def _pair(self, one: int, two: int) -> str:
+        """Return the page of a pair."""
         sides = [self.entries[one], self.entries[two]]
         counts = self._indexes[ANSWERS].counts
         both = sides[0].features[ANSWERS] & sides[1].features[ANSWERS]
-        return {
-            "title": f"{sides[0].name} and {sides[1].name}",
-            "scores": [
+        return render(
+            HERE / "similar_pair.html.j2",
+            title=f"{sides[0].name} and {sides[1].name}",
+            scores=[
                 (title, self._share(kind, one, two), score, ranking.rank(score), ranking)
                 for title, (kind, ranking) in self.rankings.items()
                 if (score := ranking.score(one, two)) >= 0
             ],
-            "answers": sorted((counts[answer], *answer) for answer in both)[:RAREST],
-            "authors": self.authors,
-            "rare": self._rare,
-            "sides": [
-                (
-                    entry.name,
-                    handed_in.get(entry.name, ""),
-                    [(text.file, list(self._lines(text, sides))) for text in entry.texts],
-                )
-                for entry in sides
-            ],
-        }
+            answers=sorted((counts[answer], *answer) for answer in both)[:RAREST],
+            authors=self.authors,
+            rare=self._rare,
+            sides=sides,
+            lines=lambda text: self._lines(text, sides),
+        )
 
     def _lines(self, text: Text, sides: list[Entry]) -> Iterator[tuple[int, list[Any]]]:
         """Yield the number of each line, and its parts: (how it is marked, authors, text)."""
@@ -284,30 +259,24 @@ class Comparison:
                     for at in range(start, start + GRAM):
                         if marks[at][0] in ("", "usual") or mark[0] == "exact":
                             marks[at] = mark
-        whole = "\n".join(text.lines)
-        by_character, end, before = [("", 0)] * len(whole), 0, ""
+        by_line: dict[int, list[tuple[Token, tuple[str, int]]]] = defaultdict(list)
         for token, mark in sorted(zip(text.tokens, marks, strict=True), key=lambda m: m[0].start):
-            goes_on = mark[0] == before and "\n" not in whole[end : token.start]
-            start = end if goes_on else token.start  # what is between them looks like them
-            by_character[start : token.end] = [mark] * (token.end - start)
-            end, before = token.end, mark[0]
-        for number in sorted(text.own):
+            by_line[text.line_of(token)].append((token, mark))
+        last = max(by_line)  # what follows isn't compared, or is empty
+        for number in sorted(number for number in text.own if number <= last):
             line, start = text.lines[number - 1], text.starts[number - 1]
-            if start > end:  # what follows isn't compared, or is empty
-                break
-            marked = zip(by_character[start : start + len(line)], line, strict=True)
-            runs = [[*run] for _, run in groupby(marked, key=lambda each: each[0][0])]
-            yield number, [(*min(mark for mark, _ in r), "".join(c for _, c in r)) for r in runs]
-
-
-def _pairs_of(row: Row) -> list[tuple[int, int]]:
-    """Return the pairs of a row that have a page: the first member with each of the others."""
-    one = row.members[0]
-    return [(min(one, other), max(one, other)) for other in row.members[1:]]
+            parts, at = list[tuple[str, int, str]](), 0
+            for look, group in groupby(by_line[number], key=lambda each: each[1][0]):
+                run = list(group)
+                begin, end = run[0][0].start - start, run[-1][0].end - start
+                count = min(mark[1] for _, mark in run)
+                parts += [("", 0, line[at:begin]), (look, count, line[begin:end])]
+                at = end
+            yield number, [*parts, ("", 0, line[at:])]
 
 
 def _page(one: int, two: int) -> str:
-    return f"{PAIRS}/{one + 1}-{two + 1}.html"
+    return f"{PAIRS}/{min(one, two) + 1}-{max(one, two) + 1}.html"
 
 
 # The command --------------------------------------------------------------------------------------
@@ -350,30 +319,24 @@ def run(asked: argparse.Namespace) -> int:
     """Compare, write the pages, and say where they are."""
     export, zone = read_source(asked), times.course_zone()
     show_notes(export)
-    submissions = _without(asked.exclude, export.submissions)
-    notes = []
-    if len(submissions) < len(export.submissions):
-        notes = [f"left out with --exclude: {len(export.submissions) - len(submissions)}"]
+    submissions, notes = _without(asked.exclude, export.submissions), list[str]()
+    if without := len(export.submissions) - len(submissions):
+        notes.append(f"left out with --exclude: {without}")
     with Store.create(asked.folder) as store:
         store.add_submissions(asked.source, export.kind, export.submissions)
         with (
             TemporaryDirectory() as work,
             contextlib.closing(Reading(Path(work), notes.append)) as reading,
         ):
-            entries = list(_entries(asked, submissions, reading))
-        compared = Comparison(entries, [*export.notes, *notes])
-        handed_in = {o.id: times.shown(o.submitted, zone) for o in submissions if o.submitted}
-        target, unfinished = store.path / NAME, store.path / f"{NAME}.unfinished"
-        try:
-            count = compared.write(unfinished, handed_in)
-            shutil.rmtree(target, ignore_errors=True)
-            unfinished.rename(target)
-        finally:
-            shutil.rmtree(unfinished, ignore_errors=True)
+            entries = list(_entries(asked, submissions, reading, zone))
+        compared, target = Comparison(entries, [*export.notes, *notes]), store.path / "similar"
+        with replacing(target) as draft:
+            pages = compared.write(draft)
     for note in notes:
         print(f"note: {note}")
-    print(f"{compared.pairs} pairs compared, {count} of them have a page")
-    print(f"Open {target / INDEX} in a browser")
+    _, of_the_class = next(iter(compared.rankings.values()))
+    print(f"{of_the_class.pairs} pairs compared, {pages} of them have a page")
+    print(f"Open {target / 'index.html'} in a browser")
     return ExitCode.OK
 
 
@@ -383,21 +346,20 @@ def _without(excluded: list[str], submissions: tuple[Submission, ...]) -> list[S
     Raises:
         UsageError: nobody has one of these names.
     """
-    unknown, remaining = {same(word): word for word in excluded}, []
-    words = set(unknown)
+    words, known, remaining = {*map(same, excluded)}, set[str](), []
     for one in submissions:
         people = [{same(one.id), *map(same, filter(None, vars(s).values()))} for s in one.students]
-        for name in {same(one.id)}.union(*people):
-            unknown.pop(name, None)
-        if not all(words & names for names in people or [{same(one.id)}]):
+        known.update(*people)
+        if not all(words & names for names in people):
             remaining.append(one)
-    for word in unknown.values():
-        raise UsageError(f"--exclude {word}: nobody in this class has this name or ID")
+    for word in excluded:
+        if same(word) not in known:
+            raise UsageError(f"--exclude {word}: nobody in this class has this name or ID")
     return remaining
 
 
 def _entries(
-    asked: argparse.Namespace, submissions: list[Submission], reading: Reading
+    asked: argparse.Namespace, submissions: list[Submission], reading: Reading, zone: tzinfo
 ) -> Iterator[Entry]:
     """Read the class, then the references."""
     # Whoever was in a group at any time may know everything that the group handed in.
@@ -405,10 +367,11 @@ def _entries(
     authors = {one.id: one.students for one in attempts}
     for one in tqdm(submissions, unit="submission", disable=not sys.stderr.isatty()):
         keys = {student.key for student in (*authors.get(one.id, ()), *one.students)}
-        yield reading.entry(one, one.id, frozenset(keys or {one.id}))
+        handed_in = times.shown(one.submitted, zone) if one.submitted else ""
+        yield reading.read(Entry(one.id, frozenset(keys), handed_in), one)
     for folder in asked.references:
         export = read_export(folder)
         for one in export.submissions:
             # Platforms' names of files may name students.
             shown = one.upload.location if export.kind == "folder" else one.id
-            yield reading.entry(one, f"{folder.resolve().name}/{shown}", frozenset())
+            yield reading.read(Entry(f"{folder.resolve().name}/{shown}"), one)

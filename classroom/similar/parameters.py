@@ -45,13 +45,12 @@ class Unreadable(ValueError):
 
 
 class Reader:
-    """The grader's own reader of parameters, in confined workers; `close` ends them."""
+    """Reads parameters as the grader does, in confined workers; `close` ends them.
+
+    It works in an empty folder.
+    """
 
     def __init__(self, work: Path) -> None:
-        """
-        Args:
-            work: an empty folder.
-        """
         work.chmod(0o711)
         self._work, self._folder = work, work / "staged"
         (self._folder / "submission").mkdir(parents=True)
@@ -70,8 +69,8 @@ class Reader:
         path = self._folder / NAME
         path.write_bytes(content)
         path.chmod(0o644)
-        request = {"probe": PROBE, "args": {"name": NAME}, "seed": 0}
-        request["submission"] = str(self._folder)
+        folder = str(self._folder)
+        request = {"probe": PROBE, "args": {"name": NAME}, "seed": 0, "submission": folder}
         done = self._pool.run(Job("submission", True, request, Limits.for_test(READ_S), self._work))
         path.unlink()
         try:

@@ -32,12 +32,14 @@ class Entry:
     Attributes:
         name: its id, or a reference's name.
         authors: everybody who was ever in this group; empty for a reference.
+        handed_in: when, in words; "" if it is unknown.
         features: by what is compared: a view of the code, wrong answers, tensors.
         signatures: of its files of parameters; see `parameters.signature_of`.
     """
 
     name: str
     authors: frozenset[str] = frozenset()
+    handed_in: str = ""
     texts: list[Text] = field(default_factory=list)
     features: dict[str, set[Any]] = field(default_factory=lambda: defaultdict(set))
     signatures: list[Signature] = field(default_factory=list)

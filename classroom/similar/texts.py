@@ -136,4 +136,8 @@ class Text:
         self.own = {n for n, line, k in numbered if not k and not release.marker_of(line)}
         tokens = tokens_of(whole)
         self.is_cut = len(tokens) == MOST_TOKENS
-        self.tokens = [t for t in tokens if bisect_right(self.starts, t.start) in self.own]
+        self.tokens = [token for token in tokens if self.line_of(token) in self.own]
+
+    def line_of(self, token: Token) -> int:
+        """Return the number of the line on which a token begins, from 1."""
+        return bisect_right(self.starts, token.start)

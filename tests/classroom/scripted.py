@@ -140,6 +140,6 @@ class ScriptedClass:
 @pytest.fixture
 def workers(monkeypatch) -> Workers:
     made = Workers()
-    monkeypatch.setattr(cluster, "Cluster", made)
+    monkeypatch.setattr(cluster, "connected", made)
     monkeypatch.setattr(Release, "read", lambda path: made.release)
     return made
