@@ -59,8 +59,8 @@ FAULT = "staff fault"
 # Outcomes that another submission on the same machine may have caused.
 KILLED = (Outcome.KILLED.value,)
 LIMITS = (*KILLED, Outcome.TIMED_OUT.value, Outcome.OUT_OF_MEMORY.value, Outcome.NOT_RUN.value)
-# How many are graded at once, and after which outcomes tests run again. Whatever killed a test may
-# also have been somebody on the machine, and may come twice.
+# How many are graded at once, and after which outcomes tests run again. What killed a test may have
+# come from outside, and may come twice.
 ROUNDS = ((MOST_SLOTS, LIMITS), (1, KILLED), (1, KILLED), (1, ()))
 ARCHIVED = "autograder.zip"  # in the archive of a release
 EDITION_OF = re.compile(r"--edition (\S+)")  # in run_autograder
@@ -72,7 +72,7 @@ class Release:
 
     Attributes:
         secret: from which the seeds of its submissions are derived.
-        description: all editions, as JSON.
+        description: its `src/edition.json`, with all editions.
     """
 
     digest: str

@@ -53,25 +53,20 @@ class Cause:
     look_at: str = ""
 
 
-def causes_of(
-    results: Iterable[tuple[Handed, list[dict[str, Any]]]],
-) -> tuple[list[Cause], dict[str, str]]:
-    """Return all ways to fail, and the topics of questions.
-
-    What cost most points comes first, then what most submissions have.
+def causes_of(results: Iterable[tuple[Handed, list[dict[str, Any]]]]) -> list[Cause]:
+    """Return all ways to fail: first what cost most points, then what most submissions have.
 
     Args:
         results: submissions, each with its tests as the autograder described them.
     """
-    causes, topics = dict[tuple[str, str], Cause](), dict[str, str]()
+    causes: dict[tuple[str, str], Cause] = {}
     advice: dict[str, Counter[str]] = defaultdict(Counter)  # where to look, by question
     for one, tests in results:
         worth = {question_of(test["test_id"]) for test in tests if test["max_score"]}
         for test in tests:
-            question = question_of(test["test_id"])
-            topics[question] = test["topic"]
             if test["outcome"] in NO_FAILURES:
                 continue
+            question = question_of(test["test_id"])
             key = test.get("cause") or cause_of(Outcome(test["outcome"]), "")
             new = Cause(question, key, question not in worth, one)
             cause = causes.setdefault((question, key), new)
@@ -87,8 +82,7 @@ def causes_of(
     for cause in causes.values():
         if not cause.look_at and advice[cause.question]:
             cause.look_at = advice[cause.question].most_common(1)[0][0]
-    ranked = sorted(causes.values(), key=lambda c: (-c.lost, -len(c.handed), c.question, c.id))
-    return ranked, topics
+    return sorted(causes.values(), key=lambda c: (-c.lost, -len(c.handed), c.question, c.id))
 
 
 # Code ---------------------------------------------------------------------------------------------

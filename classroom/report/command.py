@@ -11,7 +11,9 @@ from decimal import Decimal
 from pathlib import Path
 from typing import Any
 
+import grading
 from autograder.pages import WIDE, Rubric
+from grading.edition import load_assignment
 from grading.errors import UsageError
 from grading.report import points as shown_points
 from grading.report import render
@@ -25,7 +27,7 @@ from ..submissions import Submission
 from . import numbers
 from .causes import Cause, causes_of, quote
 from .numbers import Gathered, gather, results_of
-from .result_pages import read_rubrics, titles, write_result
+from .result_pages import read_rubrics, write_result
 
 STUDENTS = """
 SELECT students.* FROM students JOIN authors ON authors.student = students.id
@@ -67,8 +69,9 @@ def run(asked: argparse.Namespace) -> int:
 
 def _write(store: Store, place: Path, gathered: Gathered, rubrics: dict[str, Rubric]) -> None:
     """Write all files of a report."""
-    causes, topics = causes_of(results_of(store, gathered))
-    pages, files = _pages(store, place, gathered, rubrics), _files(store)
+    edition = load_assignment(grading.ROOT).edition(store.setting("edition"))
+    causes, files = causes_of(results_of(store, gathered)), _files(store)
+    pages = _pages(store, place, gathered, rubrics)
     scores = [float(one.score) for one in gathered.counted]
     by_lateness = sorted(gathered.handed, key=lambda o: (o.days_late is None, o.days_late or 0))
     tables = {"questions": numbers.questions(gathered), "tests": numbers.tests(store)}
@@ -81,7 +84,7 @@ def _write(store: Store, place: Path, gathered: Gathered, rubrics: dict[str, Rub
         points=shown_points,
         scores=numbers.spread(scores),
         bars=numbers.histogram(scores, float(gathered.max_score)),
-        titles={number: titles().get(topic, "") for number, topic in topics.items()},
+        titles={question.number: question.title for question in edition.questions},
         causes=causes,
         code_of=lambda cause: quote(files.get(cause.example.id), cause.where, cause.look_at),
         late=Counter(one.lateness for one in by_lateness),

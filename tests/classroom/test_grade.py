@@ -8,6 +8,7 @@ import pytest
 from autograder.description import load_course
 from classroom.__main__ import main
 from classroom.grade import Release
+from grading.errors import UsageError
 from tests.classroom.graded import records_in, rows_of
 from tests.classroom.scripted import ScriptedClass, release_named
 from tests.classroom.tiny import class_of, needs_root
@@ -21,6 +22,13 @@ def test_an_archived_release_is_that_of_its_autograder_and_has_its_name(course, 
     read = Release.read(archive)
     assert read == Release.read(release) and read.edition == "tiny"
     assert read.id.startswith(f"{load_course(course).release_name}-")
+    foreign = tmp_path / "foreign.zip"
+    with zipfile.ZipFile(release) as packed, zipfile.ZipFile(foreign, "w") as writer:
+        for name in ("src/edition.json", "solutions/data/grading_secret"):
+            writer.writestr(name, packed.read(name))
+        writer.writestr("run_autograder", "python src/grader.py\n")
+    with pytest.raises(UsageError, match="is not a packed autograder"):
+        Release.read(foreign)
 
 
 @needs_root

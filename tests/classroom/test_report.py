@@ -176,7 +176,7 @@ def test_practice_is_apart_a_place_makes_an_example_and_what_is_dropped_is_no_ca
         ]
         for number in range(4)
     ]
-    dear, cheap, practice = causes_of(enumerate(entries))[0]
+    dear, cheap, practice = causes_of(enumerate(entries))
     assert [(c.lost, len(c.handed), c.is_practice) for c in (dear, cheap, practice)] == [
         *((8, 1, False), (3, 3, False), (0, 4, True))
     ]

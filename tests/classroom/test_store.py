@@ -4,14 +4,14 @@ import json
 import os
 import signal
 import sqlite3
-from contextlib import closing
+from contextlib import closing, suppress
 from dataclasses import replace
 from datetime import datetime, timedelta, timezone
 from pathlib import Path
 
 import pytest
 
-from classroom.store import Store
+from classroom.store import Store, replacing
 from classroom.submissions import Record, Student, Submission
 from grading.errors import GradingError, UsageError
 from tests.classroom.scripted import entry, results_of
@@ -200,3 +200,14 @@ def test_deleted_data_are_overwritten_and_nothing_is_copied_elsewhere(store):
     """That no byte of somebody is left is a test of `forget`."""
     pragmas = {"secure_delete": 1, "journal_mode": "delete", "temp_store": 2, "foreign_keys": 1}
     assert {key: store.rows(f"PRAGMA {key}")[0][0] for key in pragmas} == pragmas
+
+
+def test_pages_replace_the_former_ones_whole_or_not_at_all(tmp_path):
+    pages = tmp_path / "regrades" / "report"
+    for name, fails in (("old", False), ("new", True), ("new", False)):
+        with suppress(ZeroDivisionError), replacing(pages) as draft:
+            (draft / name).touch()
+            _ = 1 / (not fails)
+        left = [path.name for path in tmp_path.rglob("*") if path != pages.parent]
+        assert left == ["report", "old" if fails else name]
+    assert pages.stat().st_mode & 0o077 == 0
