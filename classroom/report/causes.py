@@ -123,16 +123,16 @@ def _function(text: str, name: str) -> set[int]:
     """Return the lines of a function, `name` or `Class.name`, without those of its docstring."""
     kinds = (ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef)
     try:
-        nodes: list[Any] = [ast.parse(text)]
+        node: Any = ast.parse(text)
     except (SyntaxError, ValueError, RecursionError, MemoryError):
         return set()
     for part in name.split("."):
-        inner = [n for node in nodes for n in ast.iter_child_nodes(node) if isinstance(n, kinds)]
-        nodes = [node for node in inner if node.name == part]
-    if not nodes:
-        return set()
-    last = nodes[-1]  # the one that counts
-    lines = set(range(last.lineno, last.end_lineno + 1))
-    if ast.get_docstring(last, clean=False) is not None:
-        lines -= set(range(last.body[0].lineno, last.body[0].end_lineno + 1))
+        inner = ast.iter_child_nodes(node)
+        named = [each for each in inner if isinstance(each, kinds) and each.name == part]
+        if not named:
+            return set()
+        node = named[-1]  # the one that counts
+    lines = set(range(node.lineno, node.end_lineno + 1))
+    if ast.get_docstring(node, clean=False) is not None:
+        lines -= set(range(node.body[0].lineno, node.body[0].end_lineno + 1))
     return lines
