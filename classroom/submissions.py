@@ -105,7 +105,8 @@ class Upload:
         """Return what is sent to a grader: the archive that was handed in, or a zip of the files.
 
         The grader finds in it what it would find in the upload. What it never searches, such as a
-        whole environment, is left out; a file that is too large for it is sent as zeros.
+        whole environment, is left out; a file that is too large for it is sent as zeros, and a link
+        without its target.
 
         Raises:
             SubmissionError: they can't be read, are too large, or one is a hard link to others'.
@@ -121,9 +122,7 @@ class Upload:
                 info.filename = HALF_PAIR.sub("\x1a", info.filename)  # the grader refuses it, too
                 info.external_attr = MODES[entry.kind] << 16
                 content: Iterable[bytes] = ()
-                if entry.kind == "link":
-                    content = (entry.target().encode("utf-8", "surrogateescape"),)
-                elif entry.kind == "file":
+                if entry.kind == "file":
                     content = _chunks(folder, name, remaining)
                     if entry.size > MAX_OUTPUT_BYTES and not reading.is_archive(name):
                         info.compress_type = zipfile.ZIP_DEFLATED

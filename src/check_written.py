@@ -120,11 +120,9 @@ def check_source(path: Path) -> int:
     source = read(path)
     beside = path.resolve().parent / "sheet.tex"
     sheet = read(beside if beside.is_file() else WRITTEN / "sheet.tex")
-    unscored: set[str] = set()
-    slots: dict[str, int] = {}  # the lines of the sheet's questions, by their ids
-    for match in SLOT.finditer(sheet.code):
-        slots.setdefault(match[2], sheet.line_of(match.start()))
-        unscored |= {match[2]} if match[1] else set()
+    spaces = list(SLOT.finditer(sheet.code))
+    slots = {space[2]: sheet.line_of(space.start()) for space in spaces}  # lines by ids
+    unscored = {space[2] for space in spaces if space[1]}
     if not slots:
         raise InputError(f"{show(sheet.path)}: no \\answerspace{{...}}, expected one per question")
     answers = find_answers(source)

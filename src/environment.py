@@ -163,23 +163,20 @@ def finish_update(root: str) -> bool:
     Raises:
         OSError: a file can't be replaced; another call does the rest.
     """
-    folder = os.path.join(root, UPDATE)
+    folder = Path(root, UPDATE)
     try:
-        with open(os.path.join(folder, JOURNAL), encoding="utf-8") as file:
-            journal = json.load(file)
+        journal = json.loads((folder / JOURNAL).read_text(encoding="utf-8"))
     except (FileNotFoundError, NotADirectoryError, ValueError):
         return False  # nothing was renamed yet
     for number, (name, old, new) in enumerate(journal):
-        staged, target = os.path.join(folder, str(number)), os.path.join(root, *name.split("/"))
-        if not os.path.exists(staged):
+        staged, target = folder / str(number), Path(root, name)
+        if not staged.exists():
             continue  # it is in its place
         with contextlib.suppress(FileNotFoundError):
-            with open(target, "rb") as file:
-                present = hashlib.sha256(file.read()).hexdigest()
-            if present not in (old, new):
-                free = (path for path in candidates(target, ".mine") if not os.path.lexists(path))
-                os.replace(target, next(free))
-        os.makedirs(os.path.dirname(target), exist_ok=True)
+            if hashlib.sha256(target.read_bytes()).hexdigest() not in (old, new):
+                places = candidates(str(target), ".mine")
+                os.replace(target, next(path for path in places if not os.path.lexists(path)))
+        target.parent.mkdir(parents=True, exist_ok=True)
         with contextlib.suppress(FileNotFoundError):  # another command did it
             os.replace(staged, target)
     shutil.rmtree(folder, ignore_errors=True)

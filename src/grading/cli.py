@@ -208,10 +208,10 @@ class Command:
     def grade(self, runner: Runner, asked: argparse.Namespace) -> int:
         """Grade once, or after each save; return an ExitCode."""
         if is_debugged() and not asked.in_process:
-            flags = [flag for flag, path in self.outputs(asked).items() if path]
-            if flags or asked.watch:
-                flag = "--watch" if asked.watch else flags[0]
-                raise UsageError(f"{flag} can't be used under a debugger: tests run in process")
+            flags = ["--watch"] * asked.watch
+            flags += [flag for flag, path in self.outputs(asked).items() if path]
+            if flags:
+                raise UsageError(f"{flags[0]} can't be used under a debugger: tests run in process")
             asked.in_process = True
         seed = secrets.randbits(63) if asked.seed is None else asked.seed
         with contextlib.closing(self.open_pool(asked, seed)) as pool:
@@ -288,9 +288,10 @@ class Command:
         if asked.in_process and outputs:
             raise UsageError("--in-process can't write a result, because nothing protects it")
         for flag, path in outputs.items():
-            if not path.resolve().parent.is_dir():
-                raise UsageError(f"{flag} {path}: there is no folder {path.resolve().parent}")
-            if path.is_dir() or not os.access(path.resolve().parent, os.W_OK):
+            folder = path.resolve().parent
+            if not folder.is_dir():
+                raise UsageError(f"{flag} {path}: there is no folder {folder}")
+            if path.is_dir() or not os.access(folder, os.W_OK):
                 raise UsageError(f"{flag} {path}: can't be written")
         if any("html" in flag for flag in outputs) and find_spec("jinja2") is None:
             raise UsageError(

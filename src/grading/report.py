@@ -76,7 +76,7 @@ def points(value: Decimal) -> str:
 
 def share(score: Decimal, worth: Decimal) -> str:
     """Format points and their maximum: "7 of 10"."""
-    return f"{points(score)} of {points(worth)}" if score or worth else "no points"
+    return f"{points(score)} of {points(worth)}" if score or worth else NO_POINTS
 
 
 @dataclass(frozen=True)
@@ -313,7 +313,7 @@ class Report(Group):
         others = self.part(lambda question: not question.has_points)
         words = [*for_points.progress("basic"), *others.progress("without points")[:1]]
         if not for_points.tests:
-            words = [*others.progress("basic"), "no points"]
+            words = [*others.progress("basic"), NO_POINTS]
         if self.count(State.GRADER_FAILED):
             words = ["THE GRADER FAILED in at least one test, which is not your fault: tell staff"]
         if self.release:

@@ -150,6 +150,7 @@ def stage(
     Raises:
         SubmissionError: there is no submission, it contains a link, it is too large, or two files
             of the same name differ.
+        GradingError: this machine can't copy it, as on a full disk.
     """
     staged = Staged(target, required=required, modules=provided.modules)
     (target / "submission").mkdir(parents=True)
