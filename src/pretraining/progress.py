@@ -54,7 +54,8 @@ class Progress:
         self._pending: list[torch.Tensor] = []  # losses still on the device
         self._tokens = 0
         self._refreshed = time.monotonic()
-        self._say_hint(hint_about_data(trainer.train_dataset))
+        if hint := hint_about_data(trainer.train_dataset):
+            self.say(f"Hint: {hint}")
 
     def __enter__(self) -> Progress:
         return self
@@ -82,8 +83,8 @@ class Progress:
         new_tenth = tenth > (self._order.done - 1) * TENTHS // len(self._order)
         if new_tenth or time.monotonic() - self._refreshed > REFRESH_S:
             self._refresh()
-        if new_tenth:
-            self._say_hint(hint_about_loss(tenth, self._trainer))
+        if new_tenth and (hint := hint_about_loss(tenth, self._trainer)):
+            self.say(f"Hint: {hint}")
 
     def settle(self) -> None:
         """Bring the trainer's history up to date."""
@@ -114,10 +115,6 @@ class Progress:
                 name = type(optimizer).__name__.lower()
                 self._writer.add_scalar(f"train/learning_rate_{name}", rate, len(history))
             self._writer.add_scalar("train/tokens_per_second", speed, len(history))
-
-    def _say_hint(self, hint: str | None) -> None:
-        if hint is not None:
-            self.say(f"Hint: {hint}")
 
 
 def hint_about_data(dataset: Examples) -> str | None:

@@ -104,8 +104,8 @@ class CourseData:
             DataError: a file is missing or can't be read.
         """
         _ = self.dataset
-        for look in (self.corpus, self.train_pairs):
-            look()
+        self.corpus()
+        self.train_pairs()
         for split in QUESTION_FILES:
             self.questions(split)
             if self.places(split) is None and self._answers is not None:

@@ -7,7 +7,6 @@ import torch
 
 from tests import laid_out
 from tests.laid_out import imported
-from tests.reference.texts import CORPUS
 
 # Fixtures.
 root = laid_out.root
@@ -34,4 +33,5 @@ def seed():
 
 @pytest.fixture
 def corpus(s):
-    return s.dataset.CharCorruptionDataset(CORPUS + "Where?", 64)
+    text = "Ana Ruiz was born in Lima.\nÉmile Łuk, a sailor, was born in Tromsø in 1845.\nWhere?"
+    return s.dataset.CharCorruptionDataset(text, 64)

@@ -2,9 +2,11 @@
 
 import pytest
 
-from tests.reference.texts import text_of
-
 ROWS = "Where was Émile Łuk born?\tTromsø\nWhere was Ana Ruiz born?\tLima"
+
+
+def text_of(dataset, ids) -> str:
+    return "".join(dataset.itos[int(i)] for i in ids)
 
 
 def test_every_row_is_an_example_whose_targets_are_the_place_and_the_mask_behind_it(s, corpus):

@@ -3,7 +3,6 @@
 import pytest
 
 from tests.laid_out import VARIANTS, switch
-from tests.reference.texts import CORPUS
 
 # Scoring and parameters ---------------------------------------------------------------------
 
@@ -71,12 +70,14 @@ def test_without_a_name_the_installed_data_sets_recipe_is_meant(s):
     assert s.recipes.default_recipe(None) == "laptop"
 
 
-def test_learning_rates_given_replace_the_recipes(s, source):
-    corpus = s.dataset.CharCorruptionDataset(CORPUS + "Where?", 64)
+def test_learning_rates_given_replace_the_recipes(s, corpus, tmp_path):
     model = s.helper.initialize_vanilla_model(s.model.GPTConfig(corpus.vocab_size, 64))
     tconf, trainer = s.helper.pretrain(corpus, 64, model, pretrain_lr=0.5)
     assert tconf.learning_rate == 0.5
     assert (trainer.train_dataset, trainer.model, trainer.config) == (corpus, model, tconf)
+    (tmp_path / "t.tsv").write_text("Where was Ana Ruiz born?\tLima\n", encoding="utf-8")
+    tconf, _ = s.helper.finetune(None, tmp_path / "t.tsv", corpus, 64, model, finetune_lr=0.25)
+    assert tconf.learning_rate == 0.25
 
 
 # The package --------------------------------------------------------------------------------

@@ -69,20 +69,16 @@ class AttentionCase(FunctionCase):
         )
         return [part.astype(np.float64) for part in answer.parts]
 
-    def weights(self, answer: Answer) -> tuple[np.ndarray, list[int]]:
-        """Compute an answer's attention weights; also return which keys should have weight."""
-        if answer.function == "copying_keys":
-            query, n, j = answer.arguments
-            (keys,) = self.checked(answer, (n, len(query)))
-            return attention_weights(query, keys), [j]
-        keys, *places = answer.arguments
-        (query,) = self.checked(answer, (keys.shape[1],))
-        return attention_weights(query, keys), places
-
     def expect_weights(self, tried: list[Answer]) -> None:
         """Fail unless each answer gives equal weights to the right keys, and none to others."""
         for answer in tried:
-            alpha, places = self.weights(answer)
+            if answer.function == "copying_keys":
+                query, n, *places = answer.arguments
+                (keys,) = self.checked(answer, (n, len(query)))
+            else:
+                keys, *places = answer.arguments
+                (query,) = self.checked(answer, (keys.shape[1],))
+            alpha = attention_weights(query, keys)
             self.expect_alpha(answer, alpha, places, self.for_some("inputs"))
 
     def expect_alpha(self, answer: Answer, alpha: np.ndarray, places: list[int], when: str) -> None:

@@ -203,12 +203,11 @@ class SpanCorruption(GradedTestCase):
             items.drawn([(len(documents), repeat) for documents, _, repeat in runs]),
             runs=[{"documents": d, "block_size": size, "repeat": n} for d, size, n in runs],
         )
-        for drawn, (documents, _, _) in zip(got["runs"], runs, strict=True):
+        drawings = []
+        for drawn, (documents, block_size, _) in zip(got["runs"], runs, strict=True):
             self.expect_length(drawn, len(documents))
-        return [
-            {"drawn": drawn, "documents": documents, "block_size": block_size}
-            for drawn, (documents, block_size, _) in zip(got["runs"], runs, strict=True)
-        ]
+            drawings.append({"drawn": drawn, "documents": documents, "block_size": block_size})
+        return drawings
 
     def expect_length(self, got: dict[str, Any], expected: int) -> None:
         """Fail unless the dataset has a document for each line of its text.

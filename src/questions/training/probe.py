@@ -86,7 +86,7 @@ def _describe(returned: Any, model: Any, dataset: Any, before: Any) -> dict[str,
         "returned": ", ".join(type(part).__name__ for part in parts),
         "fields": {f: _plain(getattr(tconf, f, None)) for f in FIELDS},
         "dataset": type(examples).__name__,
-        "examples": len(examples) if isinstance(examples, Sized) else -1,
+        "examples": len(examples) if isinstance(examples, Sized) else 0,
         "same_vocabulary": getattr(examples, "stoi", None) == dataset.stoi,
         "trains_given_model": any(
             getattr(trained, wrapped, trained) is model for wrapped in ("module", "_orig_mod")

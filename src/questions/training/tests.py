@@ -68,7 +68,7 @@ class TrainingCase(HelperCase):
             (got["dataset"], got["examples"]) == (dataset, examples),
             "the Trainer was given the wrong dataset",
             id="trainer.dataset",
-            got=f"{got['dataset']} with {max(got['examples'], 0)} examples",
+            got=f"{got['dataset']} with {got['examples']} examples",
             expected=f"{dataset} with {examples}",
             look_at=look_at,
         )
