@@ -14,6 +14,7 @@ from pathlib import Path
 
 import yaml
 
+from classroom.submissions import Student
 from tests.classroom.contents import Files, contents, lay, pack
 
 # Per cent of each kind; a small class has at least one of each.
@@ -50,20 +51,11 @@ FAILED = {"output": f"The autograder failed to execute correctly.\n{OUTPUT}"}
 
 
 @dataclass(frozen=True)
-class Person:
-    """A student."""
-
-    name: str
-    email: str
-    sid: str | None
-
-
-@dataclass(frozen=True)
 class Made:
     """A generated submission."""
 
     number: int  # on Gradescope; earlier attempts have the ones before
-    people: tuple[Person, ...]
+    people: tuple[Student, ...]
     kind: str  # of what is handed in; see `contents`
     files: Files
     at: datetime
@@ -111,14 +103,15 @@ def _planned(count: int) -> list[Made]:
     return made
 
 
-def _people() -> Iterator[Person]:
+def _people() -> Iterator[Student]:
     """Yield students, some with unusual names, some without a student ID."""
     draw, number = random.Random("1 names"), 0
     while True:
         common = f"{draw.choice(FIRST)} {draw.choice(LAST)}"
         sid = None if number % 13 == 12 else f"0{number + 5000}"  # the leading zero must survive
         name = ODD[number] if number < len(ODD) else common
-        yield Person(name, f"student{number}@example.edu", sid)
+        email = f"student{number}@example.edu"
+        yield Student(email, name, email, sid)
         number += 1
 
 
