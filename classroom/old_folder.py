@@ -83,11 +83,9 @@ def _fill(store: Any, folder: Path) -> list[str]:
                 store.set("edition", json.loads(record.results)["edition"])
     for name, regrade in regrades.items():
         at = datetime.strptime(regrade["decided"] or regrade["begun"], "%Y-%m-%d %H:%M UTC")
-        said = (regrade[key] for key in ("release", "reason", "author"))
-        store.db.execute(
-            "INSERT INTO history (what, release, reason, author, at) VALUES (?, ?, ?, ?, ?)",
-            (f"{name} {regrade['state']}", *said, times.stored(at)),
-        )
+        said = {key: regrade[key] for key in ("release", "reason", "author")}
+        what = {"what": f"{name} {regrade['state']}", "at": times.stored(at)}
+        store.add("history", what | said)
     return [
         f"{folder} was imported into class.db: {len(submissions)} submissions, {len(records)} "
         f"records; {number} of them count, of release {store.setting('release') or '(none)'}. The "
@@ -175,14 +173,10 @@ def _add_decisions(store: Any, folder: Path) -> Iterator[str]:
         except UsageError as error:
             yield f"{folder.name}/{error}; it was not imported"
             continue
-        names = ("student", "question", value_column(columns), *WHY)
         for row in sheet.rows[1:]:
-            values = [row.cell(each) for each in names]
-            if values[0]:
-                store.db.execute(
-                    "INSERT INTO decisions (kind, student, question, value, reason, author, date) "
-                    "VALUES (?, ?, ?, ?, ?, ?, ?)",
-                    (kind, *values),
-                )
+            fields = {name: row.cell(name) for name in ("student", "question", *WHY)}
+            if fields["student"]:
+                value = row.cell(value_column(columns))
+                store.add("decisions", {"kind": kind, "value": value} | fields)
             else:
                 yield f"{folder.name}/{row.place}: no student"

@@ -138,7 +138,7 @@ class Store:
         """Add what was read from a source, or bring it up to date; `kind` is as in `Export`."""
         with self.transaction():
             place = {"path": str(source.resolve()), "kind": kind, "read_at": times.now()}
-            number = self._upsert("sources", place)
+            number = self.add("sources", place)
             for submission in submissions:
                 self._add_submission(submission, number)
             self.choose()
@@ -155,16 +155,14 @@ class Store:
         fields = {key: getattr(one, key) for key in ("id", "late", "attempt", "number", "note")}
         fields |= {"source": source, "location": one.upload.location}
         fields["submitted"] = times.stored(one.submitted) if one.submitted else None
-        self._upsert("submissions", fields, submitted="coalesce(excluded.submitted, submitted)")
+        self.add("submissions", fields, submitted="coalesce(excluded.submitted, submitted)")
         self.db.execute("DELETE FROM authors WHERE submission = ?", (one.id,))
         for student in one.students:  # of whom this source may know less than an earlier one
             known = {c: f"coalesce(nullif(excluded.{c}, ''), {c})" for c in vars(student)}
-            number = self._upsert("students", vars(student), **known)
-            self.db.execute(
-                "INSERT INTO authors (submission, student) VALUES (?, ?)", (one.id, number)
-            )
+            number = self.add("students", vars(student), **known)
+            self.add("authors", {"submission": one.id, "student": number})
 
-    def _upsert(self, table: str, fields: Mapping[str, Any], **updates: str) -> int:
+    def add(self, table: str, fields: Mapping[str, Any], **updates: str) -> int:
         """Insert a row, or update the one that has its key, as `updates` say; return its id."""
         updates = {column: f"excluded.{column}" for column in fields} | updates
         ((number,),) = self.db.execute(
@@ -184,7 +182,7 @@ class Store:
         scores = {key: results and points(results[key]) for key in ("score", "max_score")}
         with self.transaction():
             fields = vars(record) | scores | {"at": record.at or times.now()}
-            number = self._upsert("records", fields)
+            number = self.add("records", fields)
             self.db.execute("DELETE FROM tests WHERE record = ?", (number,))
             self.db.executemany(
                 f"INSERT INTO tests VALUES ({', '.join('?' * 14)})",
@@ -224,10 +222,8 @@ class Store:
     def note(self, what: str, release: str = "", reason: str = "", author: str = "") -> None:
         """Add a line to the class's history."""
         with self.transaction():
-            self.db.execute(
-                "INSERT INTO history (at, what, release, reason, author) VALUES (?, ?, ?, ?, ?)",
-                [*map(_text, (times.now(), what, release, reason, author))],
-            )
+            said = {"what": what, "release": release, "reason": reason, "author": author}
+            self.add("history", said | {"at": times.now()})
 
     def compact(self) -> None:
         """Rewrite the file without the space of what was deleted."""

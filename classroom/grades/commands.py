@@ -117,8 +117,7 @@ def _store(store: Store, path: Path, due: datetime) -> str:
     else:
         raise UsageError(f"{path}: unknown file{nearest(path.name, ('written.csv', *DECISIONS))}")
     for row in rows:
-        values = ", ".join(f":{column}" for column in row)
-        store.db.execute(f"INSERT INTO {table} ({', '.join(row)}) VALUES ({values})", row)
+        store.add(table, row)
     of = " of written scores" if table == "written" else ""
     return count(len({row["place"] for row in rows}), "row") + of
 
