@@ -10,12 +10,14 @@ from grading.errors import safe_line, safe_lines
 from grading.report import Group, share
 from grading.verdicts import State, TestResult
 
-MAX_LINES = 24
+MAX_LINES = (
+    24  # of a test's message: at most 6 for its sentence, the others for values and pictures
+)
 MAX_COLUMNS = 100
-MAX_SENTENCE = 600
-CAUSES, MAX_CAUSE = 5, 250  # of tests without points: how many, and how long their sentences are
-CAUSE_LINES = 8  # of these, for values and pictures
-PRINTED_LINES = 8  # of these, for what the student's code printed
+MAX_SENTENCE = 600  # characters
+# Of tests without points: the causes shown, the characters of a sentence, the lines of its values.
+CAUSES, MAX_CAUSE, CAUSE_LINES = 5, 250, 8
+PRINTED_LINES = 8  # of what the student's code printed
 
 
 def of_test(test: TestResult) -> str:

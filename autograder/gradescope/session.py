@@ -29,8 +29,8 @@ from .metadata import Metadata
 
 UPLOAD, METADATA = "submission", "submission_metadata.json"
 RESULTS = Path("results") / "results.json"
-FACTS = ("submission", "release", "graded", "judged_by", "versions")  # known from the beginning
-# What is known once there is something to grade, and the value before.
+# The run's facts for staff. Some are known once there is something to grade; their value before.
+FACTS = ("submission", "release", "graded", "judged_by", "versions")
 LATER_FACTS = {"copy": {}, "digest": "", "layers": [], "missing": [], "authoritative": False}
 
 
@@ -151,9 +151,8 @@ class Session(Observer):
             self._notes.append(words + ", ".join(shown) + more + ".")
 
     def _write(self) -> None:
-        facts = self.results.facts
-        extra = {key: facts[key] for key in FACTS}
-        extra |= {key: facts.get(key, value) for key, value in LATER_FACTS.items()}
+        facts = LATER_FACTS | self.results.facts
+        extra = {key: facts[key] for key in (*FACTS, *LATER_FACTS)}
         took_s = time.monotonic() - self._started
         content = document.document(self.results, self._hidden_tests, self._notes, extra, took_s)
         if self._leaderboard:

@@ -22,6 +22,7 @@ first; the second requires the pretraining that the assignment is about.
 """
 
 from dataclasses import dataclass
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -122,8 +123,8 @@ def expect_match(
         name = f"{prefix}.{split}.predictions"
         predicted = [line.strip() for line in case.predictions(name, split)]
         most = max(2, len(predicted) // 50)
-        key = f"{params} {name}"
-        wrong = case.once(key, lambda apart: _differing(apart, params, split, predicted, most))  # noqa: B023
+        find = partial(_differing, params=params, split=split, predicted=predicted, most=most)
+        wrong = case.once(f"{params} {name}", find)
         if len(wrong["lines"]) > most:
             shown = [(g, predicted[i]) for i, g in zip(*wrong.values(), strict=True)][:3]
             case.fail(

@@ -152,7 +152,7 @@ def span_corruption_span_share(
     uniform spans then have variance 0.021, and 0.017 is missed with probability 2 exp(-8000 *
     0.017^2 / (2 (0.021 + 0.006))) < 1e-18. Where T >= 20 it is .225, with 0.02 to spare for 4,000:
     2 exp(-4000 * 0.02^2 / (2 (0.021 + 0.007))) < 1e-12; and a quarter of T = 23, rounded down,
-    with some characters more or less, is .217 with variance 0.003 at most: < 1e-24.
+    with some characters more or less, is .217 with variance 0.003 at most: < 3e-18.
 
     Code that prefers short prefixes yields fewer such draws. Each length of a common document has
     probability 1/512 or more, so draws from our 18 shorter ones have T >= 40 with probability

@@ -48,9 +48,6 @@ class Runner:
         self._right, self.judging = right, object()
         self.assignment = SimpleNamespace(edition=lambda name: edition)
 
-    def tests(self, edition):
-        return [SimpleNamespace(spec=spec) for spec in edition.tests]
-
     def blank(self, edition, seed, name):
         facts = {"submission": name, "graded": "now", "judged_by": "0" * 64, "versions": {}}
         facts["release"] = edition.release

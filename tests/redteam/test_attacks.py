@@ -6,7 +6,7 @@
 An attack is a file in `attacks/`; its first line says what it tries. It is put between prelude.py
 and epilogue.py into attention_exploration.py, whose other function is right and must still earn its
 points. `arena.py` runs all attacks in one process per mode, and reports what they achieved.
-Nothing is random but uids: a false failure needs a machine so busy that 20 ms take 0.6 s of CPU.
+Nothing is random but uids: a false failure needs a machine so busy that 20 ms take 0.4 s of CPU.
 """
 
 import ast
