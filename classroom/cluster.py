@@ -317,8 +317,10 @@ def write_certificates(folder: Path) -> None:
     content = {"ca": made.tls_ca_file, "cert": made.tls_client_cert, "key": made.tls_client_key}
     try:
         folder.mkdir(mode=0o700, parents=True)
-    except FileExistsError:
-        raise UsageError(f"{folder} already exists; expected a new folder") from None
+    except OSError as error:
+        raise UsageError(
+            f"{folder} can't be made: {error.strerror}; expected a new folder"
+        ) from None
     files = {name: content[key] for key, name in CERTIFICATES.items()}
     files[SETTINGS] = yaml.safe_dump(_settings(), sort_keys=False)
     for name, text in files.items():

@@ -40,11 +40,19 @@ BOOT = PATH + (
     "sys.exit(single.main(Course()))"
 )
 # Removes a worker's folder when the worker has ended, however it ended: its input then closes.
-# Students' folders may be deep and locked, which is too much for shutil.
-KEEPER = PATH + (
-    "from pathlib import Path; from autograder.isolation import leftovers; "
-    "sys.stdin.read(); leftovers.remove_tree(Path({place!r}))"
-)
+# Students' folders may be deep and locked, which is too much for shutil; if the release isn't
+# unpacked, there are none.
+KEEPER = f"""\
+import sys
+sys.stdin.read()
+{PATH}
+from pathlib import Path
+try:
+    from autograder.isolation.leftovers import remove_tree
+except Exception:
+    from shutil import rmtree as remove_tree
+remove_tree(Path({{place!r}}))
+"""
 
 
 class Grader(WorkerPlugin):
@@ -59,13 +67,13 @@ class Grader(WorkerPlugin):
     def __init__(self, name: str, release: bytes, counts: bool) -> None:
         """Take the packed autograder; if `counts`, accept only workers whose results can count."""
         self.name, self.counts, self._release = name, counts, release
+        self._keeper: subprocess.Popen[bytes] | None = None
+        self._graders: dict[int, IO[bytes]] = {}  # their inputs, by process
+        self._failed = 0  # submissions in a row
 
     def setup(self, worker: Worker) -> None:
         """Begin to get ready, in a thread: the worker has to go on sending heartbeats."""
         self._worker = worker
-        self._keeper: subprocess.Popen[bytes] | None = None
-        self._graders: dict[int, IO[bytes]] = {}  # their inputs, by process
-        self._failed = 0  # submissions in a row
         self._ready = asyncio.create_task(self._get_ready())
 
     async def teardown(self, worker: Worker) -> None:
@@ -96,8 +104,8 @@ class Grader(WorkerPlugin):
         place = Path(tempfile.mkdtemp(prefix=PREFIX))
         place.chmod(0o711)  # so that a test's own user can reach its scratch folder
         self._place = place
-        unpack(self._release, place / "release")
         self._keeper = self._start(KEEPER, place)
+        unpack(self._release, place / "release")
         return list(self._ask({"counts": self.counts}, EXAMINE_S)["obstacles"])
 
     def grade(self, upload: bytes, request: dict[str, Any]) -> dict[str, Any]:

@@ -2,18 +2,22 @@
 
 import contextlib
 import http.client
+import os
 import re
 import signal
 import socket
 import ssl
 import subprocess
+import tempfile
 import urllib.request
+import zipfile
 
 import psutil
 import pytest
 import yaml
 
 from classroom.cluster import security
+from classroom.worker import KEEPER, Grader
 from tests.classroom.graded import NAMES, descendants, table, wait_for_records
 from tests.classroom.tiny import class_of, needs_root
 from tests.project import ROOT
@@ -49,6 +53,26 @@ def test_a_cluster_grades_a_class_and_lets_nobody_in_without_the_certificate(
     ):
         if not opened.recv(1):
             raise ConnectionResetError("reset: closed without a word")
+
+
+def test_a_worker_removes_its_folder_if_the_release_is_damaged_or_a_folder_is_deep(
+    tmp_path, monkeypatch
+):
+    monkeypatch.setattr(tempfile, "tempdir", str(tmp_path))
+    damaged, usual = (Grader("grader", b"no zip", counts=False) for _ in range(2))
+    with pytest.raises(zipfile.BadZipFile):
+        damaged._examine()
+    damaged._leave()
+    assert not [*tmp_path.iterdir()]
+    usual._place = deep = tmp_path / "place"
+    usual._place.mkdir()
+    (usual._place / "release").symlink_to(ROOT)
+    for _ in range(1_500):  # too deep for shutil
+        deep /= "d"
+        os.mkdir(deep)
+    usual._keeper = usual._start(KEEPER, usual._place)
+    usual._leave()
+    assert not usual._place.exists()
 
 
 @pytest.mark.long

@@ -59,6 +59,9 @@ def test_what_can_not_be_done_is_said_in_a_line(tmp_path, capsys):
         assert main(["grade", str(source), "--into", str(tmp_path / "class"), *words]) == 2
         error = capsys.readouterr().err
         assert message in error and error.count("\n") == 1
+    for place, why in ((source, "File exists"), (f"{__file__}/x", "Not a directory")):
+        assert main(["certificates", str(place)]) == 2
+        assert f"{place} can't be made: {why}" in capsys.readouterr().err
 
 
 @pytest.fixture
