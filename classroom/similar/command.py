@@ -34,7 +34,7 @@ from ..exports import add_source, read_export, read_source, show_notes
 from ..store import Store, replacing
 from ..submissions import Submission, same
 from . import parameters
-from .ranking import ANSWERS, TENSORS, Entry, Index, Ranking, authors_of, comparable
+from .ranking import ANSWERS, TENSORS, Entry, Ranking, authors_of, comparable, weigh
 from .texts import GRAM, MOST_TOKENS, NAMES, SHAPE, VIEWS, Known, Text, Token, grams
 
 HERE = Path(__file__).parent
@@ -182,8 +182,9 @@ class Comparison:
         author = authors_of(entries)
         self.authors = len({a for a, e in zip(author, entries, strict=True) if not e.is_reference})
         self._rare = max(RARE, self.authors // 10)
-        self._indexes = {kind: Index(entries, kind, least) for kind, (least, _) in KINDS.items()}
-        scores = {kind: index.scores() for kind, index in self._indexes.items()}
+        weighed = {kind: weigh(entries, kind, least) for kind, (least, _) in KINDS.items()}
+        scores = {kind: own for kind, (own, _) in weighed.items()}
+        self._counts = {kind: counts for kind, (_, counts) in weighed.items()}
         # These have signatures in place of features.
         scores[TRAINED] = parameters.similarities([entry.signatures for entry in entries])
         may = comparable(entries)
@@ -230,7 +231,7 @@ class Comparison:
     def _pair(self, one: int, two: int) -> str:
         """Return the page of a pair."""
         sides = [self.entries[one], self.entries[two]]
-        counts = self._indexes[ANSWERS].counts
+        counts = self._counts[ANSWERS]
         both = sides[0].features[ANSWERS] & sides[1].features[ANSWERS]
         return render(
             HERE / "similar_pair.html.j2",
@@ -254,7 +255,7 @@ class Comparison:
             shared = sides[0].features[view] & sides[1].features[view]
             for gram, start in grams(text.tokens, view):
                 if gram in shared:
-                    count = self._indexes[view].counts[gram]
+                    count = self._counts[view][gram]
                     mark = (look if count <= self._rare else "usual", count)
                     for at in range(start, start + GRAM):
                         if marks[at][0] in ("", "usual") or mark[0] == "exact":

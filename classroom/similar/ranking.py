@@ -56,42 +56,33 @@ class Entry:
             self.features[view] |= {g for g, _ in grams(text.tokens, view)} - known.grams[view]
 
 
-class Index:
-    """Which entries have each feature.
+def weigh(entries: list[Entry], kind: str, least: int) -> tuple[np.ndarray, dict[Any, int]]:
+    """Weigh the features of a kind; `least` is explained above.
 
-    Attributes:
-        counts: how many authors in the class have each feature; a group counts once.
+    Returns:
+        the score of each pair, shape (n, n), or -1 if one of the two has no features; and how many
+        authors in the class have each feature, where a group counts once.
     """
-
-    def __init__(self, entries: list[Entry], kind: str, least: int) -> None:
-        self.features = [entry.features[kind] for entry in entries]
-        self._author = authors_of(entries)
-        authors = {a for a, theirs in zip(self._author, self.features, strict=True) if theirs}
-        self._above = max(len(authors), 2) + 1
-        self._least = max(least * self._weight(2), 1e-9)
-        self._holders: dict[Any, list[int]] = defaultdict(list)
-        for number, features in enumerate(self.features):
-            for feature in features:
-                self._holders[feature].append(number)
-        self.counts = {
-            feature: len({self._author[n] for n in holders if not entries[n].is_reference})
-            for feature, holders in self._holders.items()
-        }
-
-    def _weight(self, authors: int) -> float:
-        return math.log(self._above / authors) ** 2
-
-    def scores(self) -> np.ndarray:
-        """Return the score of each pair, shape (n, n); -1 if one of the two has no features."""
-        n = len(self.features)
-        shared, totals = np.zeros((n, n)), np.zeros(n)
-        for holders in self._holders.values():
-            weight = self._weight(len({self._author[number] for number in holders}))
-            totals[holders] += weight
-            if len(holders) > 1:
-                shared[np.ix_(holders, holders)] += weight
-        smaller = np.minimum.outer(totals, totals)
-        return np.where(smaller > 0, shared / np.maximum(smaller, self._least), -1)
+    features, author = [entry.features[kind] for entry in entries], authors_of(entries)
+    above = max(len({a for a, theirs in zip(author, features, strict=True) if theirs}), 2) + 1
+    owners: dict[Any, list[int]] = defaultdict(list)
+    for number, theirs in enumerate(features):
+        for feature in theirs:
+            owners[feature].append(number)
+    n = len(entries)
+    shared, totals = np.zeros((n, n)), np.zeros(n)
+    for numbers in owners.values():
+        weight = math.log(above / len({author[number] for number in numbers})) ** 2
+        totals[numbers] += weight
+        if len(numbers) > 1:
+            shared[np.ix_(numbers, numbers)] += weight
+    lowest = max(least * math.log(above / 2) ** 2, 1e-9)
+    smaller = np.minimum.outer(totals, totals)
+    counts = {
+        feature: len({author[number] for number in numbers if not entries[number].is_reference})
+        for feature, numbers in owners.items()
+    }
+    return np.where(smaller > 0, shared / np.maximum(smaller, lowest), -1), counts
 
 
 def authors_of(entries: list[Entry]) -> list[int]:

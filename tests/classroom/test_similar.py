@@ -14,7 +14,7 @@ import grading
 from autograder import solutions
 from classroom import __main__ as classroom
 from classroom.similar import command
-from classroom.similar.ranking import Entry, Index, Ranking, authors_of, comparable
+from classroom.similar.ranking import Entry, Ranking, authors_of, comparable, weigh
 from classroom.similar.texts import NAMES, VIEWS, Known, Text, tokens_of
 from classroom.submissions import Student, Submission, id_of
 from grading.errors import UsageError
@@ -320,14 +320,14 @@ def test_groups_are_one_author_and_references_are_compared_with_the_class_alone(
     pairs = set(zip(*np.nonzero(comparable(entries)), strict=True))
     assert pairs == {(0, 2), (0, 3), (1, 3), (2, 3)} | {(i, j) for i in range(4) for j in (4, 5)}
     assert len(set(authors_of(entries))) == 4
-    assert Index(entries, NAMES, 30).counts == {"x": 2, "y": 1, "z": 0}
+    assert weigh(entries, NAMES, 30)[1] == {"x": 2, "y": 1, "z": 0}
 
 
 def test_a_score_is_the_share_of_the_smaller_ones_weight():
     common, rare = [f"c{i}" for i in range(50)], [f"r{i}" for i in range(50)]
     entries = [entry(str(i), common) for i in range(8)]
     entries += [entry("x", common + rare), entry("y", [*rare, "own1", "own2", "own3"])]
-    scores = Index(entries, NAMES, 30).scores()
+    scores = weigh(entries, NAMES, 30)[0]
     weight = {n: np.log(11 / n) ** 2 for n in (1, 2, 9)}
     smaller = min(50 * (weight[9] + weight[2]), 50 * weight[2] + 3 * weight[1])
     assert scores[8, 9] == pytest.approx(50 * weight[2] / smaller)
