@@ -95,16 +95,15 @@ def lay(folder: Path, files: Files) -> None:
 
 def pack(source: Path, top: Path | None = None) -> Path:
     """Return a folder as a zip that keeps empty folders and links; names begin below `top`."""
+    files: Files = {}
+    for path in sorted(source.rglob("*")):
+        name = path.relative_to(top or source).as_posix()
+        if path.is_symlink():
+            files[name] = Link(str(path.readlink()))
+        else:
+            files |= {f"{name}/": b""} if path.is_dir() else {name: path.read_bytes()}
     target = source.with_name(source.name + ".zip")
-    with zipfile.ZipFile(target, "w", zipfile.ZIP_DEFLATED) as writer:
-        for path in sorted(source.rglob("*")):
-            name = path.relative_to(top or source).as_posix()
-            if path.is_symlink():
-                info = zipfile.ZipInfo(name, DATE)
-                info.external_attr = (stat.S_IFLNK | 0o777) << 16
-                writer.writestr(info, str(path.readlink()))
-            else:
-                writer.write(path, name)
+    target.write_bytes(zipped(files))
     return target
 
 
