@@ -128,24 +128,17 @@ class Model {
   }
 
   answer(question) { // what look_inside in inspection.py finds
-    const [characters, steps] = [[...question, page.mask], []];
-    const prompt = characters.length;
-    let logits = this.logits(characters).at(-1);
-    const places = this.places(logits).sort((a, b) => b[1] - a[1]);
+    const characters = [...question, page.mask];
+    const [prompt, logits] = [characters.length, this.logits(characters)];
+    const places = this.places(logits.at(-1)).sort((a, b) => b[1] - a[1]);
     this.length = prompt;
-    while (steps.length < page.steps) {
-      const pairs = [...softmax(logits)].map((chance, id) => [page.letters[id], chance]);
-      const [[character, probability], ...rivals] = pairs.sort((a, b) => b[1] - a[1]);
-      steps.push({ character, probability, rivals: rivals.slice(0, page.rivals) });
-      if (character === page.mask) break;
-      characters.push(character);
-      logits = this.read(character);
+    const next = (row) => page.letters[row.indexOf(Math.max(...row))];
+    while (characters.length < prompt + page.steps && next(logits.at(-1)) !== page.mask) {
+      characters.push(next(logits.at(-1)));
+      logits.push(this.read(characters.at(-1)));
     }
     return {
-      question, characters, prompt, steps,
-      ended: steps.at(-1).character === page.mask,
-      answer: characters.slice(prompt).join(""),
-      probability: steps.reduce((product, step) => product * step.probability, 1),
+      question, characters, prompt, logits,
       likeliest: places.slice(0, page.likeliest),
       known_share: sum(places.map(([, chance]) => chance)),
       layers: this.past,
@@ -194,16 +187,26 @@ function drawMap(svg, rows, { question, characters, prompt }) {
     <rect class="mask" y="${prompt - 1}" width="${T}" height="1"/>${letters.join("")}`;
 }
 
+// The characters that were written, with the MASK, their probabilities, and the likeliest others.
+function steps({ characters, prompt, logits }) {
+  return logits.slice(prompt - 1, prompt - 1 + page.steps).map((row, i) => {
+    const [character, chances] = [characters[prompt + i] ?? page.mask, softmax(row)];
+    const others = page.letters.map((letter, id) => [letter, chances[id]])
+      .filter(([letter]) => letter !== character).sort((a, b) => b[1] - a[1]);
+    const rivals = others.slice(0, 3).map(([c, chance]) => `${visible(c)} ${percent(chance)}`);
+    return [visible(character), chances[page.letters.indexOf(character)], rivals.join(", ")];
+  });
+}
+
 function draw(section, run) { // what answer() or look_inside found
   const write = (name, text) => (section.querySelector(`.${name}`).textContent = text);
-  const rival = ([character, chance]) => `${visible(character)} ${percent(chance)}`;
-  write("answer", visible(run.answer) || "(nothing)");
-  write("probability", percent(run.probability));
+  const [rest, written] = [run.characters.slice(run.prompt), steps(run)];
+  write("answer", visible(rest.join("")) || "(nothing)");
+  write("probability", percent(written.reduce((product, [, chance]) => product * chance, 1)));
   write("known", percent(run.known_share));
-  section.querySelector(".endless").hidden = run.ended;
+  section.querySelector(".endless").hidden = rest.length < page.steps;
   if (run.likeliest.length) fill(section.querySelector(".places"), run.likeliest);
-  fill(section.querySelector(".steps"), run.steps.map(({ character, probability, rivals }) =>
-    [visible(character), probability, rivals.map(rival).join(", ")]));
+  fill(section.querySelector(".steps"), written);
   const rows = [];
   run.layers.forEach(({ note, weights }, l) => {
     const layer = section.querySelectorAll(".layer")[l];

@@ -28,7 +28,6 @@ from pathlib import Path
 from typing import Any
 
 import torch
-import torch.nn.functional as F
 
 from inputs import Setting, build_model, load, read_answered
 from pretraining import GPT, InputError, has_given_blocks, parameter_files
@@ -40,20 +39,10 @@ from submission.model import GPTConfig
 from .people import DEV, TRAIN, continuations, encode, finite_logits
 
 LIKELIEST = 5  # number of places listed
-RIVALS = 3  # number of characters listed next to the one written
 TOLERANCE = 1e-3  # of weights and their sums, which may have been computed in bfloat16
 ROLES = ("letter before", "first name", "surname", "MASK", "elsewhere")  # of heads (ablate.py)
 LIVE = ("vanilla", "rope", "synthesizer")  # what inspect.js computes
 WARNING = "// The parameters that you trained, for the page beside this file. Don't post them."
-
-
-@dataclass(frozen=True)
-class Step:
-    """A character of an answer, its probability, and the likeliest other characters with theirs."""
-
-    character: str
-    probability: float
-    rivals: list[tuple[str, float]]
 
 
 @dataclass(frozen=True)
@@ -73,9 +62,7 @@ class Inspected:
     characters: list[str]  # what it read: question, MASK and its own answer, T of them
     prompt: int  # the number of these that are the question and its MASK
     answer: str  # what it wrote, without the MASK that ends it
-    ended: bool  # whether it wrote that MASK
-    steps: list[Step]  # one for each character it wrote, including that MASK
-    probability: float  # of the whole answer, the product over `steps`
+    probability: float  # of the whole answer, including that MASK
     likeliest: list[tuple[str, float]]  # LIKELIEST of the known places, with their probabilities
     known: int  # the number of known places
     known_share: float  # the sum of their probabilities
@@ -139,16 +126,11 @@ def look_inside(
             f"{ANSWER_STEPS}"
         )
     stop = dataset.stoi[dataset.MASK_CHAR]
-    ids, _ = greedy_answers(model, [prompt], stop, ANSWER_STEPS)[0]
-    ended, read = len(ids) < ANSWER_STEPS, prompt + ids
-    steps = []
-    for count, written in enumerate([*ids, stop] if ended else ids):
+    ids, probability = greedy_answers(model, [prompt], stop, ANSWER_STEPS)[0]
+    read, logits = prompt + ids, [finite_logits(model, [prompt], len(prompt))[0]]
+    for count in range(len(prompt) + 1, len(read) + 1):
         # From what came before alone: an attention of one's own may look ahead.
-        before = finite_logits(model, [prompt + ids[:count]], 1)[0, 0]  # (V,)
-        row = F.softmax(before, dim=-1).tolist()
-        order = sorted(range(len(row)), key=lambda i: -row[i])
-        rivals = [(dataset.itos[i], row[i]) for i in order if i != written]
-        steps.append(Step(dataset.itos[written], row[written], rivals[:RIVALS]))
+        logits.append(finite_logits(model, [read[:count]], 1)[0])
     ranked = ranked_places(model, dataset, prompt, places)
     return Inspected(
         name=name,
@@ -156,15 +138,13 @@ def look_inside(
         characters=[dataset.itos[i] for i in read],
         prompt=len(prompt),
         answer="".join(dataset.itos[i] for i in ids),
-        ended=ended,
-        steps=steps,
-        probability=math.prod(step.probability for step in steps),
+        probability=probability,
         likeliest=ranked[:LIKELIEST],
         known=len(ranked),
         known_share=sum(probability for _, probability in ranked),
         layers=attention_of(model, read),
         heads=model.config.n_head,
-        logits=finite_logits(model, [read], len(read))[0],
+        logits=torch.cat(logits),
     )
 
 
@@ -284,7 +264,6 @@ def page(
             "models": [vars(inspected) | {"live": is_live(m)} for inspected, m in models],
             "places": sorted(set(recorded.values())),
             "recorded": {question: f"say {place}" for question, place in recorded.items()},
-            "rivals": RIVALS,
             "steps": ANSWER_STEPS,
             "unrecorded": "don't contain this question",
         },

@@ -51,7 +51,9 @@ def test_induction_wordings_and_compare_train_models_of_their_own(run, tmp_path)
         assert code == 0, errors
     kept = json.loads((tmp_path / "experiments.json").read_text(encoding="utf-8"))
     assert {"induction", "induction permutation", "wordings", "compare"} == set(kept)
-    assert kept["induction"]["results"][0] == "Digits: repeated, seed 0."
+    digits, table, _ = kept["induction"]["results"]
+    assert digits == "Digits: repeated, seed 0."
+    assert [line.split()[:2] for line in table.splitlines()[2:]] == [*map(list, ("14", "21", "24"))]
 
 
 # -- experiments.json -----------------------------------------------------------------------------

@@ -1,25 +1,18 @@
 """Associative recall: its inputs, what one layer of attention can do, and what two layers grow."""
 
 import math
+from types import SimpleNamespace
 
 import pytest
 import torch
 
 
 @pytest.fixture
-def attention(lab):
-    """A function that gives a variant's attention of a shape."""
-
-    def attention(variant, shape):
-        config = lab.model.GPTConfig(1, **shape)
-        return lab.inputs.build_model(variant, config, torch.device("cpu")).blocks[0].attn
-
-    return attention
-
-
-@pytest.fixture
-def build(lab, attention):
-    return lambda heads: attention("vanilla", lab.recall.TWO_LAYERS | {"n_head": heads})
+def build(lab):
+    """A function that gives vanilla's attention with a number of heads."""
+    setting, cpu = SimpleNamespace(args=SimpleNamespace(variant="vanilla")), torch.device("cpu")
+    shape = lab.recall.TWO_LAYERS
+    return lambda heads: lab.recall.attention(setting, shape | {"n_head": heads}, cpu)
 
 
 @pytest.mark.parametrize(
