@@ -173,10 +173,11 @@ def measure_reverse(it: Training) -> dict[str, Estimate]:
     groups = gaps.groups_of([*it.dev, *it.test], it.seed)
     choices = gaps.choose(it.models[0], it.setting.dataset, groups)
     values = {}
-    for direction in gaps.DIRECTIONS:
-        values[direction] = gaps.share(choices, direction)
-        effect = gaps.effect(choices, direction)
-        values[f"{direction}: with a reversed line minus without"] = effect
+    for direction, every, *both in zip(
+        gaps.DIRECTIONS, *map(gaps.shares, gaps.by_line(choices).values()), strict=True
+    ):
+        values[direction] = every
+        values[f"{direction}: with a reversed line minus without"] = difference(*both)
     return values
 
 

@@ -19,6 +19,7 @@ import os
 import statistics
 import sys
 import time
+from collections.abc import Callable
 
 import torch
 from torch.utils.flop_counter import FlopCounterMode
@@ -40,52 +41,45 @@ from submission.trainer import TrainerConfig  # noqa: E402
 from .training import machine  # noqa: E402
 
 DTYPES = ["float32", "bfloat16"]
+Step = Callable[[torch.Tensor, torch.Tensor], None]
 
 
-class PlainStep:
-    """The public trainer's step."""
+def stepper(model, config, pace: Pace | None = None, muon: bool = False) -> Step:
+    """Return a function that takes a step on a copy of a model.
 
-    def __init__(self, model, config):
-        self.model = copy.deepcopy(model)
-        self.clip = config.grad_norm_clip
-        self.optimizers = [torch.optim.AdamW(self.model.parameters(), lr=1e-3)]
+    It is ours at a pace, with the recipe's optimizers if `muon` is set and with AdamW otherwise;
+    without a pace, the public trainer's.
+    """
+    model = copy.deepcopy(model)
+    engine = None if pace is None else Engine(model, pace)
+    if muon:
+        used = optimizers.build_optimizers(model, config, pace)
+    else:
+        fused = None if engine is None else True  # torch's default, as the public trainer's
+        used = [torch.optim.AdamW(model.parameters(), lr=1e-3, fused=fused)]
 
-    def __call__(self, x, y) -> None:
-        logits, loss = self.model(x, y)
-        self.model.zero_grad()
-        loss.backward()
-        torch.nn.utils.clip_grad_norm_(self.model.parameters(), self.clip)
-        for optimizer in self.optimizers:
-            optimizer.step()
-
-
-class OurStep(PlainStep):
-    """Our step, with the recipe's optimizers if `muon` is set, and with AdamW otherwise."""
-
-    def __init__(self, model, config, pace: Pace, muon: bool):
-        super().__init__(model, config)
-        if muon:
-            self.optimizers = optimizers.build_optimizers(self.model, config, pace)
+    def step(x: torch.Tensor, y: torch.Tensor) -> None:
+        if engine is not None:
+            engine.backward(x, y)
         else:
-            parameters = self.model.parameters()
-            self.optimizers = [torch.optim.AdamW(parameters, lr=1e-3, fused=True)]
-        self.engine = Engine(self.model, pace)
-
-    def __call__(self, x, y) -> None:
-        self.engine.backward(x, y)
-        torch.nn.utils.clip_grad_norm_(self.model.parameters(), self.clip)
-        for optimizer in self.optimizers:
+            _, loss = model(x, y)
+            model.zero_grad()
+            loss.backward()
+        torch.nn.utils.clip_grad_norm_(model.parameters(), config.grad_norm_clip)
+        for optimizer in used:
             optimizer.step()
 
+    return step
 
-def measure(step, x, y) -> tuple[float, float]:
+
+def measure(step: Step, x, y) -> tuple[float, float]:
     """Return the wall and CPU seconds of a step."""
     wall, cpu = time.perf_counter(), time.process_time()
     step(x, y)
     return time.perf_counter() - wall, time.process_time() - cpu
 
 
-def count(step, x, y) -> float:
+def count(step: Step, x, y) -> float:
     """Return the floating-point operations of a step's matrix products, in GFLOP."""
     with FlopCounterMode(display=False) as counter:
         step(x, y)
@@ -141,10 +135,10 @@ def prepared(name: str, variant: str) -> tuple[GPT, CharCorruptionDataset, Train
 
 def compare(model, dataset, config, paces: list[Pace], repeat: int) -> None:
     """Time all steps alternately on the same batches, and print their ratios to the plain step."""
-    steps = {"the public trainer's": PlainStep(model, config)}
-    steps |= {f"{pace}": OurStep(model, config, pace, muon=False) for pace in paces}
-    steps |= {f"{pace}, Muon": OurStep(model, config, pace, muon=True) for pace in paces}
-    counted = OurStep(model, config, paces[0], muon=False)  # in one thread: counters see only one
+    steps = {"the public trainer's": stepper(model, config)}
+    steps |= {f"{pace}": stepper(model, config, pace) for pace in paces}
+    steps |= {f"{pace}, Muon": stepper(model, config, pace, muon=True) for pace in paces}
+    counted = stepper(model, config, paces[0])  # in one thread: counters see only one
     work = []  # GFLOP of each batch
     times = {name: [] for name in steps}
     batches = load(dataset, BatchOrder(len(dataset), config.batch_size, repeat), 0)

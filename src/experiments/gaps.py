@@ -237,36 +237,32 @@ def choose(
     return chosen
 
 
-def share(choices: Sequence[Choice], direction: str) -> Estimate:
-    """Return the share of right choices in one of DIRECTIONS."""
-    return mean([float(getattr(choice, direction)) for choice in choices])
+def by_line(choices: Sequence[Choice]) -> dict[str, Sequence[Choice]]:
+    """Return all choices, those about people with a reversed line, and those about the others."""
+    return {
+        "all": choices,
+        "with a line that names the city first": [c for c in choices if c.has_reversed_line],
+        "without such a line": [c for c in choices if not c.has_reversed_line],
+    }
 
 
-def effect(choices: Sequence[Choice], direction: str) -> Estimate:
-    """Return the share among people with a reversed line minus that among the others."""
-    with_line, without = (
-        share([c for c in choices if c.has_reversed_line == has], direction)
-        for has in (True, False)
-    )
-    return difference(with_line, without)
+def shares(choices: Sequence[Choice]) -> list[Estimate]:
+    """Return the share of right choices in each of DIRECTIONS."""
+    return [mean([float(getattr(choice, d)) for choice in choices]) for d in DIRECTIONS]
 
 
 def run_reverse(setting: Setting) -> Results:
     """Ask about train and dev people in both directions."""
     train = people_in(setting.args.finetune_corpus_path or TRAIN)
     people = [*train, *people_in(setting.args.eval_corpus_path)]
-    choices = choose(setting.model, setting.dataset, groups_of(people))
-    groups = {
-        "all": choices,
-        "with a line that names the city first": [c for c in choices if c.has_reversed_line],
-        "without such a line": [c for c in choices if not c.has_reversed_line],
-    }
-    shares = {name: [share(some, d) for d in DIRECTIONS] for name, some in groups.items()}
-    rows = [[f"{name} ({len(groups[name])})", *both] for name, both in shares.items()]
-    rows.append(["difference", *(effect(choices, direction) for direction in DIRECTIONS)])
+    groups = by_line(choose(setting.model, setting.dataset, groups_of(people)))
+    right = {name: shares(some) for name, some in groups.items()}
+    rows = [[f"{name} ({len(some)})", *right[name]] for name, some in groups.items()]
+    _, with_line, without = right.values()
+    rows.append(["difference", *map(difference, with_line, without)])
     text = [
         table(["people", *DIRECTIONS.values()], rows),
         f"Each choice is one of {CHOICES}; by chance, {1 / CHOICES:.2f} are right.",
     ]
     title = "The same facts in both directions"
-    return text, bars(title, list(DIRECTIONS.values()), shares, "share right")
+    return text, bars(title, list(DIRECTIONS.values()), right, "share right")

@@ -128,16 +128,17 @@ def test_a_candidates_prior_decides_nothing(lab, monkeypatch):
     monkeypatch.setattr(lab.gaps, "fillings", fillings)
     choices = lab.gaps.choose(None, dataset, [group])
     assert all(choice.forward and choice.backward for choice in choices)
-    assert lab.gaps.share(choices, "backward").value == 1
+    assert [share.value for share in lab.gaps.shares(choices)] == [1, 1]
 
 
-def test_an_effect_compares_people_with_and_without_a_line_that_names_the_city_first(lab):
+def test_people_with_a_line_that_names_the_city_first_are_compared_with_the_others(lab):
     ada = lab.people.Person("Ada Berg", "Rome")
     lines = ["Born in Rome, Ada Berg was ...", "Ada Berg was born in Rome", "Rome is old"]
     said = [lab.gaps.has_reversed_line([line], ada) for line in lines]
     assert said == [True, False, False]
     kinds = [(True, True)] * 3 + [(False, True)] + [(False, False)] * 3 + [(True, False)]
     choices = [lab.gaps.Choice(right, right, has_line) for right, has_line in kinds]
-    effect = lab.gaps.effect(choices, "forward")
-    assert effect.value == 0.5
-    assert effect.error == pytest.approx((2 * 0.25 * 0.75 * 4 / 3 / 4) ** 0.5)
+    _, with_line, without = map(lab.gaps.shares, lab.gaps.by_line(choices).values())
+    found = lab.estimates.difference(with_line[0], without[0])
+    assert found.value == 0.5
+    assert found.error == pytest.approx((2 * 0.25 * 0.75 * 4 / 3 / 4) ** 0.5)
