@@ -355,7 +355,11 @@ def case_of(run: Run, tests: list[BoundTest], topic: str, name: str) -> GradedTe
 
 
 def judge(run: Run, test: BoundTest, result: TestResult) -> TestResult:
-    """Run one test and return its result; whatever happens affects only this test."""
+    """Run one test and return its result; whatever it does affects only this result.
+
+    Raises:
+        UsageError: staff have to mend something before any test is judged.
+    """
     if test.spec.dropped:
         return result
     started = time.monotonic()

@@ -86,6 +86,16 @@ def test_of_functions_that_are_missing_hidden_tests_name_only_the_assignments(wr
     assert "AttributeError; " in message and "secret" not in message
 
 
+def test_an_exception_whose_attributes_are_hostile_is_described(tmp_path):
+    class Hostile(PermissionError):
+        errno = property(lambda self: 1 / 0)
+
+    for error in (Hostile(), SyntaxError("bad", (5, 1, 1, "text"))):
+        report = worker.describe(error, tmp_path)
+        assert report["type"] in ("PermissionError", "SyntaxError")
+        assert report["where"] == report["refused"] == ""
+
+
 def test_a_place_that_a_worker_made_up_is_not_repeated(tmp_path):
     """It would be shown as a warning, also of a hidden test."""
     (tmp_path / "submission").mkdir()
