@@ -89,7 +89,7 @@ def graded(
 
 
 class Judging(Protocol):
-    """What judges hidden tests, where they are judged: only on staff's computers."""
+    """What judges hidden tests; only staff have one."""
 
     hidden: ModuleType  # the judges' package, of which a basic test may ask something
     answers: Path  # the folder of the answers

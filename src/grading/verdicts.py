@@ -315,9 +315,9 @@ def of_report(report: Any, spec: TestSpec, submission: Staged, edition: str) -> 
     hint = submission.hint(missing) if missing else ""
     outcome = Outcome.MISSING_FILE if missing else outcome_of(report)
     where = _existing_line(report["where"], submission.root)
-    kind = report["type"] if _exception(report["type"]) else "Exception"
+    kind, function = _exception(report).__name__, _function_of(where, submission)
     is_unwritten = kind == "NotImplementedError"
-    shown = _function_of(where, submission) if spec.is_hidden else where
+    shown = function if spec.is_hidden else where
     at = f"{shown}: " if shown else ""
     if missing:
         message = "; ".join(filter(None, (f"{missing} is missing", hint or submission.foreign)))
@@ -338,7 +338,7 @@ def of_report(report: Any, spec: TestSpec, submission: Staged, edition: str) -> 
         detail="" if is_unwritten else report["traceback"],
         id=kind,
         where=where,
-        place=f"{kind} {_function_of(where, submission) or where}" if where else "",
+        place=f"{kind} {function or where}" if where else "",
         is_doubtful=outcome in OF_IMPORTS or (outcome is Outcome.ERROR and not where),
         is_unwritten=is_unwritten,
         missing_file=missing if hint else "",  # students write modules: no command does
@@ -348,7 +348,7 @@ def of_report(report: Any, spec: TestSpec, submission: Staged, edition: str) -> 
 
 def outcome_of(report: dict[str, str]) -> Outcome:
     """Return the outcome of an exception."""
-    kind = _exception(report["type"]) or Exception
+    kind = _exception(report)
     if kind is ModuleNotFoundError and report["module"].startswith("submission"):
         return Outcome.MISSING_FILE
     if issubclass(kind, RuntimeError) and NO_MEMORY in report["message"]:
@@ -356,16 +356,16 @@ def outcome_of(report: dict[str, str]) -> Outcome:
     return next((o for exception, o in OUTCOMES if issubclass(kind, exception)), Outcome.ERROR)
 
 
-def _exception(name: str) -> type[BaseException] | None:
-    """Return Python's own exception of that name, if there is one."""
-    kind = getattr(builtins, name, None)
-    return kind if isinstance(kind, type) and issubclass(kind, BaseException) else None
+def _exception(report: dict[str, str]) -> type[BaseException]:
+    """Return Python's own exception of the reported name, or Exception."""
+    kind = getattr(builtins, report["type"], None)
+    return kind if isinstance(kind, type) and issubclass(kind, BaseException) else Exception
 
 
 def _missing_module(report: dict[str, str], submission: Staged) -> str:
     """Return which of the assignment's modules could not be imported as it is not there, or ""."""
-    kind, module = _exception(report["type"]), report["module"]
-    if kind is None or not issubclass(kind, ImportError):
+    module = report["module"]
+    if not issubclass(_exception(report), ImportError):
         return ""
     stem = report["name"] if module == "submission" else module.removeprefix("submission.")
     name = f"submission/{stem}.py"
