@@ -239,19 +239,14 @@ def _no_package(start: Folder) -> SubmissionError:
     packed = [file for file in files if upload.is_archive(file)]
     closed = [file for file in packed if not upload.is_supported(file)]
     if closed:
-        holds = f"it holds {closed[0]}, which can't be opened: upload a zip"
-    elif len(packed) == 1:
-        holds = f"it holds {packed[0]}, which is not opened here: upload everything in one zip"
+        holds = f"{closed[0]}, which can't be opened: upload a zip"
     elif packed:
-        holds = f"it holds {listed(packed)}: upload everything in one zip"
-    elif any(file.endswith(".ipynb") for file in files):
-        holds = f"it holds {listed(files)}; expected submission/*.py, not a notebook"
-    elif files:
-        holds = f"it holds {listed(files)}; expected submission/*.py"
+        holds = f"{listed(packed)}, not opened here: upload everything in one zip"
     else:
-        holds = "it holds no files; expected submission/*.py"
+        holds = f"{listed(files) or 'no files'}; expected submission/*.py"
+        holds += ", not a notebook" if any(file.endswith(".ipynb") for file in files) else ""
     return SubmissionError(
-        f"{start.shown()}: no folder `submission` with Python files in it: {holds}"
+        f"{start.shown()}: no folder `submission` with Python files in it: it holds {holds}"
     )
 
 
