@@ -79,10 +79,10 @@ def draw_keys(
     return keys
 
 
-def lengthened(means: np.ndarray, a: int, length: float) -> np.ndarray:
-    """Return keys that equal their means, except k_a = length * mu_a."""
+def lengthened(means: np.ndarray, length: float) -> np.ndarray:
+    """Return keys that equal their means, except that the first one is `length` times its mean."""
     keys = means.copy()
-    keys[a] *= length
+    keys[0] *= length
     return keys
 
 

@@ -279,7 +279,7 @@ class AttentionSingleHead(HeadsCase):
             drawn.append((means, keys))
         for length in (-0.5, 0.5, 1.0, 1.5):
             arguments.append([5000.0, length, 4])
-            drawn.append((np.eye(4), attention_math.lengthened(np.eye(4), 0, length)))
+            drawn.append((np.eye(4), attention_math.lengthened(np.eye(4), length)))
         answers = self.ask("single_head_weights", arguments)
         self.judge(tried=[(a, *keys) for a, keys in zip(answers, drawn, strict=True)])
 

@@ -57,7 +57,9 @@ def read_parameters(context: Context, name: str) -> dict[str, Any]:
 
     try:
         weights = parameter_files.weights(parameter_files.read(context.files / name, name))
-        if not _is_sensible(weights):
+        # What is sent has to fit in an answer, which holds three of any recipe's model.
+        fits = len(weights) <= MOST_TENSORS and max(map(len, weights), default=0) <= LONGEST_NAME
+        if not fits or sum(tensor.numel() for tensor in weights.values()) > MOST_NUMBERS:
             raise InputError(f"{name} is far larger than any recipe's model")
         arrays = [w.to(torch.float32).contiguous().numpy() for w in weights.values()]
     except Exception as error:
@@ -65,12 +67,6 @@ def read_parameters(context: Context, name: str) -> dict[str, Any]:
         problem = str(error) if isinstance(error, InputError) else unforeseen
         return {"problem": problem, "names": [], "arrays": []}
     return {"problem": "", "names": list(weights), "arrays": arrays}
-
-
-def _is_sensible(weights: dict[str, torch.Tensor]) -> bool:
-    """Return whether the numbers fit in an answer, which holds three of any recipe's model."""
-    named = len(weights) <= MOST_TENSORS and all(len(name) <= LONGEST_NAME for name in weights)
-    return named and sum(t.numel() for t in weights.values()) <= MOST_NUMBERS
 
 
 def shapes(context: Context, variant: str, config: dict[str, Any]) -> dict[str, Any]:
