@@ -6,6 +6,7 @@ import hashlib
 import io
 import re
 import stat
+import tempfile
 import unicodedata
 import zipfile
 from collections.abc import Iterable, Iterator
@@ -134,14 +135,13 @@ class Upload:
         return buffer.getvalue()
 
     @contextmanager
-    def tree(self, work: Path) -> Iterator[Folder]:
+    def tree(self) -> Iterator[Folder]:
         """Open the files, or those of the archive, as the tree that `staging.stage` takes.
-
-        In the folder `work`, an archive is stored without a name.
 
         Raises:
             SubmissionError: they can't be read.
         """
+        work = Path(tempfile.gettempdir())  # for archives, which are stored without names
         with (
             reading.stored(io.BytesIO(self.pack()), work) as file,
             reading.open_archive(file, Path("upload"), ALIAS, work) as top,

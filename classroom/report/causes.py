@@ -4,13 +4,11 @@ from __future__ import annotations
 
 import ast
 import re
-import tempfile
 from collections import Counter, defaultdict
 from collections.abc import Iterable
 from contextlib import suppress
 from dataclasses import dataclass, field
 from decimal import Decimal
-from pathlib import Path
 from typing import Any
 
 from grading.errors import SubmissionError
@@ -34,9 +32,8 @@ class Cause:
         tests: how often each test failed in this way.
         handed: the submissions, each once.
         lost: how many points the class lost because of it.
-        message: the example's message to the student.
         example: the submission that is shown, if possible one with a known line.
-        where: the line in the example, such as `submission/dataset.py:57`, or "".
+        shown: what the autograder said of the example's test.
         look_at: where tests of the question advise to look (`grading.verdicts.Verdict`), or "".
         is_practice: whether the question is worth nothing.
     """
@@ -45,12 +42,16 @@ class Cause:
     id: str
     is_practice: bool
     example: Handed
+    shown: dict[str, Any]
     tests: Counter[str] = field(default_factory=Counter)
     handed: list[Handed] = field(default_factory=list)
     lost: Decimal = Decimal(0)
-    message: str = ""
-    where: str = ""
     look_at: str = ""
+
+    @property
+    def where(self) -> str:
+        """The line in the example, such as `submission/dataset.py:57`, or ""."""
+        return str(self.shown.get("where", ""))
 
 
 def causes_of(results: Iterable[tuple[Handed, list[dict[str, Any]]]]) -> list[Cause]:
@@ -68,17 +69,16 @@ def causes_of(results: Iterable[tuple[Handed, list[dict[str, Any]]]]) -> list[Ca
                 continue
             question = question_of(test["test_id"])
             key = test.get("cause") or cause_of(Outcome(test["outcome"]), "")
-            new = Cause(question, key, question not in worth, one)
+            new = Cause(question, key, question not in worth, one, test)
             cause = causes.setdefault((question, key), new)
-            where, look_at = test.get("where", ""), test.get("look_at", "")
-            if not cause.tests or (where and not cause.where):
-                cause.example, cause.where, cause.message = one, where, test.get("message", "")
+            if new.where and not cause.where:
+                cause.example, cause.shown = one, test
             if one not in cause.handed[-1:]:
                 cause.handed.append(one)
             cause.tests[test["test_id"]] += 1
             cause.lost += Decimal(points(test["max_score"])) - Decimal(points(test["score"]))
-            cause.look_at = cause.look_at or look_at
-            advice[question].update(filter(None, [look_at]))
+            cause.look_at = cause.look_at or test.get("look_at", "")
+            advice[question].update(filter(None, [test.get("look_at")]))
     for cause in causes.values():
         if not cause.look_at and advice[cause.question]:
             cause.look_at = advice[cause.question].most_common(1)[0][0]
@@ -107,15 +107,14 @@ def quote(submission: Submission | None, where: str, look_at: str) -> str:
 
 def _text(submission: Submission, file: str) -> str:
     """Return the file of a submission with this name, such as `submission/dataset.py`, or ""."""
-    with suppress(SubmissionError, OSError), tempfile.TemporaryDirectory(prefix="quoted-") as work:
-        with submission.upload.tree(Path(work)) as top:
-            for folder, names in top.walk():
-                for name in names:
-                    if "/".join((*folder.parts, name)).endswith(file):
-                        with folder.file(name) as reader:
-                            data = reader.read(MOST_BYTES + 1)
-                        if len(data) <= MOST_BYTES:
-                            return data.decode("utf-8", "replace")
+    with suppress(SubmissionError, OSError), submission.upload.tree() as top:
+        for folder, names in top.walk():
+            for name in names:
+                if "/".join((*folder.parts, name)).endswith(file):
+                    with folder.file(name) as reader:
+                        data = reader.read(MOST_BYTES + 1)
+                    if len(data) <= MOST_BYTES:
+                        return data.decode("utf-8", "replace")
     return ""
 
 

@@ -100,12 +100,11 @@ class Reading:
 
     def read(self, entry: Entry, submission: Submission) -> Entry:
         """Add what is compared of a submission to its entry; return the entry."""
-        with TemporaryDirectory(prefix="similar-") as work:
-            try:
-                with submission.upload.tree(Path(work)) as top:
-                    self._add_all(entry, top)
-            except SubmissionError as error:
-                self._note(f"{entry.name}: not everything is compared: {error}")
+        try:
+            with submission.upload.tree() as top:
+                self._add_all(entry, top)
+        except SubmissionError as error:
+            self._note(f"{entry.name}: not everything is compared: {error}")
         if not any(entry.features.values()):
             self._note(f"{entry.name}: nothing to compare")
         return entry

@@ -20,7 +20,7 @@ def taken(one, work):
     """Return what the grader takes of a submission, by name, or why it refuses it."""
     work.mkdir(parents=True)
     try:
-        with one.upload.tree(work) as top:
+        with one.upload.tree() as top:
             staged = stage(top, work / "staged")
             files = {name: staged.path(name).read_bytes() for name in staged.taken}
             return files | {str(omission): None for omission in staged.omissions}
@@ -163,7 +163,7 @@ def test_all_attempts_are_read_if_that_is_asked_for_and_loose_files_are_one(tmp_
     export = read_export(tmp_path / "loose")
     (one,), (note,) = export.submissions, export.notes
     assert one.id == "canvas_1_13" and one.late and note.startswith("ada_1_9_dataset.py ")
-    with one.upload.tree(tmp_path) as top:
+    with one.upload.tree() as top:
         assert {name: top.file(name).read() for name in top.names} == {
             "dataset.py": b"x = 2\n",
             "vanilla.model.params": b"weights",
