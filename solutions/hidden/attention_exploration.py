@@ -37,8 +37,8 @@ def attention_single_head_sampled_lengths(case: HeadsCase, tried: list) -> None:
         scale, length, n = answer.arguments
         got = np.stack(case.checked(answer, ()))
         query = scale * np.eye(n)[:2].sum(axis=0)
-        told = attention_math.lengthened(np.eye(n), length)
-        wanted = attention_math.attention_weights(query, told)[:2]
+        right_keys = attention_math.lengthened(np.eye(n), length)
+        wanted = attention_math.attention_weights(query, right_keys)[:2]
         sampled = attention_math.attention_weights(scale * means[:2].sum(axis=0), keys)[:2]
         exact = np.abs(got - wanted).max() <= EXACT
         case.expect(

@@ -11,7 +11,7 @@ from questions.rope.tests import Rope
 from questions.shared import models
 
 from .evidence import expect_accuracy, expect_match
-from .tolerances import FLOAT32, FLOAT64, expect_close, same_logits
+from .tolerances import FLOAT32, FLOAT64, expect_close, nearest, same_logits
 
 # Angles reach 255. Where theta and its product with t are rounded to float32, by a few 2^-24 each,
 # an angle is off by 255 * 4 * 6e-8 = 6e-5 at most. Mistakes move some entry by .1 or more.
@@ -80,14 +80,7 @@ def _in_either_pairing(
     neighbours = reference(np.asarray)
     moved = reference(rotations.neighbours_of_halves)
     halves = [rotations.halves_of_neighbours(out) for out in moved]
-
-    def distance(candidate: list) -> float:
-        both = list(zip(outputs, candidate, strict=True))
-        if not all(isinstance(o, np.ndarray) and o.shape == c.shape for o, c in both):
-            return np.inf
-        return max(float(np.nan_to_num(np.abs(o - c), nan=np.inf).max()) for o, c in both)
-
-    return min((neighbours, halves), key=distance)
+    return nearest(outputs, [neighbours, halves])
 
 
 def rope_whole_model(case: Rope, asked: dict, got: Any) -> None:
