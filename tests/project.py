@@ -30,6 +30,15 @@ def copy_of_the_project(target: Path) -> Path:
     return target
 
 
+def copy_of_the_grader(target: Path) -> Path:
+    """Copy what grades next to the solutions, without data and without trained files."""
+    litter = ("__pycache__", "data", "written", "*.params", "*.predictions")
+    for name in ("src", "autograder", "solutions"):
+        shutil.copytree(ROOT / name, target / name, ignore=shutil.ignore_patterns(*litter))
+    shutil.copy(ROOT / "assignment.toml", target)
+    return target
+
+
 def contents(folder: Path) -> dict[str, bytes]:
     """Return a folder's files by name, without an environment and what Python and pytest write."""
     ignored = {".venv", "__pycache__", ".pytest_cache"}

@@ -13,10 +13,9 @@ import pytest
 
 from autograder.isolation import sandbox
 from tests.interpreter import python
-from tests.project import ROOT
+from tests.project import copy_of_the_grader
 
 NOBODY = 65_534
-PARTS = ("src", "autograder", "solutions/hidden", "solutions/submission", "assignment.toml")
 
 pytestmark = pytest.mark.skipif(
     sys.platform != "linux" or os.getuid() != 0, reason="becomes another user: root on Linux"
@@ -25,12 +24,8 @@ pytestmark = pytest.mark.skipif(
 
 @pytest.fixture(scope="module")
 def project() -> Iterator[Path]:
-    """What the grader needs, where other users can read it (pytest's folders are private)."""
-    folder = Path(tempfile.mkdtemp(prefix="doctor-"))
-    for name in PARTS:
-        (folder / name).parent.mkdir(parents=True, exist_ok=True)
-        copy = shutil.copytree if (ROOT / name).is_dir() else shutil.copy2
-        copy(ROOT / name, folder / name)
+    """What grades, where other users can read it (pytest's folders are private)."""
+    folder = copy_of_the_grader(Path(tempfile.mkdtemp(prefix="doctor-")))
     folder.chmod(0o755)
     yield folder
     shutil.rmtree(folder)

@@ -4,18 +4,13 @@ import shutil
 
 import pytest
 
-import grading
 from tests.interpreter import python
+from tests.project import copy_of_the_grader
 
 
 @pytest.fixture
 def tree(tmp_path):
-    """What grades, without data and without trained files."""
-    ignored = shutil.ignore_patterns("data", "written", "__pycache__")
-    for name in ("src", "solutions", "autograder"):
-        shutil.copytree(grading.ROOT / name, tmp_path / name, ignore=ignored)
-    shutil.copy(grading.ROOT / "assignment.toml", tmp_path)
-    return tmp_path
+    return copy_of_the_grader(tmp_path)
 
 
 JUDGE = "def span_corruption_every_length("

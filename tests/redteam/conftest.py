@@ -18,6 +18,7 @@ import grading
 from autograder.description import load_assignment
 from autograder.isolation import leftovers
 from tests import pinned
+from tests.project import copy_of_the_grader
 
 from . import arena
 
@@ -76,10 +77,9 @@ def make_tree() -> Iterator[Callable[..., Path]]:
 
 
 def copy_tree(tree: Path) -> None:
-    """Copy src, solutions without data, and this folder; only their owner can read answers."""
-    ignored = shutil.ignore_patterns("__pycache__", "data", "*.params", "*.predictions")
-    for name in ("src", "autograder", "solutions", "tests/redteam"):
-        shutil.copytree(grading.ROOT / name, tree / name, ignore=ignored)
+    """Copy what grades, and this folder; only their owner can read answers."""
+    copy_of_the_grader(tree)
+    shutil.copytree(grading.ROOT / "tests/redteam", tree / "tests/redteam")
     text = pinned.text() + ATTACKED
     # The attacked tests take 20 ms, so their limit can be short.
     for old, new in (("timeout_s = 2,", "timeout_s = 0.4,"), ('= "xcs224n"', '= "attacked"')):

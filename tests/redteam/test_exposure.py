@@ -1,6 +1,6 @@
 """Solutions, answers and results that lie among libraries, which workers may read, are refused.
 
-If they do, no hidden test is judged: exit code 2, or 3 if the run should be authority. The
+If they do, no hidden test is judged: exit code 2, or 3 if the run was to be authoritative. The
 folders of the machine itself are changed only in a mount namespace.
 """
 
