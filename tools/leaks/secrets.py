@@ -37,10 +37,9 @@ ALLOWED = {
         y = y.transpose(1, 2).contiguous().view(B, T, C)  # heads side by side
         return self.resid_drop(self.proj(y))
         """,
-    "given with NameDataset, and with the helper": """
+    "given with NameDataset": """
         text = text.ljust(self.block_size + 1, self.PAD_CHAR)
         ids = torch.tensor([self.stoi[ch] for ch in text], dtype=torch.long)
-        len(pretrain_dataset), block_size,
         """,
     "also said and asserted by basic tests": """
         correct = trained_files.count_correct(predicted, places)
