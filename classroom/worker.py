@@ -15,6 +15,7 @@ import contextlib
 import io
 import json
 import os
+import secrets
 import shutil
 import subprocess
 import sys
@@ -39,8 +40,9 @@ BOOT = PATH + (
     "from autograder import single; from questions.course import Course; "
     "sys.exit(single.main(Course()))"
 )
-# Removes a worker's folder when the worker has ended, however it ended: its input then closes.
-# Students' folders may be deep and locked, which is too much for shutil; if the release isn't
+# Removes a worker's folder when the worker and its graders have ended, however that happened: its
+# input then closes. A grader that has lost its worker goes on for a moment, and may make folders
+# anew. Students' folders may be deep and locked, which is too much for shutil; if the release isn't
 # unpacked, there are none.
 KEEPER = f"""\
 import sys
@@ -51,7 +53,8 @@ try:
     from autograder.isolation.leftovers import remove_tree
 except Exception:
     from shutil import rmtree as remove_tree
-remove_tree(Path({{place!r}}))
+if Path({{place!r}}).exists():
+    remove_tree(Path({{place!r}}))
 """
 
 
@@ -101,11 +104,11 @@ class Grader(WorkerPlugin):
 
     def _examine(self) -> list[str]:
         """Unpack the autograder, and return the reasons why this worker can't grade."""
-        place = Path(tempfile.mkdtemp(prefix=PREFIX))
-        place.chmod(0o711)  # so that a test's own user can reach its scratch folder
-        self._place = place
-        self._keeper = self._start(KEEPER, place)
-        unpack(self._release, place / "release")
+        self._place = Path(tempfile.gettempdir(), PREFIX + secrets.token_hex(8))
+        self._keeper = self._start(KEEPER, self._place.parent)  # before there is a folder to remove
+        self._place.mkdir(0o711)
+        self._place.chmod(0o711)  # whatever the umask: a test's own user reaches its scratch folder
+        unpack(self._release, self._place / "release")
         return list(self._ask({"counts": self.counts}, EXAMINE_S)["obstacles"])
 
     def grade(self, upload: bytes, request: dict[str, Any]) -> dict[str, Any]:
@@ -135,7 +138,8 @@ class Grader(WorkerPlugin):
             shutil.rmtree(own, ignore_errors=True)  # the keeper removes what can't be removed
 
     def _start(self, code: str, folder: Path, to: int | None = None) -> subprocess.Popen[bytes]:
-        """Start Python code in a folder; it ends when its input closes."""
+        """Start Python code in a folder; it ends when its input closes, and the keeper later."""
+        keepers = self._keeper.stdin if self._keeper else None
         return subprocess.Popen(
             [sys.executable, *FLAGS, "-c", code.format(place=str(self._place))],
             cwd=folder,
@@ -144,6 +148,7 @@ class Grader(WorkerPlugin):
             stdout=to,
             stderr=to,
             start_new_session=True,  # only the client reacts to Ctrl-C
+            pass_fds=(keepers.fileno(),) if keepers else (),  # its input stays open as long
         )
 
     def _answer(

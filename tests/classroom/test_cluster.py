@@ -8,7 +8,9 @@ import signal
 import socket
 import ssl
 import subprocess
+import sys
 import tempfile
+import time
 import urllib.request
 import zipfile
 
@@ -18,7 +20,7 @@ import yaml
 
 from classroom.cluster import security
 from classroom.worker import KEEPER, Grader
-from tests.classroom.graded import NAMES, descendants, table, wait_for_records
+from tests.classroom.graded import NAMES, descendants, left_in, table, wait_for_records
 from tests.classroom.tiny import class_of, needs_root
 from tests.project import ROOT
 
@@ -73,6 +75,35 @@ def test_a_worker_removes_its_folder_if_the_release_is_damaged_or_a_folder_is_de
     usual._keeper = usual._start(KEEPER, usual._place)
     usual._leave()
     assert not usual._place.exists()
+
+
+# A worker that is killed while its grader works, which then makes folders before it ends.
+KILLED = """
+import os, signal, sys, threading, time
+from classroom import worker
+worker.unpack = lambda release, target: target.mkdir()
+worker.BOOT = (
+    "import os, sys, time; place = os.environ['TMPDIR']; open('begun', 'w').close(); "
+    "sys.stdin.read(); time.sleep(1); os.makedirs(place + '/late', exist_ok=True); "
+    f"open({sys.argv[1]!r}, 'w').close()"
+)
+grader = worker.Grader("grader", b"", counts=False)
+threading.Thread(target=grader._examine, daemon=True).start()
+while not [*worker.Path(worker.tempfile.gettempdir()).glob("*/*/begun")]:
+    time.sleep(0.05)
+os.kill(os.getpid(), signal.SIGKILL)
+"""
+
+
+def test_a_worker_that_is_killed_leaves_nothing_whatever_its_grader_still_does(tmp_path):
+    place, ended = tmp_path / "temporary", tmp_path / "ended"
+    place.mkdir()
+    environment = os.environ | {"TMPDIR": str(place)}
+    words = [sys.executable, "-c", KILLED, ended]
+    assert subprocess.run(words, cwd=ROOT, env=environment, check=False).returncode == -9
+    while not ended.exists():
+        time.sleep(0.1)
+    assert left_in(place) == []
 
 
 @pytest.mark.long
