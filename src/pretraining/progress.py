@@ -38,11 +38,7 @@ class Progress:
     """Follows a Trainer; use it with `with`, so that the bar is always closed."""
 
     def __init__(self, trainer: Trainer, step_s: float):
-        """Begin the bar of a trainer that has its order, pace and optimizers.
-
-        Args:
-            step_s: the estimated seconds of a step.
-        """
+        """Begin the bar of a trainer that has order, pace and optimizers; a step takes step_s."""
         self._trainer, self._order, self._writer = trainer, trainer.order, trainer.config.writer
         left = len(self._order) - self._order.done
         print(

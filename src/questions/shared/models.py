@@ -167,9 +167,9 @@ class OutputsCase(GradedTestCase):
     def readings(
         self, weights: dict[str, np.ndarray], config: dict[str, Any]
     ) -> list[dict[str, np.ndarray]]:
-        """Return a file's parameters in each way in which the reference's model can be meant.
+        """Return a file's parameters in each arrangement that may be the reference's.
 
-        A topic that accepts models whose parameters are arranged differently overrides this.
+        A topic whose students may choose an arrangement of their own overrides this.
         """
         return [weights]
 
