@@ -7,14 +7,9 @@ from types import SimpleNamespace
 import pytest
 
 import grading
-from autograder import authoritative, isolation
+from autograder import isolation
 from autograder.isolation import authority, sandbox
-from autograder.judging import course_runner
 from grading import upload
-from grading.edition import load_assignment
-from grading.runner import Options
-from questions.course import Course
-from tools import world
 
 NOTHING = {"read": [], "written": [], "signalled": [], "sockets": [], "scratch": True, "linked": []}
 ROOT = sandbox.Layers(root=True, landlock_abi=0, seccomp=False)
@@ -45,17 +40,3 @@ def test_the_canary_finds_what_is_open(tmp_path, monkeypatch):
         assert f"student code {words}" in found
     for name in authority.LINKS:
         assert f"{name} can be submitted as a link to the solutions" in found
-
-
-@pytest.mark.skipif(os.getuid() != 0, reason="needs root")
-def test_one_call_grades_a_submission_with_authority(tmp_path, monkeypatch):
-    if not (layers := sandbox.detect()).root:
-        pytest.skip(layers.obstacle)
-    world.main(["--dataset", "smoke", "--seed", "1", "--out", str(tmp_path)])
-    runner = course_runner(load_assignment(grading.ROOT), Course())
-    monkeypatch.setattr(runner.judging, "answers", tmp_path / "solutions" / "data")
-    data = tmp_path / "src" / "data"
-    options = Options(grading.SOLUTIONS, selection=("3a-0-basic", "3a-1-hidden"), data=data)
-    results = authoritative.grade(runner, options, seed=1 << 50)
-    assert results.facts["authoritative"] and results.seed == 1 << 50
-    assert [t.outcome.value for t in results.tests if t.is_selected] == ["passed", "passed"]

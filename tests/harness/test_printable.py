@@ -2,6 +2,7 @@
 
 import dataclasses
 import json
+from decimal import Decimal
 
 import numpy as np
 import pytest
@@ -9,8 +10,9 @@ import pytest
 from autograder import console, pages, replay
 from autograder.gradescope import feedback
 from grading.errors import MAX_LINE, UsageError, safe_line, safe_lines
-from grading.verdicts import Outcome, Results, TestEnd, TestResult
+from grading.verdicts import Outcome, Results, TestEnd
 from questions.shared import trained_files
+from tests.gradescope.test_document import results_of
 
 ESCAPES = "\x1b[2J\x9b1A\r\x07\u202e\u2028\x85"
 FORGED = 'a\nrecord: {"seed": "1"}\n'
@@ -51,15 +53,11 @@ def test_a_parameters_name_is_shown_in_one_line():
 
 @pytest.fixture
 def results(runner) -> Results:
-    edition = runner.assignment.edition(None)
-    hostile = "".join(HOSTILE)
-    texts = {"message": hostile, "output": hostile, "detail": hostile}
-    tests = [
-        TestResult(spec=spec, description="does", outcome=Outcome.FAILED, **texts)
-        for spec in edition.tests
-    ]
+    hostile, failed = "".join(HOSTILE), {"outcome": Outcome.FAILED, "score": Decimal(0)}
+    texts = failed | {"message": hostile, "output": hostile, "detail": hostile}
     facts = {"judged_by": "0", "versions": {"torch": "2"}, "left": [hostile], "layers": []}
-    return Results(edition, 5, tests, facts)
+    results = results_of(runner.assignment.edition(None), lambda _: texts)
+    return dataclasses.replace(results, facts=facts)
 
 
 def test_no_result_holds_a_text_that_is_not_fit_to_be_shown(results):
