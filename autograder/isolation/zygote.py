@@ -10,7 +10,6 @@ the job, watches it, and answers with a report. If the parent's end closes, it k
 import contextlib
 import faulthandler
 import fcntl
-import functools
 import gc
 import json
 import os
@@ -137,8 +136,7 @@ def _work(
         sys.breakpointhook = worker.refuse_breakpoint
         os.write(FRAME_FD, worker.READY)
         stuck = request.get("stuck", ())
-        note = functools.partial(os.write, FRAME_FD)
-        sys.meta_path.insert(0, worker.Finder(note, stuck, clock.switch))
+        sys.meta_path.insert(0, worker.Finder(FRAME_FD, stuck, clock.switch))
         reply = answer()
         with contextlib.suppress(Exception):  # by now these are whatever the student's code left
             sys.stdout.flush()

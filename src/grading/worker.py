@@ -13,7 +13,6 @@ import builtins
 import contextvars
 import errno
 import faulthandler
-import functools
 import gc
 import importlib
 import io
@@ -376,17 +375,11 @@ class BareNames:
 class Finder:
     """Finds the submission's modules as usual; their loaders write notes, and load no stuck one."""
 
-    def __init__(
-        self,
-        write: Callable[[bytes], Any],
-        stuck: Collection[str],
-        switch: Callable[[bool], Any],
-    ) -> None:
-        self._write, self._stuck = write, stuck
+    def __init__(self, fd: int, stuck: Collection[str], switch: Callable[[bool], Any]) -> None:
+        self._fd, self._stuck, self._started = fd, stuck, time.monotonic()
         # Called with True when an import begins that no other one has caused, then with False.
         self._switch = switch
-        self._depth = 0
-        self._started, self._room = time.monotonic(), wire.MAX_IMPORT_NOTES_BYTES
+        self._depth, self._room = 0, wire.MAX_IMPORT_NOTES_BYTES
 
     def find_spec(self, name: str, path: Any = None, target: Any = None) -> Any:
         if name.partition(".")[0] != PACKAGE:
@@ -421,7 +414,7 @@ class Finder:
         self._room -= len(note)
         if self._room >= 0:
             with suppress(OSError):  # the student's code may have closed it
-                self._write(note)
+                os.write(self._fd, note)
 
 
 # Job after job ------------------------------------------------------------------------------------
@@ -699,8 +692,7 @@ def serve(with_torch: bool) -> None:
         answer = prepare(request)
         write_all(answers, READY)
         watchdog.begin(Limits(**request["limits"]))
-        note, stuck = functools.partial(os.write, answers), request.get("stuck", ())
-        sys.meta_path.insert(0, Finder(note, stuck, watchdog.switch))
+        sys.meta_path.insert(0, Finder(answers, request.get("stuck", ()), watchdog.switch))
         frame = contextvars.copy_context().run(answer)
         if os.getpid() != pid:  # a process that the student's code forked
             os._exit(0)
