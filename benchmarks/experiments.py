@@ -4,9 +4,10 @@
     python -m benchmarks.experiments FOLDER --table             print the table for docs/
     python -m benchmarks.experiments FOLDER --only trace reverse
 
-FOLDER gets one folder for each generated world, with its data and parameters, and measured.jsonl.
-Everything runs in one thread. Unlike a student's command, an experiment here asks about the people
-of dev and test, with more trios and both halves with two seeds.
+FOLDER gets one folder for each generated world, with its data and parameters, and measured.jsonl;
+the installed data set isn't used, but has to be there. Everything runs in one thread. Unlike a
+student's command, an experiment here asks about the people of dev and test, with more trios and
+both halves with two seeds.
 
 An effect is claimed only if it exceeds two standard errors in five of the six trainings.
 """
@@ -18,7 +19,6 @@ import dataclasses
 import functools
 import json
 import math
-import shutil
 import subprocess
 import sys
 from collections.abc import Iterator
@@ -27,10 +27,9 @@ from pathlib import Path
 import torch
 
 from benchmarks import reference
-from benchmarks.reference import ROOT
 from tools import commands, world
 from tools.datafiles import DEV, TEST_ANSWERS, TRAIN, UNSEEN_INPUTS, WIKI, write_all
-from tools.reference import GIVEN, compose
+from tools.reference import lay_out
 
 reference.come_first()
 from experiments import ablate, gaps, overwrite, recall, trace, trainings  # noqa: E402
@@ -82,19 +81,6 @@ class Training:
             load(model, str(outputs / command.writes))
             models.append(model.eval())
         return models
-
-
-def lay_out(folder: Path, seed: int) -> Path:
-    """Generate a world, and copy the complete code beside it."""
-    root = folder / f"world-{seed}"
-    if not (root / "src").exists():
-        write_all(root, world.make_world(seed))
-    for name in GIVEN:
-        place = root / "src" / name
-        place.parent.mkdir(parents=True, exist_ok=True)
-        shutil.copy2(ROOT / "src" / name, place)
-    compose(ROOT, root / "src")
-    return root
 
 
 def train(root: Path, seed: int) -> Path:
@@ -222,7 +208,9 @@ EXPERIMENTS = {
 def all_trainings(folder: Path) -> Iterator[Training]:
     """Return each training; what is missing is trained when it is needed."""
     for number in WORLDS:
-        root = lay_out(folder, number)
+        root = folder / f"world-{number}"
+        lay_out(reference.ROOT, root)
+        write_all(root, world.make_world(number))
         for seed in SEEDS:
             yield training(root, seed)
 

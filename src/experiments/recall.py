@@ -34,6 +34,7 @@ from typing import Any, cast
 import torch
 import torch.nn as nn
 import torch.nn.functional as F
+from torch.utils.data import TensorDataset
 from torch.utils.hooks import RemovableHandle
 
 from inputs import Setting, build_model
@@ -63,26 +64,16 @@ ENOUGH = 0.999  # right answers
 LOOKED_AT = 200  # inputs on which attention is read
 
 
-@dataclass(frozen=True)
-class Inputs:
-    """Inputs and their answers.
-
-    In tokens, letters are 0 to 3. Either they are (B, T, 2), a letter and a digit from 0 to 3 or
-    NO_DIGIT at each position; or they are (B, T), and digits are 4 to 7.
-    """
-
-    tokens: torch.Tensor  # long
-    answers: torch.Tensor  # (B,), long, 0 to 3
-
-    def rows(self, chosen: torch.Tensor) -> Inputs:
-        """Return some of the inputs."""
-        return Inputs(self.tokens[chosen], self.answers[chosen])
-
-
-def all_inputs(digits: str = "permutation", together: bool = False) -> Inputs:
+def all_inputs(digits: str = "permutation", together: bool = False) -> TensorDataset:
     """Return every input once: 24,576 with digits that may repeat, 2,304 with permutations.
 
-    `digits` is one of DIGITS; `together` says that a letter and its digit share a position.
+    Args:
+        digits: one of DIGITS.
+        together: whether a letter and its digit share a position.
+
+    Returns:
+        tokens, long, in which letters are 0 to 3: (B, T), where digits are 4 to 7, or together
+        (B, T, 2), where they are 0 to 3 or NO_DIGIT; and answers, (B,), long, 0 to 3.
     """
     orders = list(itertools.permutations(range(PAIRS)))
     repeated = list(itertools.product(range(PAIRS), repeat=PAIRS))
@@ -95,7 +86,7 @@ def all_inputs(digits: str = "permutation", together: bool = False) -> Inputs:
     if not together:
         tokens[..., 1] += PAIRS
         tokens = tokens.flatten(1)[:, :-1]  # (inputs, 2 PAIRS + 1)
-    return Inputs(tokens, torch.tensor(answers))
+    return TensorDataset(tokens, torch.tensor(answers))
 
 
 def prepared(layers: nn.ModuleList) -> nn.ModuleList:
@@ -167,17 +158,18 @@ class Score:
 
 
 @torch.no_grad()
-def score(model: nn.Module, inputs: Inputs) -> Score:
+def score(model: nn.Module, inputs: TensorDataset) -> Score:
     """Return a model's score on inputs."""
+    tokens, answers = inputs.tensors
     model.eval()
-    logits = torch.cat([model(tokens) for tokens in inputs.tokens.split(4096)])  # (B, PAIRS)
+    logits = torch.cat([model(some) for some in tokens.split(4096)])  # (B, PAIRS)
     model.train()
-    right = int((logits.argmax(dim=-1) == inputs.answers).sum())
-    return Score(right, len(inputs.answers), float(F.cross_entropy(logits, inputs.answers)))
+    right = int((logits.argmax(dim=-1) == answers).sum())
+    return Score(right, len(inputs), float(F.cross_entropy(logits, answers)))
 
 
 def learn(
-    model: nn.Module, inputs: Inputs, steps: int, generator: torch.Generator | None = None
+    model: nn.Module, inputs: TensorDataset, steps: int, generator: torch.Generator | None = None
 ) -> Iterator[int]:
     """Train a model for `steps` at most; yield their number so far after every CHECKED_AFTER.
 
@@ -187,10 +179,11 @@ def learn(
         InputError: the loss is not finite.
     """
     optimizer = AdamW(model.parameters(), lr=LEARNING_RATE, weight_decay=0.0)  # that is, Adam
-    total, device = len(inputs.answers), inputs.answers.device
+    device = inputs.tensors[0].device
     for step in range(1, steps + 1):
-        rows = torch.randint(total, (BATCH_SIZE,), generator=generator, device=device)
-        loss = F.cross_entropy(model(inputs.tokens[rows]), inputs.answers[rows])
+        rows = torch.randint(len(inputs), (BATCH_SIZE,), generator=generator, device=device)
+        tokens, answers = inputs[rows]
+        loss = F.cross_entropy(model(tokens), answers)
         optimizer.zero_grad()
         loss.backward()
         optimizer.step()
@@ -216,8 +209,7 @@ def run_recall(setting: Setting) -> None:
     attn = attention(setting, ONE_LAYER, setting.device)
     parameters, name = sum(p.numel() for p in attn.parameters()), type(attn).__name__
     print(f"recall {setting.args.variant}: one layer of {name}, {parameters:,} parameters")
-    every = all_inputs(together=True)
-    inputs = Inputs(every.tokens.to(setting.device), every.answers.to(setting.device))
+    inputs = TensorDataset(*(each.to(setting.device) for each in all_inputs(together=True).tensors))
     model = RecallModel(attn).to(setting.device)
     started = time.monotonic()
     for step in learn(model, inputs, RECALL_STEPS):
@@ -244,11 +236,11 @@ class Grown:
     induction: float  # the best head's score in the last layer
 
 
-def split(inputs: Inputs, seed: int = 0) -> tuple[Inputs, Inputs]:
+def split(inputs: TensorDataset, seed: int) -> tuple[TensorDataset, TensorDataset]:
     """Return four fifths of the inputs, to train on, and the fifth that is held out."""
-    order = torch.randperm(len(inputs.answers), generator=torch.Generator().manual_seed(seed))
+    order = torch.randperm(len(inputs), generator=torch.Generator().manual_seed(seed))
     count = len(order) // HELD_OUT
-    return inputs.rows(order[count:]), inputs.rows(order[:count])
+    return TensorDataset(*inputs[order[count:]]), TensorDataset(*inputs[order[:count]])
 
 
 @torch.no_grad()
@@ -261,12 +253,12 @@ def weights_of(model: InductionModel, tokens: torch.Tensor, heads: int) -> torch
     return stacked(weights_passed([*model.layers], lambda: model(tokens[None]), heads, len(tokens)))
 
 
-def without_the_answers_digit(model: InductionModel, inputs: Inputs) -> RemovableHandle:
+def without_the_answers_digit(model: InductionModel, tokens: torch.Tensor) -> RemovableHandle:
     """Inside `with`, let the last layer's last position not see the digit that it is to name.
 
     Its weight goes to the other positions in proportion. Where it was 1, nothing is left to see.
     """
-    at = answers_position(inputs.tokens)  # (B,)
+    at = answers_position(tokens)  # (B,)
 
     def cut(module: nn.Module, args: tuple, weights: torch.Tensor) -> torch.Tensor:
         cut = weights.clone()
@@ -294,18 +286,19 @@ def grow(
     torch.manual_seed(seed)
     model = InductionModel([build(heads) for _ in range(layers)])
     trained, held_out = split(all_inputs(digits), seed)
-    some = trained.rows(torch.arange(CHECKED).clamp(max=len(trained.answers) - 1))
+    some = TensorDataset(*trained[torch.arange(CHECKED).clamp(max=len(trained) - 1)])
     generator = torch.Generator().manual_seed(seed)
     lessons = learn(model, trained, INDUCTION_STEPS, generator)
     steps = next((n for n in lessons if score(model, some).share >= ENOUGH), INDUCTION_STEPS)
-    few = held_out.rows(torch.arange(LOOKED_AT))
+    few = TensorDataset(*held_out[:LOOKED_AT])
+    tokens, _ = few.tensors
     sums = torch.full((2, heads), 0.0 if scores else math.nan)
-    for tokens in few.tokens if scores else ():
-        weights = weights_of(model, tokens, heads)
+    for each in tokens if scores else ():
+        weights = weights_of(model, each, heads)
         sums[0] += scores.previous_token_score(weights[0])
-        sums[1] += scores.induction_score(weights[-1], tokens)
-    best = (float(each.max()) / LOOKED_AT for each in sums)
-    with without_the_answers_digit(model, few):
+        sums[1] += scores.induction_score(weights[-1], each)
+    best = (float(total.max()) / LOOKED_AT for total in sums)
+    with without_the_answers_digit(model, tokens):
         cut = score(model, few).share
     return Grown(layers, heads, steps, score(model, held_out).share, cut, *best)
 

@@ -20,16 +20,16 @@ def build(lab):
     [("repeated", False, 24_576), ("permutation", False, 2_304), ("permutation", True, 2_304)],
 )
 def test_every_input_stands_once_with_the_digit_of_its_last_letter(lab, digits, together, count):
-    inputs = lab.recall.all_inputs(digits, together)
-    rows = inputs.tokens.flatten(1).tolist()
+    tokens, answers = lab.recall.all_inputs(digits, together).tensors
+    rows = tokens.flatten(1).tolist()
     assert len({tuple(row) for row in rows}) == len(rows) == count
-    for row, answer in zip(rows, inputs.answers.tolist(), strict=True):
+    for row, answer in zip(rows, answers.tolist(), strict=True):
         pairs, last = dict(zip(row[0:8:2], row[1:8:2], strict=True)), row[8]
         assert sorted(pairs) == [0, 1, 2, 3] and pairs[last] == answer + 4 * (not together)
         assert digits == "repeated" or len(set(pairs.values())) == 4
     if not together:
-        at = lab.recall.answers_position(inputs.tokens)
-        assert torch.equal(inputs.tokens[torch.arange(count), at] - 4, inputs.answers)
+        at = lab.recall.answers_position(tokens)
+        assert torch.equal(tokens[torch.arange(count), at] - 4, answers)
 
 
 # -- one layer ------------------------------------------------------------------------------------
@@ -58,17 +58,17 @@ def test_one_layer_of_the_synthesizer_does_not(run):
 
 def test_a_fifth_is_held_out(lab):
     trained, held_out = lab.recall.split(lab.recall.all_inputs("permutation"), seed=4)
-    assert len(held_out.answers) == 2_304 // 5
-    both = {tuple(r) for r in trained.tokens.tolist()}, {tuple(r) for r in held_out.tokens.tolist()}
+    assert len(held_out) == 2_304 // 5
+    both = [{tuple(row) for row in some.tensors[0].tolist()} for some in (trained, held_out)]
     assert not both[0] & both[1] and len(both[0]) + len(both[1]) == 2_304
 
 
 def test_what_is_cut_cannot_be_seen_and_the_rest_can(lab, build):
     torch.manual_seed(0)
     model = lab.recall.InductionModel([build(2), build(2)])
-    inputs = lab.recall.all_inputs("permutation").rows(torch.arange(50))
-    at = lab.recall.answers_position(inputs.tokens)
-    with lab.recall.without_the_answers_digit(model, inputs):
+    tokens, _ = lab.recall.all_inputs("permutation")[:50]
+    at = lab.recall.answers_position(tokens)
+    with lab.recall.without_the_answers_digit(model, tokens):
         last = model.layers[-1].attn_drop(torch.ones(50, 2, 9, 9) / 9)
         assert not last[torch.arange(50), :, -1, at].any()
         assert torch.allclose(last[:, :, -1].sum(dim=-1), torch.ones(50, 2))
