@@ -129,9 +129,7 @@ def parse_arguments(arguments: list[str] | None, variants: list[str]) -> argpars
         "--model", default="own", choices=["own", "staff"], help="whose model to examine"
     )
     parser.add_argument("--predict", help="what you expect of an experiment, in a sentence")
-    parser.add_argument(
-        "--digits", default="repeated", choices=["repeated", "permutation"], help="of induction"
-    )
+    parser.add_argument("--digits", default="repeated", choices=recall.DIGITS, help="of induction")
     parser.add_argument("--recipe", help="settings of model and training (default: the data's)")
     parser.add_argument("--device", default="auto", choices=["auto", "cpu", "cuda", "mps"])
     parser.add_argument(

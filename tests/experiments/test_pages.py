@@ -150,6 +150,10 @@ def by_torch(model, dataset, texts, off=()):
     return found
 
 
+def visible(text):
+    return text.replace(" ", "␣").replace("\n", "↵")
+
+
 def in_the_page(shown, number, texts, off=()):
     """The same, computed by the page."""
     script = """([number, texts, off]) => {
@@ -225,14 +229,27 @@ def test_a_question_is_answered_as_by_torch(lab, written, models, dataset, recor
         for name, chance in expected.likeliest:
             if chance > 1e-3:  # the page leaves out what is below 1e-5
                 assert likeliest[name] == pytest.approx(chance, rel=0.05, abs=1e-4)
-        visible = expected.answer.replace(" ", "␣").replace("\n", "↵") or "(nothing)"
-        assert section.locator(".answer").inner_text() == visible
+        answer = visible(expected.answer) or "(nothing)"
+        assert section.locator(".answer").inner_text() == answer
     field.fill("Where was Ωmsk born?")  # which no model can read
     shown.keyboard.press("Enter")
     assert shown.locator("h1").inner_text() == question
     assert field.evaluate("field => field.validity.patternMismatch")
     longest = int(field.get_attribute("maxlength"))
     assert longest == models["vanilla"].get_block_size() - 33  # for the MASK and an answer
+
+
+@in_a_browser
+def test_beside_each_character_are_the_likeliest_others(
+    lab, written, models, dataset, recorded, opened
+):
+    shown = opened(written)
+    for number, model in enumerate(models.values()):
+        found = lab.inspection.look_inside("", model, dataset, next(iter(recorded)), ["London"])
+        others = found.logits[found.prompt - 1].argsort(descending=True)[1:4].tolist()
+        parts = [f"{re.escape(visible(dataset.itos[i]))} (< )?\\d+\\.\\d %" for i in others]
+        cell = shown.locator(f"#model{number} .steps tbody td").nth(1).inner_text()
+        assert re.fullmatch(", ".join(parts), cell)
 
 
 @in_a_browser
