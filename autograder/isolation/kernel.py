@@ -1,11 +1,7 @@
 """What the kernel enforces for a worker: Landlock and a filter of system calls (Linux).
 
-Python has no functions for either. The C library is opened once: opening it for every call takes
-longer than the call, and a worker, which has to copy each page of memory that it touches, would pay
-for that several times over.
-
-The kernel's Documentation/userspace-api/landlock.rst and seccomp_filter.rst are the authority for
-numbers and structures.
+Python has no functions for either. The kernel's Documentation/userspace-api/landlock.rst and
+seccomp_filter.rst are the authority for numbers and structures.
 """
 
 import ctypes
@@ -46,6 +42,7 @@ Instruction = tuple[int, int, int, int]  # code, jump if true, jump if false, co
 
 @functools.cache
 def _libc() -> ctypes.CDLL:
+    """Open the C library, only once: this takes longer than a call, in a worker many times."""
     return ctypes.CDLL(None, use_errno=True)
 
 
