@@ -6,7 +6,6 @@ import hashlib
 import io
 import re
 import stat
-import tempfile
 import unicodedata
 import zipfile
 from collections.abc import Iterable, Iterator
@@ -141,11 +140,7 @@ class Upload:
         Raises:
             SubmissionError: they can't be read.
         """
-        work = Path(tempfile.gettempdir())  # for archives, which are stored without names
-        with (
-            reading.stored(io.BytesIO(self.pack()), work) as file,
-            reading.open_archive(file, Path("upload"), ALIAS, work) as top,
-        ):
+        with reading.open_archive(io.BytesIO(self.pack()), Path("upload"), ALIAS) as top:
             yield top
 
 

@@ -177,7 +177,7 @@ def _unpack(submission: Path, target: Path) -> None:
         if not submission.is_file():  # a pipe would be waited for
             raise UsageError("it is neither a folder nor a zip")
         file = open(submission, "rb")
-        with file, upload.open_archive(file, submission, str(submission), target.parent) as top:
+        with file, upload.open_archive(file, submission, str(submission)) as top:
             for folder, names in top.walk():
                 target.joinpath(*folder.parts).mkdir(exist_ok=True)
                 for name in names:

@@ -158,7 +158,7 @@ def stage(
         folder.chmod(0o755)
     with ExitStack() as stack:
         if not isinstance(source, Folder):
-            source = _open(source, alias, target.parent, stack)
+            source = _open(source, alias, stack)
         staged.is_checkout = source.path == grading.ROOT.resolve()
         package, is_usual = _package(source, staged, provided, stack)
         folders = _output_folders(package, is_usual)
@@ -177,8 +177,8 @@ def stage(
     return staged
 
 
-def _open(source: Path, alias: str, work: Path, stack: ExitStack) -> Folder:
-    """Open a submission where the search starts; a copy in `work` lasts until `stack` is closed."""
+def _open(source: Path, alias: str, stack: ExitStack) -> Folder:
+    """Open a submission where the search starts, until `stack` is closed."""
     try:
         mode = source.stat().st_mode
     except OSError as error:
@@ -188,8 +188,7 @@ def _open(source: Path, alias: str, work: Path, stack: ExitStack) -> Folder:
     if stat.S_ISREG(mode):
         with upload.archive_errors(source.name):
             archive = stack.enter_context(open(source, "rb"))
-        opened = upload.open_archive(archive, source, alias or str(source), work)
-        return stack.enter_context(opened)
+        return stack.enter_context(upload.open_archive(archive, source, alias or str(source)))
     if not stat.S_ISDIR(mode):
         raise SubmissionError(f"{alias or source}: neither a folder nor a zip")
     source, within = source.resolve(), tuple[str, ...]()
@@ -212,15 +211,13 @@ def _package(
     found, origin = find_package(start, provided), ""
     if found is None and (packed := _only_archive(start)):
         folder, origin = packed
-        work = staged.root.parent
         try:
-            with closing(folder.file(origin)) as reader:
-                archive = stack.enter_context(upload.stored(reader, work))
+            archive = stack.enter_context(closing(folder.file(origin)))
         except OSError as error:
             raise refusal(error, f"{folder.label(origin)} can't be read") from None
         except ValueError as error:
             raise SubmissionError(f"{folder.label(origin)}: {error}") from None
-        opened = upload.open_archive(archive, folder.place(origin), folder.shown(origin), work)
+        opened = upload.open_archive(archive, folder.place(origin), folder.shown(origin))
         start = stack.enter_context(opened)
         found = find_package(start, provided)
     if found is None:

@@ -7,7 +7,7 @@ rename in between can circumvent. If the platform can't do that (Windows), each 
 first.
 
 No file is ever made under a name from an archive, so no name can lead elsewhere, and what isn't
-graded, such as a whole Python environment, takes no space. Only an archive in an upload and a
+graded, such as a whole Python environment, takes no space. Only an archive in an archive and a
 compressed tar's data are stored, in a file without a name, because they can't be read at any place.
 
 Whatever can't be accepted, or is too much, raises a SubmissionError that says so in one sentence.
@@ -340,14 +340,13 @@ def is_tar(head: bytes) -> bool:
 
 
 @contextmanager
-def open_archive(file: IO[bytes], path: Path, alias: str, work: Path) -> Iterator[Folder]:
+def open_archive(file: IO[bytes], path: Path, alias: str) -> Iterator[Folder]:
     """Open a zip or a tar as a folder, whatever its name is.
 
     Args:
-        file: an open file with its bytes.
+        file: its bytes, from their beginning.
         path: where the archive is, for people.
         alias: what messages call it.
-        work: a folder where an archive's data may be stored, in a file without a name.
 
     Raises:
         SubmissionError: it is neither, is damaged, or is too large, or a name in it leads elsewhere
@@ -355,13 +354,15 @@ def open_archive(file: IO[bytes], path: Path, alias: str, work: Path) -> Iterato
     """
     with ExitStack() as stack:
         with archive_errors(path.name):
+            if not isinstance(file, io.BufferedReader):  # as an archive in an archive
+                file = stack.enter_context(_stored(file))
             head = file.read(HEAD_BYTES)
             file.seek(0)
             if head.startswith(OTHER_HEADS):
                 raise SubmissionError("it can't be opened: upload a zip")
             if head.startswith(GZIP_HEAD):
                 with gzip.GzipFile(fileobj=file) as packed:
-                    file = stack.enter_context(stored(cast(IO[bytes], packed), work))
+                    file = stack.enter_context(_stored(cast(IO[bytes], packed)))
             if is_tar(head):
                 tar = stack.enter_context(tarfile.open(fileobj=_Listing(file), mode="r:"))
                 members = _tar_members(tar, path.name)
@@ -378,10 +379,10 @@ def open_archive(file: IO[bytes], path: Path, alias: str, work: Path) -> Iterato
 
 
 @contextmanager
-def stored(reader: IO[bytes], work: Path) -> Iterator[IO[bytes]]:
+def _stored(reader: IO[bytes]) -> Iterator[IO[bytes]]:
     """Copy an archive, or the data of one, to a file without a name, of which nothing remains."""
     remaining = MAX_ARCHIVE_BYTES
-    with tempfile.TemporaryFile(dir=work) as writer:
+    with tempfile.TemporaryFile() as writer:
         while chunk := reader.read(CHUNK_BYTES):
             remaining -= len(chunk)
             if remaining < 0:
