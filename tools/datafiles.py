@@ -76,12 +76,9 @@ def install(
 
     Returns what to print: the files, what was moved, the notes, and a summary.
     """
-    present = [secret for secret in (TEST_ANSWERS, SEED) if secret in texts]
-    lost = [
-        secret
-        for secret in present
-        if (root / secret).is_file() and (root / secret).read_bytes() != _encoded(texts[secret])
-    ]
+    secrets = {root / path: path for path in (TEST_ANSWERS, SEED) if path in texts}
+    present = {file: path for file, path in secrets.items() if file.is_file()}
+    lost = [path for file, path in present.items() if file.read_bytes() != _encoded(texts[path])]
     moves = write_all(root, texts, lost)
     files = [f"  {path}" for path, text in texts.items() if text is not None]
     head = f"installed the data set {name!r} below {root}:"

@@ -185,12 +185,11 @@ def _scopes_around(tree: ast.Module, region: Region, name: str) -> list[Scope]:
     numbers = range(region.start + 1, region.end)
     nodes = list(ast.walk(tree))
     inside = {node for node in nodes if isinstance(node, ast.stmt) and node.lineno in numbers}
-    below = {node for statement in inside for node in ast.iter_child_nodes(statement)}
-    below |= {inner for node in below for inner in ast.walk(node)}
+    within = {node for statement in inside for node in ast.walk(statement)}
     blocks = [
         [child for child in block if child in inside]
         for node in nodes
-        if node not in inside | below
+        if node not in within
         for _, block in ast.iter_fields(node)
         if isinstance(block, list) and inside.intersection(block)
     ]
@@ -207,7 +206,7 @@ def _scopes_around(tree: ast.Module, region: Region, name: str) -> list[Scope]:
     if fault:
         raise RegionError([f"{name}:{region.start}: {fault}"])
     first = blocks[0][0]
-    scopes = (node for node in nodes if isinstance(node, SCOPES) and node not in inside | below)
+    scopes = (node for node in nodes if isinstance(node, SCOPES) and node not in within)
     return [scope for scope in scopes if first in ast.walk(scope)]
 
 

@@ -129,7 +129,7 @@ def load_words() -> Words:
 
 
 def unseen_table(names: Iterable[str], corpus: str, known: Iterable[str], advice: str) -> str:
-    """Return a table of 50 names that occur nowhere, in the corpus's characters; or UsageError."""
+    """Return a table of 50 people with unused names in the corpus's characters; or UsageError."""
     taken, vocabulary = "\n".join([corpus, *known]), set(corpus)
     unused = (name for name in names if vocabulary.issuperset(name) and name not in taken)
     unseen = list(itertools.islice(unused, datafiles.UNSEEN_PEOPLE))

@@ -282,7 +282,7 @@ class Sheet:
         return rf"\answerlink{{{question.number}}}"
 
     def practice_answers(self) -> str:
-        """Return the answers to which the printed practice's questions link: at its end.
+        """Return the answers at the end of the printed practice, to which its questions link.
 
         Call it after the last question and before the references, since answers have citations.
         """
@@ -401,7 +401,7 @@ class Sheet:
 
     # Helpers ------------------------------------------------------------------------------------
     def _parts(self, has: Callable[[Question], bool]) -> list[description.Part]:
-        """Return the sections with these of their questions, if there are any."""
+        """Return the sections that have such questions, with these alone."""
         parts = [
             replace(part, questions=tuple(filter(has, part.questions)))
             for part in self._described.parts
