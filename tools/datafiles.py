@@ -41,7 +41,7 @@ def require_data_set(root: Path) -> None:
 
 
 def installed(repo: Path) -> str | None:
-    """Return the name of the installed data set, or None."""
+    """Return the name of the installed data set, or None; UsageError: dataset.json has none."""
     path = repo / DATASET
     if not path.is_file():
         return None

@@ -39,6 +39,7 @@ KEPT = REPO / "build" / "emulated"
 PAGES = {"--html": "report.html", "--staff-html": "staff.html"}
 KINDS = ("first", "tenth", "late", "extension", "group", "malformed", "missing")
 LAST_LINES = 60
+RESULTS = "results.json"
 DETAILS = "details.json"  # of all tests, for staff
 TIMED_OUT = {"score": 0, "output": "The autograder failed to execute correctly: it timed out."}
 
@@ -111,7 +112,8 @@ def grade(
     """
     with container.fresh(None if setup else VENV) as place:
         _lay_out(place, autograder, submission, metadata)
-        log = place.autograder / "results" / "stdout"
+        saved = place.autograder / "results"
+        log = saved / "stdout"
         if setup:
             unlimited = container.Limits(memory_bytes=8 << 30, cpus=os.cpu_count() or 1)
             with telling("running setup.sh", say):
@@ -126,18 +128,16 @@ def grade(
             options += [word for flag, name in PAGES.items() for word in (flag, f"results/{name}")]
         with telling("running run_autograder", say):
             run = place.run(["./run_autograder", *options], log, limits)
-        results_file = place.autograder / "results" / "results.json"
         if run.code == 124:  # Gradescope replaces whatever was written by this
-            results_file.write_text(json.dumps(TIMED_OUT), encoding="utf-8")
-        results = _read(results_file)
-        details = _read(results_file.with_name(DETAILS)) or {"tests": []}
+            (saved / RESULTS).write_text(json.dumps(TIMED_OUT), encoding="utf-8")
         if keep is not None:
             with rebuilding(keep, keep.with_name(f"{keep.name}.new")) as draft:
-                for name in ("results.json", "stdout", *PAGES.values()):
-                    if (place.autograder / "results" / name).is_file():
-                        shutil.copyfile(place.autograder / "results" / name, draft / name)
+                for name in (RESULTS, "stdout", *PAGES.values()):
+                    if (saved / name).is_file():
+                        shutil.copyfile(saved / name, draft / name)
+        details = _read(saved / DETAILS) or {"tests": []}
         text = log.read_text(encoding="utf-8", errors="replace")
-        return Result(results, details["tests"], text, run, place.isolated)
+        return Result(_read(saved / RESULTS), details["tests"], text, run, place.isolated)
 
 
 def _read(path: Path) -> dict[str, Any] | None:

@@ -86,8 +86,8 @@ def train(repo: Path = REPO, recipe: str | None = None, editions: Iterable[str] 
         editions: those whose sheets' commands are run; by default, the default edition.
 
     Raises:
-        Failed: a command failed, or assignment.toml is malformed.
-        UsageError: a recipe, an edition or the data set is missing.
+        Failed: a command failed.
+        UsageError: a recipe, an edition or the data set is missing, or a file has a mistake.
     """
     check_recipe(repo, recipe)
     todos, target = pipelines_of(repo, editions), repo / TARGET
