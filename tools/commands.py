@@ -36,12 +36,10 @@ class Command:
     Attributes:
         arguments: what follows `python`.
         writes: the file that it creates; "" if it only prints.
-        reads: the file of parameters that it needs, or None.
     """
 
     arguments: tuple[str, ...]
     writes: str
-    reads: str | None = None
 
     @property
     def words(self) -> tuple[str, ...]:
@@ -62,7 +60,8 @@ class Command:
         """Function and variant; the files of parameters, of questions, and to write; "" if none."""
         options = dict(zip(self.arguments[4::2], self.arguments[5::2], strict=True))
         questions = options.get("--finetune_corpus_path") or options.get("--eval_corpus_path", "")
-        return " ".join(self.arguments[1:3]), self.reads or "", questions, self.writes
+        parameters = options.get("--reading_params_path", "")
+        return " ".join(self.arguments[1:3]), parameters, questions, self.writes
 
     @property
     def purpose(self) -> str:
@@ -83,10 +82,9 @@ def pretrain(variant: str) -> Command:
 def finetune(variant: str, pretrained: bool) -> Command:
     """Return the command that finetunes on names, from pretrained parameters or from scratch."""
     path = f"{variant}.finetune.params" if pretrained else f"{variant}.model.params"
-    reads = pretrain(variant).writes if pretrained else None
-    options = {"reading_params_path": reads} if reads else {}
+    options = {"reading_params_path": pretrain(variant).writes} if pretrained else {}
     options |= {"writing_params_path": path, "finetune_corpus_path": TRAIN}
-    return _on_corpus("finetune", variant, path, reads, **options)
+    return _on_corpus("finetune", variant, path, **options)
 
 
 def pipeline(variant: str, pretrained: bool) -> list[Command]:
@@ -100,22 +98,20 @@ def pipeline(variant: str, pretrained: bool) -> list[Command]:
     return [*first, finetune(variant, pretrained), *predictions]
 
 
-def _on_corpus(
-    function: str, variant: str, writes: str, reads: str | None = None, **options: str
-) -> Command:
+def _on_corpus(function: str, variant: str, writes: str, **options: str) -> Command:
     words = [word for key, value in options.items() for word in (f"--{key}", value)]
-    return Command(("src/run.py", function, variant, CORPUS, *words), writes, reads)
+    return Command(("src/run.py", function, variant, CORPUS, *words), writes)
 
 
 def _predict(variant: str, pretrained: bool, questions: str, path: str) -> Command:
     reads = finetune(variant, pretrained).writes
     options = {"eval_corpus_path": questions, "outputs_path": path}
-    return _on_corpus("evaluate", variant, path, reads, reading_params_path=reads, **options)
+    return _on_corpus("evaluate", variant, path, reading_params_path=reads, **options)
 
 
 def _examine(function: str, reads: str, writes: str = "", **options: str) -> Command:
     """Return a command about trained vanilla parameters."""
-    return _on_corpus(function, "vanilla", writes, reads, reading_params_path=reads, **options)
+    return _on_corpus(function, "vanilla", writes, reading_params_path=reads, **options)
 
 
 # Questions 1d, 1f and 1g of the default edition: every edition's solutions quote their results.
