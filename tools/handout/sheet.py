@@ -112,7 +112,7 @@ class Sheet:
         self.slots: list[Slot] = []
         self._cited: list[str] = []
         self._interactive: set[str] = set()
-        self._answered: list[Question] = []  # whose answers follow at the end
+        self._answered: list[Question] = []  # their answers follow at the end
         self._rendered: Question | None = None
 
     def _values(self) -> dict[str, Any]:
@@ -139,6 +139,7 @@ class Sheet:
             },
             "errata": list(map(_corrected, d.edition.errata)),
             "parts": parts,
+            "answered": self._answered,
             "scored_parts": self._parts(lambda question: not description.is_unscored(question)),
             "questions": questions,
             "topics": d.assignment.tables.topics,
@@ -277,20 +278,13 @@ class Sheet:
             return ""
         if self._target == "web":  # page.lua collapses what is between these paragraphs
             shown = shown_number(question.number)
-            return f"ANSWERBEGINS {shown}\n\n{self._answer_to(question)}\n\nANSWERENDS"
+            return f"ANSWERBEGINS {shown}\n\n{self.answer_to(question)}\n\nANSWERENDS"
         self._answered.append(question)
         return rf"\answerlink{{{question.number}}}"
 
-    def practice_answers(self) -> str:
-        """Return the answers at the end of the printed practice, to which its questions link.
-
-        Call it after the last question and before the references, since answers have citations.
-        """
-        return "\n".join(
-            f"\\practiceanswer{{{q.number}}}{{{shown_number(q.number)}}}{{{tex(q.title)}}}\n"
-            + self._answer_to(q)
-            for q in self._answered
-        )
+    def answer_to(self, question: Question) -> str:
+        """Return the answer to a question of practice."""
+        return self.page(f"{question.topic}.tex.j2", question=question)
 
     def dots(self, count: int) -> str:
         """Return a rating as dots: `●●○` for 2 of 3."""
@@ -433,9 +427,6 @@ class Sheet:
 
     def _is_for_students(self, name: str) -> bool:
         return (self._repo / ANSWERS / f"{name}.tex.j2").is_file()
-
-    def _answer_to(self, question: Question) -> str:
-        return self.page(f"{question.topic}.tex.j2", question=question)
 
     def _solution(self, suffix: str, **values: Any) -> str:
         """Return an answer under the number of its question; it may continue on the next page."""
