@@ -149,6 +149,7 @@ class Sheet:
             "tests_in_words": first_page.tests_in_words,
             "hours": partial(first_page.hours, d),
             "target": self._target,
+            "paper": self._paper,
             "data": d.data,
             "numbers": self._numbers,
             "written_questions": written,
@@ -167,11 +168,6 @@ class Sheet:
         }
 
     # What templates call: public methods -----------------------------------------------------
-    def begin_document(self) -> str:
-        """Return the preamble."""
-        preamble = f"\\documentclass[11pt,{self._paper}paper]{{article}}\n\\usepackage{{handout}}\n"
-        return ("" if self._target == "web" else preamble) + "\\begin{document}"
-
     def has(self, topic: str) -> bool:
         """Return whether the edition has this question."""
         return topic in self._described.questions
