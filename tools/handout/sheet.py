@@ -17,7 +17,6 @@ from typing import Any
 from pydantic import RootModel
 
 from autograder.description import Question, graded_topics
-from grading.edition import Erratum
 
 from .. import commands
 from ..regions import END, START
@@ -137,7 +136,7 @@ class Sheet:
                 "required_files": d.edition.required_files,
                 "release": tex(d.edition.release),
             },
-            "errata": list(map(_corrected, d.edition.errata)),
+            "errata": d.edition.errata,
             "parts": parts,
             "answered": self._answered,
             "scored_parts": self._parts(lambda question: not description.is_unscored(question)),
@@ -452,12 +451,3 @@ def _share_of(worth: Decimal, share: str) -> str:
 def _listed(words: list[str]) -> str:
     """Return `a, b and c`."""
     return " and ".join(filter(None, [", ".join(words[:-1]), words[-1]]))
-
-
-def _corrected(erratum: Erratum) -> str:
-    """Return an erratum as LaTeX, with a link to its question."""
-    what = f"Release {erratum.release}, {erratum.date}"
-    if number := erratum.question:
-        what += rf", question \hyperref[{_label(number)}]{{{shown_number(number)}}}"
-    what = ", ".join([what, *(rf"\code{{{test_id}}}" for test_id in erratum.tests)])
-    return rf"\textbf{{{what}:}} {tex(erratum.sentence)}"
