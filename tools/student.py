@@ -120,19 +120,11 @@ def pages(repo: Path, edition: str) -> dict[str, str]:
     return {
         "README.md": sheet.page(
             "student/README.md.j2",
-            title=described.title,
-            release=described.edition.release,
-            due_plain=described.due_plain,
-            python=described.assignment.gradescope_python,
             pipelines={name: list(map(str, todo)) for name, todo in pipelines.items()},
             unseen=str(PREDICT_UNSEEN),
             experiments=[str(command) for t in topics for command in EXPERIMENTS.get(t, [])],
         ),
-        "AGENTS.md": sheet.page(
-            "student/AGENTS.md.j2",
-            title=described.title,
-            contact=described.course.contact,
-        ),
+        "AGENTS.md": sheet.page("student/AGENTS.md.j2"),
         ".vscode/launch.json": sheet.page("student/launch.json.j2"),
     }
 

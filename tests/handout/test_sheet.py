@@ -213,6 +213,23 @@ def test_every_building_block_is_named_where_it_is_practised(rendered):
         assert sorted(named) == sorted(templates.tex(name) for name in defined)
 
 
+TYPED = {
+    "course.toml": ("term", "contact", "collaboration", "late"),
+    "assignment.toml": ("course", "title"),
+}
+
+
+def test_what_a_course_types_is_no_latex(rendered, change):
+    for name, keys in TYPED.items():
+        for key in keys:
+            change(name, f'\n{key} = "', f'\n{key} = "{key} 5 % & ')
+    for target in ("print", "web"):
+        sheet, practice = (rendered("cs224n", target, document=d)[0] for d in ("sheet", "practice"))
+        for key in sum(TYPED.values(), ()):
+            assert rf"{key} 5 \% \& " in sheet
+            assert f"{key} 5 %" not in sheet + practice
+
+
 def test_plain_text_becomes_latex():
     assert templates.tex(r"50% of a_b & {c} #1 $2 ~ ^ \x") == (
         r"50\% of a\_b \& \{c\} \#1 \$2 \textasciitilde{} \textasciicircum{} \textbackslash{}x"

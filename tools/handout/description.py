@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from decimal import Decimal
 from itertools import groupby
 from pathlib import Path
-from typing import Annotated, Any, TypeVar
+from typing import Annotated, TypeVar
 
 from pydantic import BaseModel, RootModel
 
@@ -127,14 +127,6 @@ def table_of(path: Path, kind: type[Kind]) -> Kind:
         return read(path, kind)
     except UsageError as error:
         raise HandoutError(str(error)) from None
-
-
-def texts(course: Course) -> dict[str, Any]:
-    """Return the texts of course.toml as LaTeX."""
-    return {
-        key: {k: tex(text) for k, text in value.items()} if isinstance(value, dict) else tex(value)
-        for key, value in course.model_dump().items()
-    }
 
 
 def _parts(assignment: StaffAssignment, edition: Edition) -> Iterator[Part]:

@@ -115,6 +115,7 @@ class Sheet:
         self._rendered: Question | None = None
 
     def _values(self) -> dict[str, Any]:
+        """Return what templates may use besides methods; texts are plain, not LaTeX."""
         d, parts = self._described, self._parts(self._is_here)
         questions, example = d.edition.questions, first_page.example(d.edition)
         written = [q for q in questions if q.written]
@@ -123,20 +124,11 @@ class Sheet:
         return methods | {
             "training_time": partial(first_page.training_time, d),
             "usual_accuracy": partial(first_page.usual_accuracy, d),
-            "assignment": {
-                "title": tex(d.assignment.title),
-                "gradescope_python": d.assignment.gradescope_python,
-            },
-            "course": description.texts(d.course),
-            "due": tex(d.due_plain),
+            "assignment": d.assignment,
+            "course": d.course,
+            "due": d.due_plain,
             "kind": "Solutions, for staff only: " if self._target == "solutions" else "",
-            "edition": {
-                "title": tex(d.edition.title),
-                "course": tex(d.edition.course),
-                "required_files": d.edition.required_files,
-                "release": tex(d.edition.release),
-            },
-            "errata": d.edition.errata,
+            "edition": d.edition,
             "parts": parts,
             "answered": self._answered,
             "scored_parts": self._parts(lambda question: not description.is_unscored(question)),
