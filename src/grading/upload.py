@@ -96,6 +96,7 @@ class Entry:
     # Lists a folder by name; raises SubmissionError if there is too much in it, OSError if it can't
     # be listed.
     entries: Callable[[], dict[str, Entry]] = dict
+    target: Callable[[], str] = str  # returns what a link points to
 
 
 @dataclass(frozen=True)
@@ -213,7 +214,7 @@ def on_disk(top: Path, *parts: str) -> Entry:
     path = top.joinpath(*parts)
     status = os.lstat(path) if parts else os.stat(path)
     if _is_link(status):
-        return Entry(path.name, "link")
+        return Entry(path.name, "link", target=partial(os.readlink, path))
     if stat.S_ISDIR(status.st_mode):
         return Entry(path.name, "folder", entries=partial(_listed, top, parts))
     kind: Kind = "file" if stat.S_ISREG(status.st_mode) else "other"
@@ -467,7 +468,11 @@ def _member(kind: Kind, size: int, read: Callable[[], IO[bytes] | None], archive
         with archive_errors(archive):
             return cast(IO[bytes], _Reader(archive, cast(IO[bytes], read())))
 
-    return Entry("", kind, size, opened if kind == "file" else _no_file)
+    def target() -> str:
+        with opened() as reader:
+            return os.fsdecode(reader.read(4096).replace(b"\0", b"")) or "."
+
+    return Entry("", kind, size, opened if kind == "file" else _no_file, target=target)
 
 
 def _open_in_zip(zip_file: zipfile.ZipFile, info: zipfile.ZipInfo) -> IO[bytes]:

@@ -1,7 +1,9 @@
 """Whatever a class hands in, and however it is exported, nobody is lost without a note."""
 
+import io
 import os
 import time
+import zipfile
 
 import pytest
 
@@ -11,7 +13,7 @@ from classroom.store import Store
 from classroom.submissions import ID, Student
 from grading.errors import SubmissionError, UsageError, safe_line
 from grading.staging import MAX_OUTPUT_BYTES, stage
-from tests.classroom.contents import RIGHT, UPLOADS, lay, pack, zipped
+from tests.classroom.contents import RIGHT, UPLOADS, Link, lay, pack, zipped
 
 CODE = zipped({"submission/a.py": b"x = 1\n"})
 
@@ -179,9 +181,11 @@ def test_equal_uploads_are_sent_as_equal_bytes_at_any_time_and_others_are_not(
     lay(tmp_path / "two", RIGHT | {".venv/lib/torch.py": b"never searched"})
     lay(tmp_path / "three", {"submission/a.py": b"x = 2\n"})
     lay(tmp_path / "four", {"submission/b.py": b"x = 1\n"})
+    lay(tmp_path / "link", RIGHT | {"data": Link("../data")})
     read = by_name(read_export(tmp_path))
     packed = {name: one.upload.pack() for name, one in read.items()}
-    assert packed["one"] == packed["two"] and len({*packed.values()}) == 3
+    assert packed["one"] == packed["two"] and len({*packed.values()}) == 4
+    assert zipfile.ZipFile(io.BytesIO(packed["link"])).read("data") == b"../data"
     monkeypatch.setattr(time, "localtime", lambda *_: time.gmtime(1_800_000_000))
     assert read["one"].upload.pack() == packed["one"]
 
