@@ -25,9 +25,10 @@ import itertools
 import math
 import tempfile
 import time
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 import torch
 
@@ -55,14 +56,12 @@ def new_model(setting: Setting, variant: str, seed: int) -> GPT:
     return build_model(variant, config, setting.device)
 
 
-def pretraining(setting: Setting, dataset: CharCorruptionDataset, model: GPT) -> Trainer:
-    """Return the Trainer with which the student's code would pretrain a model."""
-    prepared = helper.pretrain(dataset, dataset.block_size, model, recipe=setting.recipe.name)
-    return paced(setting, returned.trainer(helper.pretrain, prepared))
+def trainer_of(setting: Setting, function: Callable, *arguments: Any) -> Trainer:
+    """Return the Trainer that a function of the student's helper prepares with these arguments.
 
-
-def paced(setting: Setting, trainer: Trainer) -> Trainer:
-    """Let a training have the data type and the threads that the command's options name."""
+    It has the data type and the threads that the command's options name.
+    """
+    trainer = returned.trainer(function, function(*arguments, recipe=setting.recipe.name))
     trainer.config.dtype, trainer.config.threads = setting.args.dtype, setting.args.threads
     return trainer
 
@@ -75,10 +74,9 @@ def finetuned_answers(
     with tempfile.TemporaryDirectory() as folder:
         params = str(Path(folder) / "pretrained.params")
         save_tensors(model.state_dict(), params)
-        prepared = helper.finetune(
-            params, str(corpus), dataset, dataset.block_size, model, recipe=setting.recipe.name
-        )
-    paced(setting, returned.trainer(helper.finetune, prepared)).train()
+        given = params, str(corpus), dataset, dataset.block_size, model
+        trainer = trainer_of(setting, helper.finetune, *given)
+    trainer.train()
     answers = predict(model, dataset, corpus, [person.question for person in people])
     return [float(a.place == person.place) for a, person in zip(answers, people, strict=True)]
 
@@ -146,7 +144,7 @@ def learn(
     dropped = {line for lines in own.values() for line in lines[wordings:]}
     part = copy.copy(dataset)  # with the same vocabulary
     part.data = [line for line in dataset.data if line not in dropped]
-    trainer = pretraining(setting, part, model)
+    trainer = trainer_of(setting, helper.pretrain, part, part.block_size, model)
     epochs, size = trainer.config.max_epochs, trainer.config.batch_size
     steps = factor * epochs * math.ceil(len(dataset.data) / size)
     trainer.config.max_epochs = max(1, round(steps / math.ceil(len(part.data) / size)))
@@ -200,14 +198,15 @@ def run_compare(setting: Setting) -> Results:
 
     All take the steps and the pace of the very first training.
     """
-    args = setting.args
+    args, dataset = setting.args, setting.dataset
     corpus, _, _ = read_answered(args.finetune_corpus_path or TRAIN)
     people = people_in(args.eval_corpus_path)
     variants, seeds = (args.variant, args.second_variant), (args.seed, args.seed + 1)
     rows, epochs, pace = [], None, None
     rights: dict[str, list[list[float]]] = {variant: [] for variant in variants}
     for seed, variant in itertools.product(seeds, variants):
-        trainer = pretraining(setting, setting.dataset, new_model(setting, variant, seed))
+        model = new_model(setting, variant, seed)
+        trainer = trainer_of(setting, helper.pretrain, dataset, dataset.block_size, model)
         config = trainer.config
         config.max_epochs = epochs = epochs or config.max_epochs
         if pace is not None:

@@ -33,7 +33,7 @@ def made(lab, monkeypatch):
         model.made = variant, seed
         return model
 
-    def prepare(setting, dataset, model):
+    def prepare(setting, function, dataset, block_size, model):
         trainer = Untrained(model)
         made.append(SimpleNamespace(trainer=trainer, dataset=dataset))
         return trainer
@@ -42,7 +42,7 @@ def made(lab, monkeypatch):
         return [float(answer) for answer in ANSWERS[model.made]]
 
     monkeypatch.setattr(lab.trainings, "new_model", new_model)
-    monkeypatch.setattr(lab.trainings, "pretraining", prepare)
+    monkeypatch.setattr(lab.trainings, "trainer_of", prepare)
     monkeypatch.setattr(lab.trainings, "finetuned_answers", ask)
     return made
 
@@ -50,7 +50,8 @@ def made(lab, monkeypatch):
 def test_variants_take_equal_steps_at_one_pace_and_differ_person_by_person(lab, made):
     args = SimpleNamespace(variant="vanilla", second_variant="rope", seed=3)
     args.finetune_corpus_path = args.eval_corpus_path = None
-    (table, below), picture = lab.trainings.run_compare(SimpleNamespace(args=args, dataset=None))
+    setting = SimpleNamespace(args=args, dataset=SimpleNamespace(block_size=64))
+    (table, below), picture = lab.trainings.run_compare(setting)
     assert {each.trainer.pace.dtype for each in made} == {"fastest of ('vanilla', 3)"}
     rows = [line.split() for line in table.splitlines()[1:]]
     # The model's layer has 2 inputs, and as many outputs as the seed.
