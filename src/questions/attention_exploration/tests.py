@@ -180,6 +180,7 @@ class HeadsCase(AttentionCase):
         sample.
         """
         draw = attention_math.orthonormal_keys
+        arguments: list[list[Any]]
         if self.spec.is_hidden:
             samples = 20
             arguments = [[draw(self.rng, n, d), *self.two_of(n)] for n, d in self.sizes()]
