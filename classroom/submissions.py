@@ -9,7 +9,7 @@ import stat
 import unicodedata
 import zipfile
 from collections.abc import Iterable, Iterator
-from contextlib import closing, contextmanager
+from contextlib import AbstractContextManager, closing
 from dataclasses import dataclass
 from datetime import datetime
 from decimal import Decimal
@@ -136,15 +136,13 @@ class Upload:
                     remaining -= info.file_size
         return buffer.getvalue()
 
-    @contextmanager
-    def tree(self) -> Iterator[Folder]:
+    def tree(self) -> AbstractContextManager[Folder]:
         """Open the files, or those of the archive, as the tree that `staging.stage` takes.
 
         Raises:
             SubmissionError: they can't be read.
         """
-        with reading.open_archive(io.BytesIO(self.pack()), Path("upload"), ALIAS) as top:
-            yield top
+        return reading.open_archive(io.BytesIO(self.pack()), Path("upload"), ALIAS)
 
 
 @dataclass(frozen=True)

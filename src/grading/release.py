@@ -175,8 +175,9 @@ def put_back(
         signature and docstring of each function around a part that the student has otherwise; and
         why the student's parts can't be told for certain, or "".
     """
-    faults = [f"{where}:{number}: {fault}" for number, fault in find_regions(own)[1]]
-    if len(find_regions(own)[0]) < lines.count(_short_hash(START)):
+    regions, slips = find_regions(own)
+    faults = [f"{where}:{number}: {fault}" for number, fault in slips]
+    if len(regions) < lines.count(_short_hash(START)):
         faults += changed_outside(where, own, lines)
     old, new = _regions_by_part(own), _regions_by_part(given)
     pairs = {part: part for part in new if part in old}
