@@ -102,7 +102,7 @@ def _expect_own_moved(
 def synthesizer_dropout(
     case: Synthesizer, x: np.ndarray, plain: dict, evaluation: dict, **training: dict
 ) -> None:
-    """Expect both dropouts, with rates of 1/2, to be active in training and only there.
+    """Expect both dropouts, with rates of 1/2, to be active in their places, and only in training.
 
     None of 2 * 4 * 78 weights, or none of 2 * 12 * 24 channels, is dropped with probability
     2^-576 at most.
@@ -111,14 +111,20 @@ def synthesizer_dropout(
     outputs = case.outputs(evaluation, [x, x])
     sentence = "dropout is active in evaluation, where it should not be"
     expect_close(case, outputs, [right, right], FLOAT64, sentence, id="dropout.in-evaluation")
-    for kind in ("attention", "residual"):
-        first, second = case.outputs(training[kind], [x, x])
+    active = {kind: case.outputs(training[kind], [x, x]) for kind in ("attention", "residual")}
+    for kind, (first, second) in active.items():
         case.expect(
             bool(np.abs(first - right).max() > FLOAT64 and np.abs(first - second).max() > FLOAT64),
             f"the {kind} dropout does nothing in training",
             id=f"dropout.{kind}-inactive",
         )
-    dropped = np.mean(first == 0.0)
+    # At the first position, every head's weight is 1, which a dropout turns into 0 or 2.
+    case.expect(
+        bool(np.abs(active["attention"][0] - right)[:, 0].max() > FLOAT64),
+        "the attention dropout should zero some of the weights, after the softmax",
+        id="dropout.attention-place",
+    )
+    dropped = np.mean(active["residual"][0] == 0.0)
     case.expect(
         0.25 < dropped < 0.75,  # 576 channels at rate 1/2: Hoeffding, 2 exp(-2*576/16) < 1e-30
         "the residual dropout should zero some channels of the output, after the projection",
