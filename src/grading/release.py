@@ -27,8 +27,8 @@ import grading
 
 from . import upload
 from .edition import EDITION, Edition
-from .errors import UsageError, is_utf16
-from .staging import Staged, listed
+from .errors import SubmissionError, UsageError, is_utf16
+from .staging import MAX_TOTAL_BYTES, Staged, listed
 
 GIVEN = "src/given_files.json"  # digests of the zip's other files, by name
 LINES = "submission_lines.json"  # in src/ of a student's copy: see fingerprints()
@@ -303,7 +303,10 @@ def given_files(source: Path) -> dict[str, bytes]:
         files = _listed_files(source)
     else:
         with open(source, "rb") as archive, upload.archive_errors(source.name):
-            files = _listed_files(zipfile.Path(zipfile.ZipFile(archive)))
+            packed = zipfile.ZipFile(archive)
+            if sum(each.file_size for each in packed.infolist()) > MAX_TOTAL_BYTES:
+                raise SubmissionError("too large: is this the course's zip?")
+            files = _listed_files(zipfile.Path(packed))
     if GIVEN not in files:
         raise UsageError(f"{source} has no {GIVEN}: expected the course's zip for students")
     digests = _table(files.__getitem__, GIVEN)

@@ -19,6 +19,7 @@ import update
 from grading.edition import EDITION, Erratum
 from grading.errors import UsageError
 from grading.release import END, GIVEN, LINES, START, fingerprints, given_files, manifest
+from grading.staging import MAX_TOTAL_BYTES
 from tests import pinned
 from tests.interpreter import python
 from tests.project import ROOT
@@ -486,6 +487,14 @@ def test_an_unpacked_release_gives_no_file_outside_it(tmp_path):
         folder = lay_out(tmp_path / "NEW", {GIVEN: manifest({name: b"1"})})
         with pytest.raises(UsageError, match="not as the course made it"):
             given_files(folder)
+
+
+def test_a_zip_that_would_fill_the_memory_is_refused_unread(tmp_path):
+    with zipfile.ZipFile(tmp_path / "NEW.zip", "w", zipfile.ZIP_DEFLATED) as archive:
+        archive.writestr(GIVEN, manifest({"README.md": b""}))
+        archive.writestr("README.md", bytes(MAX_TOTAL_BYTES + 1))
+    with pytest.raises(UsageError, match="too large"):
+        given_files(tmp_path / "NEW.zip")
 
 
 # -- what a release says of itself ----------------------------------------------------------------
