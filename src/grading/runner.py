@@ -158,15 +158,15 @@ class Runner:
         Raises:
             UsageError: a word names no test, or one of another edition, as the message then says.
         """
-        tests, editions = self.tests(edition), self.assignment.editions.values()
+        tests = {each.name: self.tests(each) for each in self.assignment.editions.values()}
         for word in words:
-            others = [e.name for e in editions if matching_tests(self.tests(e), word)]
+            others = [name for name, bound in tests.items() if matching_tests(bound, word)]
             if others and edition.name not in others:
                 raise UsageError(
                     f"edition {edition.name} has no test or question {word!r}, but edition "
                     f"{others[0]} does: add --edition {others[0]}"
                 )
-        return select(tests, words)
+        return select(self.tests(edition), words)
 
     def run(self, options: Options, seed: int, observer: Observer, pool: Pool) -> Results:
         """Stage a submission, judge it, and return the results of all tests of the edition.
