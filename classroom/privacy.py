@@ -27,7 +27,7 @@ from grading.verdicts import ExitCode
 from . import times
 from .arguments import USUAL, Commands, add_command, add_folder, count
 from .old_folder import BEFORE
-from .store import DATABASE, Store
+from .store import DATABASE, Store, replacements
 
 SHORTEST = 3  # shorter words are everywhere
 WIDE = ("utf-16-le", "utf-16-be")
@@ -354,9 +354,9 @@ def _remove(store: Store, submissions: list[str], person: Collection[_Mention] =
 def _remove_pages(folder: Path, names: Iterable[str] = tuple(PAGES)) -> None:
     """Remove pages, and what was imported from the folder's earlier form."""
     for name in names:
-        if (folder / name).is_dir():
-            remove_tree(folder / name)
-            print(f"{name}/ removed; `{PAGES[name]}` writes it again without what was removed")
+        for path in filter(Path.is_dir, (folder / name, *replacements(folder / name))):
+            remove_tree(path)
+            print(f"{path.name}/ removed; `{PAGES[name]}` writes it again without what was removed")
     for path in filter(Path.exists, (folder / BEFORE / name for name in IMPORTED)):
         remove_tree(path) if path.is_dir() else path.unlink()
         print(f"{BEFORE}/{path.name} removed; what counts of it is in {DATABASE}")

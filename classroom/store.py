@@ -311,18 +311,28 @@ def refuse_project(path: Path) -> None:
             )
 
 
+def replacements(folder: Path) -> tuple[Path, Path]:
+    """Return the draft of a folder and its former version, which only `replacing` makes."""
+    return folder.with_name(f".{folder.name}.draft"), folder.with_name(f".{folder.name}.former")
+
+
 @contextmanager
 def replacing(folder: Path) -> Iterator[Path]:
     """Yield an empty folder, which replaces the one of this name if the block succeeds."""
-    draft = folder.with_name(f".{folder.name}.draft")
-    remove_tree(draft)
+    draft, former = replacements(folder)
+    for each in (draft, former):  # of a command that was killed
+        remove_tree(each)
     draft.mkdir(mode=0o700, parents=True)
     try:
         yield draft
-        remove_tree(folder)
+        with suppress(FileNotFoundError):
+            folder.rename(former)  # at once, while removing it takes time
         draft.rename(folder)
     finally:
+        if former.exists() and not folder.exists():
+            former.rename(folder)
         remove_tree(draft)
+        remove_tree(former)
 
 
 def _make_private(root: Path) -> None:

@@ -106,10 +106,12 @@ class Grader(WorkerPlugin):
         """Unpack the autograder, and return the reasons why this worker can't grade."""
         self._place = Path(tempfile.gettempdir(), PREFIX + secrets.token_hex(8))
         self._keeper = self._start(KEEPER, self._place.parent)  # before there is a folder to remove
-        self._place.mkdir(0o711)
-        self._place.chmod(0o711)  # whatever the umask: a test's own user reaches its scratch folder
-        unpack(self._release, self._place / "release")
-        return list(self._ask({"counts": self.counts}, EXAMINE_S)["obstacles"])
+        assert self._keeper.stdin is not None
+        with open(os.dup(self._keeper.stdin.fileno()), "wb"):  # `_leave` may close the other one
+            self._place.mkdir(0o711)
+            self._place.chmod(0o711)  # whatever the umask: tests' users reach their scratch folders
+            unpack(self._release, self._place / "release")
+            return list(self._ask({"counts": self.counts}, EXAMINE_S)["obstacles"])
 
     def grade(self, upload: bytes, request: dict[str, Any]) -> dict[str, Any]:
         """Return the answer to a request, with the seconds it took, or raise a RuntimeError."""

@@ -10,14 +10,18 @@ import ssl
 import subprocess
 import sys
 import tempfile
+import threading
 import time
 import urllib.request
 import zipfile
+from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
 
 import psutil
 import pytest
 import yaml
 
+from classroom import worker
 from classroom.cluster import security
 from classroom.worker import KEEPER, Grader
 from tests.classroom.graded import NAMES, descendants, left_in, table, wait_for_records
@@ -75,6 +79,24 @@ def test_a_worker_removes_its_folder_if_the_release_is_damaged_or_a_folder_is_de
     usual._keeper = usual._start(KEEPER, usual._place)
     usual._leave()
     assert not usual._place.exists()
+
+
+def test_a_worker_that_leaves_while_it_unpacks_the_release_leaves_nothing(tmp_path, monkeypatch):
+    monkeypatch.setattr(tempfile, "tempdir", str(tmp_path))
+    grader, unpacks = Grader("grader", b"", counts=False), threading.Event()
+
+    def unpack(release: bytes, target: Path) -> None:
+        unpacks.set()
+        with contextlib.suppress(subprocess.TimeoutExpired):
+            grader._keeper.wait(3)
+        target.mkdir(parents=True)
+
+    monkeypatch.setattr(worker, "unpack", unpack)
+    with ThreadPoolExecutor() as pool:
+        examined = pool.submit(grader._examine)
+        unpacks.wait()
+        grader._leave()
+    assert examined.exception() and not [*tmp_path.iterdir()]
 
 
 # A worker that is killed while its grader works, which then makes folders before it ends.

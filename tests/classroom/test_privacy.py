@@ -240,6 +240,8 @@ def test_what_is_older_is_purged(folder, capsys, before, kept):
         for release, day in (("one", "01"), ("two", "05")):
             at = f"2027-11-{day}T00:00:00+00:00"
             store.db.execute("UPDATE records SET at = ? WHERE release = ?", (at, release))
+    (folder / ".report.draft").mkdir()  # of a command that was killed
+    (folder / ".report.draft" / "scores.csv").write_text("Byron", encoding="utf-8")
     assert main(["purge", "--before", before, "--in", str(folder)]) == 0
     said = capsys.readouterr().out
     assert rest(folder) == kept

@@ -11,6 +11,8 @@ from pathlib import Path
 
 import pytest
 
+from autograder.isolation.leftovers import remove_tree
+from classroom import store as store_module
 from classroom.store import Store, replacing
 from classroom.submissions import Record, Student, Submission
 from grading.errors import GradingError, UsageError
@@ -211,3 +213,23 @@ def test_pages_replace_the_former_ones_whole_or_not_at_all(tmp_path):
         left = [path.name for path in tmp_path.rglob("*") if path != pages.parent]
         assert left == ["report", "old" if fails else name]
     assert pages.stat().st_mode & 0o077 == 0
+
+
+def test_an_interruption_while_pages_are_replaced_leaves_them_whole(tmp_path, monkeypatch):
+    pages = tmp_path / "report"
+
+    def interrupted(path: Path) -> None:
+        if (path / "old").exists():  # these are several, of which it removes one
+            (path / "old").unlink()
+            raise KeyboardInterrupt
+        remove_tree(path)
+
+    for names in (("old", "older"), ("new", "newer")):
+        with suppress(KeyboardInterrupt), replacing(pages) as draft:
+            for name in names:
+                (draft / name).touch()
+            monkeypatch.setattr(store_module, "remove_tree", interrupted)
+        assert {path.name for path in pages.iterdir()} == {*names}
+    with suppress(FileNotFoundError), replacing(pages) as draft:
+        draft.rmdir()
+    assert {path.name for path in tmp_path.rglob("*")} == {"report", "new", "newer"}
