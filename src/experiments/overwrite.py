@@ -23,7 +23,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 import torch
-from torch.nn.utils import clip_grad_norm_, parameters_to_vector
+from torch.nn.utils import clip_grad_norm_
 
 from inputs import Setting
 from pretraining import GPT
@@ -97,16 +97,20 @@ def finetune(
     """Finetune a copy of a model on a set, and ask about the others from time to time."""
     model = copy.deepcopy(model)
     parameters = [p for p in model.parameters() if p.requires_grad]
-    start = parameters_to_vector(parameters).detach()
+
+    def values() -> torch.Tensor:
+        # A copy of all parameters; torch's parameters_to_vector refuses transposed ones.
+        return torch.cat([p.detach().flatten() for p in parameters])
+
+    start = values()
     own, asked = (Questions(dataset, people, start.device) for people in (taught, others))
     optimizer = AdamW(parameters, lr=LEARNING_RATE, weight_decay=0.0)
     generator = torch.Generator().manual_seed(seed)
 
     def look(epoch: int) -> Moment:
         model.eval()
-        change = parameters_to_vector(parameters).detach() - start
         learnt = float(answers(model, own).right.double().mean())
-        moved = float(change.norm() / start.norm())
+        moved = float((values() - start).norm() / start.norm())
         return Moment(epoch, learnt, moved, answers(model, asked).right)
 
     moments = [look(0)]

@@ -47,6 +47,8 @@ def test_comparisons_are_differences_person_by_person(lab):
 
 def test_a_model_learns_a_set_and_the_original_stays_as_it_was(lab, load):
     dataset, model = load()
+    query = model.blocks[0].attn.query  # a student's parameters may be transposed
+    query.weight = torch.nn.Parameter(query.weight.detach().t().contiguous().t())
     before = [p.detach().clone() for p in model.parameters()]
     taught = [lab.people.Person(*pair) for pair in (("Ada Berg", "London"), ("Bo Falk", "London"))]
     moments = lab.overwrite.finetune(model, dataset, taught, taught, seed=0)
