@@ -229,7 +229,7 @@ def find_markers(source: Source) -> dict[int, str]:
 
 
 def check_block(source: Source, block: Block, markers: dict[int, str], may_be_empty: bool) -> None:
-    """Report an empty block, missing markers, and text outside of them, and pop these."""
+    """Report an empty block, missing markers, and text outside of them; pop its markers."""
     numbers = [n for n in range(block.first, block.last + 1) if n in markers]
     kinds = [markers.pop(number) for number in numbers]
     if block.is_empty and not may_be_empty:

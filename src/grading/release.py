@@ -33,7 +33,7 @@ from .staging import MAX_TOTAL_BYTES, Staged, listed
 GIVEN = "src/given_files.json"  # digests of the zip's other files, by name
 LINES = "submission_lines.json"  # in src/ of a student's copy: see fingerprints()
 NAME = re.compile(r"(.+\.\d+)?")  # of a release
-# What is no name of a file or folder on Windows, or nowhere: "" and "..".
+# What can't be the name of a file or folder: "" and "..", and what Windows doesn't accept.
 REFUSED = re.compile(r'|(con|prn|aux|nul|(com|lpt)\d)(\..*)?|.*([<>:"|?*\\\0-\x1f].*|[. ])', re.I)
 REQUIREMENT = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]*")
 CAUGHT = {"ImportError", "ModuleNotFoundError", "Exception", "BaseException"}
