@@ -9,6 +9,11 @@ def text_of(dataset, ids) -> str:
     return "".join(dataset.itos[int(i)] for i in ids)
 
 
+def test_documents_are_the_lines_of_four_characters_or_more(s):
+    dataset = s.dataset.CharCorruptionDataset("abc\nabcd\n\nabcde\n", 64)
+    assert dataset.data == ["abcd", "abcde"]
+
+
 def test_every_row_is_an_example_whose_targets_are_the_place_and_the_mask_behind_it(s, corpus):
     for ending in ("", "\n"):
         dataset = s.dataset.NameDataset(ROWS + ending, corpus)
