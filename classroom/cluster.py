@@ -85,9 +85,9 @@ def connected(where: Where, release: worker.Grader, say: Say) -> Iterator[Cluste
     Args:
         say: called with a line about each worker that can't grade.
     """
-    # We report losses ourselves. dask configures its loggers when it is imported, so CONFIG is too
-    # late for them.
-    for name in ("distributed", "distributed.client"):
+    # We report losses ourselves; asyncio would report those of dask's tasks when we are interrupted.
+    # dask configures its loggers when it is imported, so CONFIG is too late for them.
+    for name in ("asyncio", "distributed", "distributed.client"):
         logging.getLogger(name).setLevel(logging.CRITICAL)
     stack = contextlib.ExitStack()
     try:

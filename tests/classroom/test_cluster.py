@@ -128,6 +128,32 @@ def test_a_worker_that_is_killed_leaves_nothing_whatever_its_grader_still_does(t
     assert left_in(place) == []
 
 
+# A client that is interrupted while the release is sent to the workers.
+INTERRUPTED = """
+import os, signal, threading
+from classroom import cluster, worker
+from classroom.arguments import Where
+def within(limit_s, failure, call, usual=cluster.within):
+    if "release" in failure:
+        threading.Timer(0.05, os.kill, (os.getpid(), signal.SIGINT)).start()
+    return usual(limit_s, failure, call)
+cluster.within, grader = within, worker.Grader("grader", bytes(60_000_000), counts=False)
+signal.signal(signal.SIGINT, signal.default_int_handler)  # it may be ignored in the background
+try:
+    with cluster.connected(Where(slots=2), grader, print):
+        print("connected")
+except KeyboardInterrupt:
+    print("interrupted")
+"""
+
+
+@pytest.mark.long
+def test_an_interruption_while_the_release_is_sent_ends_the_cluster_without_noise():
+    words = [sys.executable, "-c", INTERRUPTED]
+    ran = subprocess.run(words, cwd=ROOT, capture_output=True, encoding="utf-8", check=False)
+    assert (ran.stdout, ran.stderr) == ("interrupted\n", "")
+
+
 @pytest.mark.long
 @needs_root
 def test_no_cluster_serves_pages_and_our_own_listens_on_loopback_alone(
