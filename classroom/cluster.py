@@ -85,8 +85,8 @@ def connected(where: Where, release: worker.Grader, say: Say) -> Iterator[Cluste
     Args:
         say: called with a line about each worker that can't grade.
     """
-    # We report losses ourselves; asyncio would report those of dask's tasks when we are interrupted.
-    # dask configures its loggers when it is imported, so CONFIG is too late for them.
+    # We report losses ourselves, and those of dask's tasks concern nobody who is interrupted. dask
+    # configures its loggers when it is imported, so CONFIG is too late for them.
     for name in ("asyncio", "distributed", "distributed.client"):
         logging.getLogger(name).setLevel(logging.CRITICAL)
     stack = contextlib.ExitStack()
