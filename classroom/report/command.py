@@ -11,9 +11,7 @@ from decimal import Decimal
 from pathlib import Path
 from typing import Any
 
-import grading
 from autograder.pages import WIDE, Rubric
-from grading.edition import load_assignment
 from grading.errors import UsageError
 from grading.report import points as shown_points
 from grading.report import render
@@ -23,11 +21,11 @@ from ..arguments import Commands, add_command, add_folder
 from ..cells import Number, write
 from ..exports import submissions_of
 from ..store import Store, replacing
-from ..submissions import Submission
+from ..submissions import Submission, question_of
 from . import numbers
 from .causes import Cause, causes_of, quote
 from .numbers import Gathered, gather, results_of
-from .result_pages import read_rubrics, write_result
+from .result_pages import read_rubrics, titles, write_result
 
 STUDENTS = """
 SELECT students.* FROM students JOIN authors ON authors.student = students.id
@@ -69,7 +67,7 @@ def run(asked: argparse.Namespace) -> int:
 
 def _write(store: Store, place: Path, gathered: Gathered, rubrics: dict[str, Rubric]) -> None:
     """Write all files of a report."""
-    edition = load_assignment(grading.ROOT).edition(store.setting("edition"))
+    tests = next((tests for _, tests in results_of(store, gathered)), [])
     causes, files = causes_of(results_of(store, gathered)), _files(store)
     pages = _pages(store, place, gathered, rubrics)
     scores = [float(one.score) for one in gathered.counted]
@@ -84,7 +82,7 @@ def _write(store: Store, place: Path, gathered: Gathered, rubrics: dict[str, Rub
         points=shown_points,
         scores=numbers.spread(scores),
         bars=numbers.histogram(scores, float(gathered.max_score)),
-        titles={question.number: question.title for question in edition.questions},
+        titles={question_of(t["test_id"]): titles().get(t["topic"], "") for t in tests},
         causes=causes,
         code_of=lambda cause: quote(files.get(cause.example.id), cause.where, cause.look_at),
         late=Counter(one.lateness for one in by_lateness),

@@ -19,6 +19,7 @@ from classroom.__main__ import main
 from classroom.exports import read_export
 from classroom.report import numbers
 from classroom.report.causes import MOST_BYTES, MOST_LINES, causes_of, quote
+from classroom.report.result_pages import titles
 from classroom.store import Store
 from classroom.submissions import Record, Student, Submission
 from tests.accessible import WINDOWS, check_files
@@ -163,6 +164,13 @@ def test_scores_questions_tests_and_causes_have_the_numbers_computed_by_hand(tmp
         *((TESTS[0][4], "3", one) for one in ("s2", "s3")),
         (TESTS[2][4], "2.5", "s3"),
     ]
+
+
+def test_a_question_has_the_title_of_its_topic_whichever_number_that_has_now(tmp_path):
+    renumbered = class_of(tmp_path / "class", [[entry_of(0, False, topic="synthesizer")]])
+    index = Tags(text_of(renumbered, "index.html")).text
+    assert index.count(titles()["synthesizer"]) == 2  # in the table and with the cause
+    assert titles()["span_corruption"] not in index
 
 
 def test_practice_is_apart_a_place_makes_an_example_and_what_is_dropped_is_no_cause():
