@@ -10,9 +10,8 @@ from grading.errors import safe_line, safe_lines
 from grading.report import Group, share
 from grading.verdicts import State, TestResult
 
-MAX_LINES = (
-    24  # of a test's message: at most 6 for its sentence, the others for values and pictures
-)
+# Of a test's message: at most 6 for its sentence, the others for values and pictures.
+MAX_LINES = 24
 MAX_COLUMNS = 100
 MAX_SENTENCE = 600  # characters
 # Of tests without points: the causes shown, the characters of a sentence, the lines of its values.

@@ -128,6 +128,9 @@ def test_thousands_of_imports_leave_room_for_the_last_note(tmp_path):
     with open(tmp_path / "notes", "w+b") as file:
         finder = Finder(file.fileno(), (), lambda importing: None)
         spec = finder.find_spec(MINE, [str(tmp_path)])
+        spec.loader.exec_module(ModuleType(MINE))
+        file.seek(0)
+        assert read_notes(file.read()).importing == ""  # it has ended
         for _ in range(2000):
             spec.loader.exec_module(ModuleType(MINE))
         file.seek(0)

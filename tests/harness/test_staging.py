@@ -35,6 +35,13 @@ def pack(folder: Path, archive: Path, prefix: str = "") -> Path:
     return archive
 
 
+def test_equal_copies_of_an_output_are_fine(tmp_path):
+    make_package(tmp_path / "a5" / "src" / "submission")
+    for place in (".", "src"):
+        (tmp_path / "a5" / place / OUTPUT).write_bytes(b"weights")
+    assert stage(tmp_path / "a5", tmp_path / "first").path(OUTPUT).read_bytes() == b"weights"
+
+
 @pytest.mark.parametrize("packed", [False, True])
 def test_what_editors_leave_beside_a_file_is_nothing(tmp_path, packed):
     package = make_package(tmp_path / "upload" / "submission")

@@ -5,6 +5,7 @@ Nothing here is random: all look for a uid from the same one on.
 
 import os
 import shutil
+import signal
 import subprocess
 import sys
 from collections.abc import Callable, Iterator
@@ -74,18 +75,27 @@ def test_a_uid_that_a_service_has_is_left_alone(claim):
         end(service)
 
 
+# The killer is stopped once it has killed all of its uid, of whom one is not below this process.
 STOPPED = f"""import os, signal
-from autograder.isolation import guardian
+from autograder.isolation import guardian, leftovers
 kill = os.kill
 def stop_the_killer(pid, number):
-    kill(*((os.getpid(), signal.SIGSTOP) if pid == -1 else (pid, number)))
+    kill(pid, number)
+    if pid == -1:
+        kill(os.getpid(), signal.SIGSTOP)
 os.kill = stop_the_killer
 if os.fork() == 0:
     signal.pause()
-guardian.kill_descendants({UID})
+guardian.kill_descendants({UID + UIDS})
+sys.exit(not leftovers.reap())
 """
 
 
 def test_whoever_stops_its_killer_is_killed():
     """A test's processes may signal it, since it has their uid, unless a filter forbids it."""
-    subprocess.run([sys.executable, "-c", IMPORTS + STOPPED], timeout=60, check=True)
+    other = subprocess.Popen(["sleep", "60"], user=UID + UIDS, group=UID, extra_groups=[])
+    try:
+        subprocess.run([sys.executable, "-c", IMPORTS + STOPPED], timeout=60, check=True)
+        assert other.wait(10) == -signal.SIGKILL
+    finally:
+        end(other)
