@@ -1,6 +1,7 @@
 """Sentences with a gap: what is asked in `cloze` and `reverse`, and what counts as right."""
 
 import re
+from types import SimpleNamespace
 
 import pytest
 import torch
@@ -131,14 +132,21 @@ def test_a_candidates_prior_decides_nothing(lab, monkeypatch):
     assert [share.value for share in lab.gaps.shares(choices)] == [1, 1]
 
 
-def test_people_with_a_line_that_names_the_city_first_are_compared_with_the_others(lab):
+def test_people_with_a_line_that_names_the_city_first_are_compared_with_the_others(
+    lab, monkeypatch
+):
     ada = lab.people.Person("Ada Berg", "Rome")
     lines = ["Born in Rome, Ada Berg was ...", "Ada Berg was born in Rome", "Rome is old"]
     said = [lab.gaps.has_reversed_line([line], ada) for line in lines]
     assert said == [True, False, False]
     kinds = [(True, True)] * 3 + [(False, True)] + [(False, False)] * 3 + [(True, False)]
-    choices = [lab.gaps.Choice(right, right, has_line) for right, has_line in kinds]
+    choices = [lab.gaps.Choice(right, False, has_line) for right, has_line in kinds]
     _, with_line, without = map(lab.gaps.shares, lab.gaps.by_line(choices).values())
     found = lab.estimates.difference(with_line[0], without[0])
     assert found.value == 0.5
     assert found.error == pytest.approx((2 * 0.25 * 0.75 * 4 / 3 / 4) ** 0.5)
+    monkeypatch.setattr(lab.gaps, "choose", lambda *_: choices)
+    args = SimpleNamespace(finetune_corpus_path=None, eval_corpus_path=None)
+    (table, _), _ = lab.gaps.run_reverse(SimpleNamespace(args=args, model=None, dataset=None))
+    differences = table.splitlines()[-1].split()  # forward, and backward
+    assert differences == ["difference", "0.50", "±", "0.35", "0.00", "±", "0.00"]

@@ -1,6 +1,7 @@
 """Overwriting: the sets differ only in what they say; comparisons are person by person."""
 
 from collections import Counter
+from types import SimpleNamespace
 
 import pytest
 import torch
@@ -43,6 +44,21 @@ def test_comparisons_are_differences_person_by_person(lab):
     assert steps.error == pytest.approx((4 * 0.25 / 3 / 4) ** 0.5)
     assert change.value == pytest.approx((0 + 0.5 + 0.5 - 0.5) / 4)
     assert [each.value for each in compared["unknown minus false"]] == [0, 0]
+
+
+def test_each_half_of_dev_is_asked_about_while_the_other_one_is_taught(lab, monkeypatch):
+    halves = []
+
+    def finetune(model, dataset, taught, others, seed):
+        halves.append([{person.name for person in some} for some in (taught, others)])
+        return [moment(lab, 0, 0.0, 1), moment(lab, 1, 0.1, 1)]
+
+    monkeypatch.setattr(lab.overwrite, "finetune", finetune)
+    unseen = "birth_unseen_inputs.tsv"
+    args = SimpleNamespace(eval_corpus_path=None, unseen_corpus_path=unseen, seed=0)
+    lab.overwrite.run(SimpleNamespace(args=args, model=None, dataset=None))
+    assert len(halves) == 2 * 3 and all(taught.isdisjoint(others) for taught, others in halves)
+    assert halves[0][1] | halves[3][1] == {person.name for person in lab.people.people_in(None)}
 
 
 def test_a_model_learns_a_set_and_the_original_stays_as_it_was(lab, load):
