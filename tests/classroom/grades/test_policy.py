@@ -64,6 +64,8 @@ def test_each_day_that_has_begun_after_the_grace_counts_whatever_it_costs():
     for late_s, days in ((-DAY_S, 0), (900, 0), (900.001, 1), (900 + DAY_S, 1), (901 + DAY_S, 2)):
         assert days_late(timedelta(seconds=late_s), grading) == days
     assert settled(Grading(), [(Fraction(10), Fraction(2), 100 * DAY_S)]).total == 12  # nothing
+    steep = Grading(percent_per_day=Decimal(60))
+    assert settled(steep, [(Fraction(10), Fraction(2), 2 * DAY_S)]).total == 0  # no more than all
 
 
 def test_a_mistake_in_the_policy_is_one_line(tmp_path):
