@@ -26,7 +26,7 @@ import torch
 from torch.nn.utils import clip_grad_norm_
 
 from inputs import Setting
-from pretraining import GPT
+from pretraining import GPT, InputError
 from pretraining.batches import TextExamples
 from pretraining.optimizers import AdamW
 
@@ -189,8 +189,13 @@ def run(setting: Setting) -> Results:
     """Teach each set made of one half of the dev people, and ask about the other half.
 
     The picture shows what is kept by epochs, and by how far the parameters have moved.
+
+    Raises:
+        InputError: there is only one person.
     """
     args, people = setting.args, people_in(setting.args.eval_corpus_path)
+    if len(people) < 2:
+        raise InputError("got a table with one person, expected two or more: half are taught")
     halves = people[: len(people) // 2], people[len(people) // 2 :]
     strangers = names_in(args.unseen_corpus_path)
     runs = overwrite(setting.model, setting.dataset, halves, strangers, [args.seed])
