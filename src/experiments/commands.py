@@ -116,8 +116,10 @@ def keep(
     kept: dict[str, Any] = {}
     try:
         kept = json.loads(Path(FILE).read_text(encoding="utf-8"))
-        if not all(isinstance(each["prediction"], str) for each in kept.values()):
-            raise TypeError
+        for each in kept.values():
+            listed = each.get("earlier_predictions", [])
+            if not isinstance(each["prediction"], str) or not isinstance(listed, list):
+                raise TypeError
     except FileNotFoundError:
         pass
     except (ValueError, TypeError, KeyError, AttributeError):

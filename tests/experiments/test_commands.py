@@ -95,7 +95,8 @@ def test_an_experiment_replaces_its_earlier_results_and_lists_its_earlier_predic
 
 
 def test_a_damaged_file_is_never_overwritten(lab, path):
-    for text in ("{", "[]", '{"trace": {"prediction": 1}}'):
+    no_list = '{"trace": {"prediction": "", "earlier_predictions": null}}'
+    for text in ("{", "[]", '{"trace": {"prediction": 1}}', no_list):
         path.write_text(text, encoding="utf-8")
         with pytest.raises(lab.pretraining.InputError, match="is damaged: move it away"):
             lab.commands.keep("trace", "the MASK knows it early", None, 0, [])
