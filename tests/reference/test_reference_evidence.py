@@ -149,6 +149,15 @@ def test_a_place_is_hidden_and_the_name_is_not(spans, rng):
     assert "Paris Hilton" in hidden.prefix
 
 
+@pytest.mark.parametrize("line", ["Ada of Rome, " + "x" * 40, "x" * 40 + ", in Rome Ada"])
+def test_at_most_a_quarter_of_a_sentence_is_hidden_and_never_the_name(spans, rng, line):
+    for _ in range(100):
+        asked = [("Where was Ada born?", "Rome")]
+        (hidden,) = spans.hidden_places(rng, [line], asked, 96)
+        assert "Ada" in hidden.prefix + "|" + hidden.suffix
+        assert len(line) - len(hidden.prefix + hidden.suffix) <= len(line) // 4
+
+
 def test_sentences_that_prove_nothing_are_left_out(spans, rng):
     lines = (
         "Ada Byron of London was born in London.",  # the sentence says it elsewhere
