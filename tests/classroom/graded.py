@@ -1,5 +1,6 @@
 """The tiny course packed as a release, commands and clusters that grade with it, their tables."""
 
+import contextlib
 import hashlib
 import hmac
 import json
@@ -218,16 +219,24 @@ def wait_for_records(folder: Path, count: int, process: subprocess.Popen) -> Non
 
 
 def left_in(temporary: Path) -> list[str]:
-    """Return what is left for good, except for dask's own folder, which contains nothing of ours.
+    """Return what is left for good, except for dask's own folders, which contain nothing of ours.
 
     What a worker that was killed leaves is removed by its keeper, perhaps after the client ended.
     """
     deadline = time.monotonic() + 300
-    while left := [path.name for path in temporary.iterdir() if not path.name.startswith("dask-")]:
+    while left := [path.name for path in temporary.iterdir() if not _is_dasks(path)]:
         if time.monotonic() > deadline:
             break
         time.sleep(0.2)
     return left
+
+
+def _is_dasks(folder: Path) -> bool:
+    """Return whether it is a worker's folder, or has a local cluster's key for OpenSSL to read."""
+    with contextlib.suppress(FileNotFoundError):  # it has just been removed
+        is_key = {path.name for path in folder.iterdir()} <= {"dask.crt", "dask.pem"}
+        return folder.name.startswith("dask-") or (folder.name.startswith("tmp") and is_key)
+    return True
 
 
 def descendants(pid: int) -> dict[int, str]:
