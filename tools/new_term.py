@@ -5,8 +5,8 @@
 Generates a data set and its answers, from a new seed unless one is given (see tools/world.py). The
 last term's answers, seed and grading secret move to solutions/data/archive/. Writes the term to
 course.toml, with release 1, and, with --due, the dates; the time from publication to due date stays
-the same. Removes the last term's entries from errata.toml. Then
-trains the reference on the new data set and compares its accuracy on dev with the thresholds.
+the same. Removes the last term's entries from errata.toml. Then trains the reference on the new
+data set and compares its accuracy on dev with the thresholds.
 Exit codes: 0 success; 1 the reference failed or is below a threshold; 2 bad input, and nothing was
 changed.
 """
