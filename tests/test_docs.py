@@ -8,6 +8,8 @@ import pytest
 from tests.follow import commands_of
 from tests.interpreter import python
 from tests.project import ROOT, make
+from tools.handout.description import describe
+from tools.handout.first_page import totals, work_in_all
 
 pytestmark = pytest.mark.requires_tool("make")
 TEXTS = {
@@ -61,3 +63,12 @@ def test_the_grader_knows_the_options():
     known = python(ROOT, "src/grader.py", "--help").stdout
     options = set(re.findall(r"--[\w-]+", " ".join(commands))) - {"--no-sync"}
     assert len(options) > 5 and [option for option in options if option not in known] == []
+
+
+def test_points_and_hours_are_those_of_the_default_edition():
+    described = describe(ROOT, None)
+    name, worth = described.edition.name, totals(described.edition.questions)
+    coding, written = (worth[kind].split()[0] for kind in ("coding", "extra"))
+    assert f"{coding} for code and {written} for written answers (`{name}`)" in README
+    required, extra, _ = re.findall(r"([\d.]+) hours", work_in_all(described))
+    assert f"{required} required and {extra} for extra credit (`{name}`)" in README
