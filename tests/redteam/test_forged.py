@@ -231,8 +231,18 @@ def test_parameters_of_any_size_are_no_evidence_and_no_fault_of_ours(grader, nam
 
 @pytest.mark.parametrize(("loss", "lacks"), [(None, "UNTRAINED"), (0.0, "IGNORANT")])
 def test_a_model_that_knows_nobody_is_no_evidence(grader, monkeypatch, loss, lacks):
-    """Not even if it fills spans well, as one that was pretrained on other people does."""
+    """Not even if it fills spans well, as one that was pretrained on other people does.
+
+    One untrained model in twenty reaches the p of .05 that is enough for the few people here, and
+    which one it is depends on the tests before. One in ten million reaches 1e-7.
+    """
     evidence, found = sys.modules["hidden.evidence"], []
+    lacking = evidence.lacking
+
+    def lacking_strictly(asks, *more):
+        return lacking(replace(asks, p=1e-7), *more)
+
+    monkeypatch.setattr(evidence, "lacking", lacking_strictly)
     if loss is not None:
         monkeypatch.setattr(evidence, "_loss", lambda *_: loss)
     test = replace(
