@@ -97,7 +97,7 @@ test-long: $(STAMP) ## run the long tests, which `make test` leaves out: hours [
 	@$(RUN) && sh tools/apt.sh
 	@$(PYTEST) -n 4 -m long $(ARGS)
 
-test-quick: $(STAMP) ## run the tests that edits break most often: two minutes
+test-quick: $(STAMP) ## run the tests that edits break most often: half a minute
 	@$(GENERATED)
 	@$(MAKE) lint
 	@$(PYTEST) -n 2 $(QUICK)
