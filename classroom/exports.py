@@ -35,6 +35,7 @@ from .store import DATABASE, Store
 from .submissions import Student, Submission, Upload, children, id_of
 
 MARKERS = {DATABASE, "classroom.json"}  # in the folder of a class's results, also of older ones
+SHOWN = 5  # names that several students have
 WRAPPINGS = 2  # folders around a class, as there are if a zip was unpacked twice
 # If Canvas hides names, it uses five letters and digits in place of name and ID.
 CANVAS = re.compile(
@@ -104,12 +105,14 @@ def _compare_names(submissions: list[Submission], notes: list[str]) -> None:
             ids = [one.id for one in submissions if key in {s.key for s in one.students}]
             notes.append(f"{', '.join(ids)}: {key} has more than one name, or more than one ID")
     names = Counter(name for _, name in {(s.key, s.name) for s in students} if name)
-    for name, number in sorted(names.items()):
-        if number > 1:
-            notes.append(
-                f"{number} students are called {safe_line(name, 200)}: they differ in their "
-                "e-mail address, ID or file's name"
-            )
+    shared = [f"{safe_line(n, 200)} ({count})" for n, count in sorted(names.items()) if count > 1]
+    if shared:  # one note, since a large class has many
+        more = f", and {len(shared) - SHOWN} more" if len(shared) > SHOWN else ""
+        notes.append(
+            "students share a name, and differ in their e-mail address, ID or file's name: "
+            + ", ".join(shared[:SHOWN])
+            + more
+        )
 
 
 # The source ---------------------------------------------------------------------------------------

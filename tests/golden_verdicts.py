@@ -27,8 +27,11 @@ from concurrent.futures import Executor, Future, as_completed
 from fractions import Fraction
 from typing import Any, NamedTuple
 
+from autograder.description import load_assignment
+from grading.errors import UsageError
+
 from .benches import here, open_executor
-from .variants import GOLDEN, Variant, all_variants, without_files
+from .variants import GOLDEN, ROOT, Variant, all_variants, without_files
 
 TABLE = GOLDEN / "verdicts.toml"
 SEED = 2024
@@ -132,7 +135,7 @@ def difference(name: str, expected: dict[str, list[str]] | None, found: Outcomes
     """Return the lines in which a verdict differs from the table; "" if none does."""
     wanted = {test: outcome for outcome, tests in (expected or {}).items() for test in tests}
     lines = [
-        f"  {test}: the table says {wanted.get(test, PASSED)}, the grader says {found.get(test)}"
+        f"  {test}: {wanted.get(test, PASSED)} in the table, {found.get(test, 'no test')} now"
         for test in sorted({*wanted, *found})
         if wanted.get(test, PASSED) != found.get(test)
     ]
@@ -176,17 +179,23 @@ def try_seeds(executor: Executor, variants: Iterable[Variant], count: int) -> bo
 
 
 def main(arguments: list[str] | None = None) -> int:
-    """Compare or write; return 1 if something differs."""
+    """Compare or write; return 1 if something differs, 2 after bad input."""
     parser = argparse.ArgumentParser(prog="python -m tests.golden_verdicts")
     parser.add_argument("pattern", nargs="?", default="", help="part of the variants' names")
     parser.add_argument("--seed", type=int, default=SEED)
     parser.add_argument("--write", action="store_true", help="write what was found to the table")
     parser.add_argument("--seeds", type=int, help="try this many on right variants; no table")
     asked = parser.parse_args(arguments)
+    chosen = [v for v in all_variants() if asked.pattern in v.name]
+    if not chosen:
+        parser.error(f"got {asked.pattern!r}, expected part of the name of a variant")
+    try:
+        load_assignment(ROOT)  # a mistake in it is told here, in one line
+    except UsageError as error:
+        parser.error(str(error))
     table = read_table()
     entries, differs, judged = dict(table), False, {}
     with open_executor() as executor:
-        chosen = [v for v in all_variants() if asked.pattern in v.name]
         if asked.seeds:
             return int(try_seeds(executor, chosen, asked.seeds))
         for variant, future in submit(executor, chosen, asked.seed).items():

@@ -1,7 +1,8 @@
 """The shipped description with fixed editions, so that tests may name numbers and points.
 
-Topics, tests, data sets and recipes are those of assignment.toml; the editions are those of
-tests/small/editions.toml. So the shipped points, numbers and order can change, and tests don't.
+Topics, tests, data sets and recipes are those of assignment.toml, but no test is dropped; the
+editions are those of tests/small/editions.toml. So a course can change points, numbers and order,
+and drop a test, and tests don't change.
 """
 
 import re
@@ -13,6 +14,7 @@ from autograder.description import StaffAssignment, load_assignment
 
 ROOT = Path(__file__).resolve().parent.parent
 EDITIONS = ROOT / "tests" / "small" / "editions.toml"
+STRING = r"""(?:"(?:\\.|[^"\\\n])*"|'[^'\n]*')"""  # of TOML, on one line
 NAMES = ["xcs224n", "cs224n", "current"]
 
 
@@ -21,11 +23,16 @@ def text() -> str:
     shipped = (ROOT / "assignment.toml").read_text(encoding="utf-8")
     chosen = f'default_edition = "{NAMES[0]}"'
     shipped = re.sub(r'^default_edition = ".*?"', chosen, shipped, count=1, flags=re.MULTILINE)
-    before, _, after = shipped.partition("[editions.")
+    before, _, after = without_dropped(shipped).partition("[editions.")
     # What follows the last edition begins with a table or a comment at the beginning of a line.
     last = list(re.finditer(r"^\[editions\..*\n(?:(?![\[#]).*\n)*", "[editions." + after, re.M))[-1]
     rest = ("[editions." + after)[last.end() :]
     return before + EDITIONS.read_text(encoding="utf-8") + "\n" + rest
+
+
+def without_dropped(text: str) -> str:
+    """Return an assignment.toml in which no test is dropped."""
+    return re.sub(rf"dropped *= *{STRING} *, *| *, *dropped *= *{STRING}", "", text)
 
 
 @cache

@@ -5,11 +5,12 @@ import shlex
 
 import pytest
 
+from autograder.description import load_assignment
 from tests.follow import commands_of
 from tests.interpreter import python
 from tests.project import ROOT, make
 from tools.handout.description import describe
-from tools.handout.first_page import totals, work_in_all
+from tools.handout.first_page import time_of, totals, work_in_all
 
 pytestmark = pytest.mark.requires_tool("make")
 TEXTS = {
@@ -65,10 +66,41 @@ def test_the_grader_knows_the_options():
     assert len(options) > 5 and [option for option in options if option not in known] == []
 
 
-def test_points_and_hours_are_those_of_the_default_edition():
-    described = describe(ROOT, None)
-    name, worth = described.edition.name, totals(described.edition.questions)
-    coding, written = (worth[kind].split()[0] for kind in ("coding", "extra"))
-    assert f"{coding} for code and {written} for written answers (`{name}`)" in README
-    required, extra, _ = re.findall(r"([\d.]+) hours", work_in_all(described))
+def test_readme_has_the_points_and_hours_of_the_default_edition():
+    coding, written, required, extra, _ = figures(None)
+    name = describe(ROOT, None).edition.name
+    assert f"{coding} for code and {written['extra']} for written answers (`{name}`)" in README
     assert f"{required} required and {extra} for extra credit (`{name}`)" in README
+
+
+def test_the_table_for_instructors_has_the_figures_of_each_edition():
+    rows = re.findall(r"^\| `(\w+)`.*?\| (.*) \|$", TEXTS["instructor.md"], re.MULTILINE)
+    assert [name for name, _ in rows] == list(load_assignment(ROOT).editions)
+    for name, row in rows:
+        coding, written, required, extra, training = figures(name)
+        parts = [written["written"], f"{written['extra']} extra"]
+        answers = ", and ".join(part for part in parts if not part.startswith("0"))
+        hours = f"{required}, and {extra} for extra credit" if extra else required
+        assert row == f"{coding} | {answers} | {hours} | {training}"
+
+
+def figures(edition: str | None) -> tuple[str, dict[str, str], str, str, str]:
+    """Return what the sheet says: points for code and written, hours and extra ones, training."""
+    described = describe(ROOT, edition)
+    worth = {k: v.split()[0] for k, v in totals(described.edition.questions).items()}
+    hours = dict(
+        map(reversed, re.findall(r"([\d.]+) hours? (required|for extra)", work_in_all(described)))
+    )
+    training = time_of(described, *described.questions)
+    return worth.pop("coding"), worth, hours["required"], hours.get("for extra", ""), training[0]
+
+
+def test_readme_has_the_times_of_training_that_were_measured():
+    minutes = dict.fromkeys(("Intel Xeon", "AMD EPYC"), 0.0)
+    for variant in ("vanilla", "synthesizer"):
+        row = rf"^\| {variant} \| avx512_bf16 \|.* ([\d.]+) \(AMD EPYC\), ([\d.]+) \(Intel Xeon\)"
+        ((epyc, xeon),) = re.findall(row, TEXTS["measurements.md"], re.MULTILINE)
+        minutes["Intel Xeon"] += float(xeon)
+        minutes["AMD EPYC"] += float(epyc)
+    words = [{4: "four", 6: "six"}[round(total)] for total in minutes.values()]
+    assert f"training takes {' to '.join(words)} minutes on two cores" in README

@@ -149,7 +149,14 @@ CLASSES = [
     (
         *(entry(1, ADA) + entry(2, OTHER) + entry(3, RENAMED), (1, 2, 3), True),
         {1: "Ada 1", 2: "Ada 1", 3: "Ada Byron 1"},
-        ("submission_1, submission_3: ada@example.edu has more", "2 students are called Ada:"),
+        ("submission_1, submission_3: ada@example.edu has more", ": Ada (2)"),
+    ),
+    (
+        "".join(
+            entry(n, person(name, email=f"{n}@a.edu")) for n, name in enumerate("FFEEDDCCBBAA")
+        ),
+        *(range(12), False, {n: f"{name} 1" for n, name in enumerate("FFEEDDCCBBAA")}),
+        ("or file's name: A (2), B (2), C (2), D (2), E (2), and 1 more",),
     ),
     (THIRD, (11, 13), True, {13: "Ada 3"}, ("submission_11 is left out: submission_13 is",)),
     (THIRD + entry(11, BOB), (11, 13), False, {13: "Ada 3", 11: "Bob 1"}, ()),  # a former partner

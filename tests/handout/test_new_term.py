@@ -11,10 +11,13 @@ from tests.project import ROOT
 from tests.snapshots import check, printed
 from tools import new_term
 
+DATES = {"release": "3", "published": "2027-01-18", "due": "2027-01-31T23:59:00-08:00"}
+
 
 def test_a_new_term_has_another_name_other_dates_and_keeps_the_comments():
     text = (ROOT / "course.toml").read_text(encoding="utf-8")
-    text = new_term.set_line(text, "release", "3")
+    for key, value in DATES.items():
+        text = new_term.set_line(text, key, value)
     due = new_term._moment("2027-05-02T23:59:00-07:00")
     changed = new_term.renewed(text, 'Spring "27"', due)
     lines = zip(text.splitlines(), changed.splitlines(), strict=True)
