@@ -17,6 +17,7 @@ import datetime
 import json
 import re
 import sys
+import tomllib
 
 from autograder.description import COURSE, ERRATA, UsageError, load_assignment, load_course
 from pretraining.files import write_atomically
@@ -34,8 +35,8 @@ def renewed(text: str, term: str, due: datetime.datetime | None) -> str:
     text = set_line(text, "term", json.dumps(term, ensure_ascii=False))
     if due is None:
         return text
-    dates = load_course(REPO).dates
-    lead = dates.due.date() - dates.published
+    dates = tomllib.loads(text)["dates"]
+    lead = dates["due"].date() - dates["published"]
     text = set_line(text, "published", (due.date() - lead).isoformat())
     return set_line(text, "due", due.isoformat())
 
