@@ -508,10 +508,9 @@ class Traces:
 
     def __init__(self) -> None:
         gc.collect()
-        gc.freeze()  # from now on, only what jobs make is looked through
         self._modules: dict[str, ModuleType] = {}
-        self._attributes: list[tuple[Any, dict[str, Any]]] = []  # of modules and classes
-        self._functions: list[tuple[FunctionType, Any, Any]] = []  # with code and defaults
+        self._attributes: dict[int, tuple[Any, dict[str, Any]]] = {}  # of modules and classes
+        self._functions: dict[FunctionType, tuple[Any, Any]] = {}  # with code and defaults
         self._settings = [(read, restore, read()) for read, restore in _settings()]
         self._memory = resident_bytes()
         self._learn()
@@ -533,26 +532,31 @@ class Traces:
 
     def _learn(self) -> None:
         """Watch the modules that were imported since the last time, and their classes."""
+        known = len(self._modules)
         for name, module in list(sys.modules.items()):
             if name in self._modules or not isinstance(module, ModuleType):
                 continue
             self._modules[name] = module
             classes = [v for v in list(vars(module).values()) if isinstance(v, type)]
             for owner in (module, *(c for c in classes if c.__flags__ & MUTABLE)):
+                if id(owner) in self._attributes:  # other modules have it, too
+                    continue
                 content = dict(vars(owner))
-                self._attributes.append((owner, content))
+                self._attributes[id(owner)] = owner, content
                 functions = [v for v in content.values() if isinstance(v, FunctionType)]
-                self._functions += [(f, f.__code__, f.__defaults__) for f in functions]
+                self._functions |= {f: (f.__code__, f.__defaults__) for f in functions}
+        if len(self._modules) > known:
+            gc.freeze()  # from now on, only what jobs make is looked through
 
     def _is_changed(self) -> bool:
         return (
             any(read() != before for read, _, before in self._settings)
             or resident_bytes() - self._memory > MORE_MEMORY_BYTES
             or any(sys.modules.get(name) is not each for name, each in self._modules.items())
-            or any(_has_other_attributes(owner, before) for owner, before in self._attributes)
+            or any(_has_other_attributes(*each) for each in self._attributes.values())
             or any(
                 function.__code__ is not code or function.__defaults__ is not defaults
-                for function, code, defaults in self._functions
+                for function, (code, defaults) in self._functions.items()
             )
         )
 
