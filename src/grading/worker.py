@@ -62,6 +62,8 @@ OPEN_FILES = 256  # as many descriptors are looked at
 MUTABLE = 1 << 9  # Py_TPFLAGS_HEAPTYPE: Python's own classes can't be changed
 # Modules of which every attribute counts. Of others, only functions and classes do.
 STRICT = ("builtins", "sys", "random", "numpy", "torch", "torch.nn", "torch.nn.functional")
+# Torch has a thousand modules; students' code uses the others.
+INTERNAL = re.compile(r"torch\.(?!(nn|optim|autograd|utils\.data)\b)|torchgen\b")
 FIXED = (FunctionType, BuiltinFunctionType, ModuleType, type)
 CACHED = {"__slotnames__", "__annotations__", "__abstractmethods__"}  # in classes, by Python itself
 Setting = tuple[Callable[[], Any], Callable[[Any], Any] | None]
@@ -501,19 +503,33 @@ class Watchdog:
 class Traces:
     """What jobs leave in a worker of the `LocalPool`: most is undone, the rest ends the worker.
 
-    Each job has to find the worker as the first one did. Code that deliberately hides what it
-    changes is not what this is for: nothing that counts is decided in a worker that ran another
-    test (see `runner.judge`).
+    Each job has to find the worker as the first one did. Modules that are imported later, and those
+    inside torch, are not watched: that would take longer than most tests. Code that deliberately
+    hides what it changes is not what this is for: nothing that counts is decided in a worker that
+    ran another test (see `runner.judge`).
     """
 
     def __init__(self) -> None:
-        gc.collect()
-        self._modules: dict[str, ModuleType] = {}
+        self._settings = [(read, restore, read()) for read, restore in _settings()]
+        self._modules = {n: m for n, m in sys.modules.items() if isinstance(m, ModuleType)}
         self._attributes: dict[int, tuple[Any, dict[str, Any]]] = {}  # of modules and classes
         self._functions: dict[FunctionType, tuple[Any, Any]] = {}  # with code and defaults
-        self._settings = [(read, restore, read()) for read, restore in _settings()]
+        for name, module in self._modules.items():
+            if not INTERNAL.match(name):
+                classes = [v for v in list(vars(module).values()) if isinstance(v, type)]
+                for owner in (module, *(c for c in classes if c.__flags__ & MUTABLE)):
+                    self._attributes[id(owner)] = owner, dict(vars(owner))
+        for _, content in self._attributes.values():
+            functions = [v for v in content.values() if isinstance(v, FunctionType)]
+            self._functions |= {f: (f.__code__, f.__defaults__) for f in functions}
+        self._freeze()
         self._memory = resident_bytes()
-        self._learn()
+
+    def _freeze(self) -> None:
+        """Look for garbage only among what jobs make from now on."""
+        gc.collect()
+        gc.freeze()
+        self._count = len(sys.modules)
 
     def erase(self, root: Path) -> bool:
         """Undo what the last job changed, and forget its modules; return whether that was all."""
@@ -527,26 +543,9 @@ class Traces:
                 restore(before)
         if self._is_changed():
             return False
-        self._learn()
+        if len(sys.modules) > self._count:  # libraries import more when they are used
+            self._freeze()
         return True
-
-    def _learn(self) -> None:
-        """Watch the modules that were imported since the last time, and their classes."""
-        known = len(self._modules)
-        for name, module in list(sys.modules.items()):
-            if name in self._modules or not isinstance(module, ModuleType):
-                continue
-            self._modules[name] = module
-            classes = [v for v in list(vars(module).values()) if isinstance(v, type)]
-            for owner in (module, *(c for c in classes if c.__flags__ & MUTABLE)):
-                if id(owner) in self._attributes:  # other modules have it, too
-                    continue
-                content = dict(vars(owner))
-                self._attributes[id(owner)] = owner, content
-                functions = [v for v in content.values() if isinstance(v, FunctionType)]
-                self._functions |= {f: (f.__code__, f.__defaults__) for f in functions}
-        if len(self._modules) > known:
-            gc.freeze()  # from now on, only what jobs make is looked through
 
     def _is_changed(self) -> bool:
         return (
