@@ -58,7 +58,7 @@ def endings(
     variant: Variant | None,
     seed: int,
     order: int | None = None,
-    pool: str = "in process",
+    pool: str = "local",
     only: Collection[str] | None = None,
 ) -> dict[str, Ending]:
     """Return how each test of a variant, or of the reference (None), ended.

@@ -185,7 +185,7 @@ def _site_of(frame) -> Site | None:
 
 def caught(variant: Variant) -> dict[str, list[str]]:
     """Return, for each test that a wrong variant fails, the keys of the assertions that failed."""
-    bench, found = here(), {}
+    bench, found = here("in process"), {}
     for test in variant.tests(bench.tests):
         keys: list[str] = []
         with watched(lambda site, keys=keys: keys.append(site.key)):
@@ -199,7 +199,7 @@ def passes_without(key: str, killed: Killed) -> bool:
     """Return whether, without the assertion, the variant passes the test or breaks the judge."""
     site = next(site for site in sites() if site.key == key)
     variant = next(v for v in all_variants() if v.name == killed.variant)
-    bench = here()
+    bench = here("in process")
     topic, name = killed.test.split(".")
     test = next(t for t in bench.tests if (t.spec.topic, t.spec.name) == (topic, name))
     with disabled(site):

@@ -26,7 +26,7 @@ TESTS = pinned.load().edition("current").tests
 OF_BLOCKS = "test_messages_of_blocks_ask_a_question_and_tell_no_formula"
 OF_THE_FORM = (".modified-arguments", ".not-finite", ".not-two-lists", ".shape")
 HINTS_FILE = ROOT / "src/questions/building_blocks/hints.toml"
-OF_VARIANTS = ("test_verdicts_are_those_of_the_table", "test_workers_say_the_same")
+OF_VARIANTS = ("test_verdicts_are_those_of_the_table", "test_confined_workers_say_the_same")
 KILLERS = tomllib.loads((GOLDEN / "killers.toml").read_text(encoding="utf-8")).values()
 # Tests whose messages are pinned, by variant.
 PINNED = {v.name: {v.full_name(test) for test in v.listed("message of")} for v in VARIANTS}
@@ -42,7 +42,7 @@ DECIMAL = re.compile(r"-?\d+\.\d+(e[+-]\d+)?|-?\d+e[+-]\d+")
 
 @pytest.fixture(scope="module")
 def found(executor, request: pytest.FixtureRequest):
-    """Run all selected variants at once; return how their tests end.
+    """Run all selected variants at once, by a student's workers; return how their tests end.
 
     Of wrong variants, only the tests meant for them, and those with a pinned message, are run; what
     others say is long, and so is the longest test of SPARED.
@@ -69,8 +69,8 @@ def asked(variant: Variant) -> dict[str, Any]:
 
 @pytest.fixture(scope="module")
 def everything(executor):
-    """All tests of all variants, by a student's workers."""
-    return golden_verdicts.submit(executor, VARIANTS, golden_verdicts.SEED, pool="local")
+    """All tests of all variants."""
+    return golden_verdicts.submit(executor, VARIANTS, golden_verdicts.SEED)
 
 
 def not_passed(name: str) -> set[str]:
@@ -94,24 +94,20 @@ def test_verdicts_are_those_of_the_table(name: str, found):
     assert not difference, f"{difference}\n{command}"
 
 
-ONE_OF_EACH = {v.topic: v.name for v in VARIANTS}.values()
-IN_WORKERS = [*((n, "local") for n in ONE_OF_EACH), *((n, "confined") for n in BY_NAME)]
-
-
 @pytest.fixture(scope="module")
 def alone():
-    """A process of its own, since each one that has workers starts eight."""
+    """A process of its own, since each one that has confined workers starts four."""
     with benches.open_executor(1) as executor:
         yield executor
 
 
-@pytest.mark.parametrize("name, pool", IN_WORKERS)
-@pytest.mark.sampled(200, group_of=lambda name, pool: (BY_NAME[name].topic, pool))
-def test_workers_say_the_same(name: str, pool: str, found, alone):
+@pytest.mark.parametrize("name", BY_NAME)
+@pytest.mark.sampled(200, group_of=lambda name: BY_NAME[name].topic)
+def test_confined_workers_say_the_same(name: str, found, alone):
     """A student's workers do one test after another; those of staff share nothing."""
     variant = BY_NAME[name]
-    other = alone.submit(golden_verdicts.endings, variant, pool=pool, **asked(variant))
-    assert said(other.result()) == said(found[name].result())
+    confined = alone.submit(golden_verdicts.endings, variant, pool="confined", **asked(variant))
+    assert said(confined.result()) == said(found[name].result())
 
 
 def said(endings: dict[str, Ending]) -> dict[str, tuple[str, str, str]]:
@@ -180,10 +176,7 @@ def test_all_tests_of_all_variants_say_what_the_table_says(everything):
 @pytest.mark.timeout(4 * 3600)
 @pytest.mark.parametrize("order", range(3))
 def test_the_order_of_tests_changes_nothing(order: int, everything, executor):
-    """A student's workers run the tests of all variants, each time in another order."""
-    found = golden_verdicts.submit(
-        executor, VARIANTS, golden_verdicts.SEED, order=order, pool="local"
-    )
+    found = golden_verdicts.submit(executor, VARIANTS, golden_verdicts.SEED, order=order)
     differ = [v.name for v in VARIANTS if said(found[v].result()) != said(everything[v].result())]
     assert not differ
 
