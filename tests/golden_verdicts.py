@@ -36,6 +36,7 @@ from .variants import GOLDEN, ROOT, Variant, all_variants, without_files
 TABLE = GOLDEN / "verdicts.toml"
 SEED = 2024
 PASSED = "passed"
+UNNAMED = "not named (should pass)"
 HEADING = """\
 # The tests that don't pass each variant, by outcome. Written by `python -m tests.golden_verdicts
 # --write`; read every change before you commit it.
@@ -135,7 +136,7 @@ def difference(name: str, expected: dict[str, list[str]] | None, found: Outcomes
     """Return the lines in which a verdict differs from the table; "" if none does."""
     wanted = {test: outcome for outcome, tests in (expected or {}).items() for test in tests}
     lines = [
-        f"  {test}: {wanted.get(test, PASSED)} in the table, {found.get(test, 'no test')} now"
+        f"  {test}: {found.get(test, 'no test')} now, {wanted.get(test, UNNAMED)} in the table"
         for test in sorted({*wanted, *found})
         if wanted.get(test, PASSED) != found.get(test)
     ]

@@ -2,7 +2,7 @@
 
     python -m tests.mutants            disable each assertion in turn, according to the table
     python -m tests.mutants --write    find a wrong variant that only this assertion catches
-    python -m tests.mutants --write rope    the same for the files and variants of one topic
+    python -m tests.mutants --write rope    the same for those with "rope" in their names
 
 An assertion is a statement `expect(...)`, `fail(...)`, `raise failure(...)` or
 `raise Malformed(...)` in the files JUDGES, named by its file, its function and the id that it gives
@@ -262,6 +262,9 @@ def main(arguments: list[str] | None = None) -> int:
     parser.add_argument("pattern", nargs="?", default="", help="what --write is about; all")
     parser.add_argument("--write", action="store_true", help="write the table anew")
     asked = parser.parse_args(arguments)
+    names = [v.name for v in all_variants() if not v.is_right]
+    if not any(asked.pattern in name for name in names):  # assertions would lose their killers
+        parser.error(f"got {asked.pattern!r}, expected a folder of tests/golden, such as helper")
     with open_executor() as executor:
         if asked.write:
             dead = write_table(executor, asked.pattern)

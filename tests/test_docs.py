@@ -74,14 +74,15 @@ def test_readme_has_the_points_and_hours_of_the_default_edition():
 
 
 def test_the_table_for_instructors_has_the_figures_of_each_edition():
-    rows = re.findall(r"^\| `(\w+)`.*?\| (.*) \|$", TEXTS["instructor.md"], re.MULTILINE)
-    assert [name for name, _ in rows] == list(load_assignment(ROOT).editions)
-    for name, row in rows:
+    expected = []
+    for name in load_assignment(ROOT).editions:
         coding, written, required, extra, training = figures(name)
         parts = [written["written"], f"{written['extra']} extra"]
         answers = ", and ".join(part for part in parts if not part.startswith("0"))
         hours = f"{required}, and {extra} for extra credit" if extra else required
-        assert row == f"{coding} | {answers} | {hours} | {training}"
+        expected.append(f"`{name}` | {coding} | {answers} | {hours} | {training} |")
+    rows = re.findall(r"^\| (`\w+`)[^|]*(\|.*)$", TEXTS["instructor.md"], re.MULTILINE)
+    assert [" ".join(row) for row in rows] == expected
 
 
 def figures(edition: str | None) -> tuple[str, dict[str, str], str, str, str]:

@@ -10,7 +10,7 @@ from autograder.judging import load_hidden
 from grading.cases import GradedTestCase
 from grading.verdicts import TestEnd
 from questions.shared.models import OutputsCase
-from tests import mutants, pinned
+from tests import golden_verdicts, mutants, pinned
 
 TABLE = mutants.read_table()
 OF_THE_TABLE = "test_without_the_assertion_a_wrong_variant_passes"
@@ -30,6 +30,15 @@ def alive(executor, request: pytest.FixtureRequest):
 def test_without_the_assertion_a_wrong_variant_passes(key: str, alive):
     assert key in KEYS, "this assertion no longer exists: run python -m tests.mutants --write"
     assert alive[key].result(), f"{TABLE[key]} is caught all the same: is the assertion dead?"
+
+
+@pytest.mark.parametrize("command", [mutants, golden_verdicts])
+def test_a_table_is_not_written_for_a_name_that_no_variant_has(command, capsys):
+    before = command.TABLE.read_bytes()
+    with pytest.raises(SystemExit) as ended:
+        command.main(["--write", "no_pretraining"])  # a topic; its variants are of london_baseline
+    assert ended.value.code == 2 and "got 'no_pretraining'" in capsys.readouterr().err
+    assert command.TABLE.read_bytes() == before
 
 
 # Submissions with wrong files, for the assertions about those.

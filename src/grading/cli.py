@@ -147,7 +147,7 @@ class Command:
         runner = self.runner()
         edition = runner.assignment.edition(asked.edition)
         if asked.list:
-            _list(runner, edition)
+            _list(edition, runner.select(edition, tuple(asked.tests)))
             return ExitCode.OK
         if asked.where:
             for test in runner.select(edition, tuple(asked.tests)):
@@ -399,9 +399,9 @@ def _hints(runner: Runner, results: Results, level: int) -> dict[str, tuple[str,
     return chosen
 
 
-def _list(runner: Runner, edition: Edition) -> None:
+def _list(edition: Edition, tests: list[BoundTest]) -> None:
     print(f"{edition.title} ({' of '.join(filter(None, (edition.name, edition.release)))})")
-    for test in runner.tests(edition):
+    for test in tests:
         spec = test.spec
         dropped = f" (dropped: {spec.dropped})" if spec.dropped else ""
         worth = report.points(spec.max_score)

@@ -34,6 +34,7 @@ for line in sys.stdin.read().splitlines():
 """
 COMMANDS = """\
 staff --list
+staff --list 3a 1e-0-basic
 staff --where 1e-8-hidden 1d-2-basic 3a-0-basic
 student --where 1e-8-hidden
 staff 3a --submission solutions --seed 7 --in-process
