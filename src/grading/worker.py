@@ -62,8 +62,11 @@ OPEN_FILES = 256  # as many descriptors are looked at
 MUTABLE = 1 << 9  # Py_TPFLAGS_HEAPTYPE: Python's own classes can't be changed
 # Modules of which every attribute counts. Of others, only functions and classes do.
 STRICT = ("builtins", "sys", "random", "numpy", "torch", "torch.nn", "torch.nn.functional")
-# Torch has a thousand modules; students' code uses the others.
-INTERNAL = re.compile(r"torch\.(?!(nn|optim|autograd|utils\.data)\b)|torchgen\b")
+# Torch has a thousand modules; code of students uses the others.
+INTERNAL = re.compile(
+    r"torch\.(_|(ao|distributed|distributions|export|fx|jit|onnx|package|utils\.(?!data\b))\b)"
+    r"|torchgen\b"
+)
 FIXED = (FunctionType, BuiltinFunctionType, ModuleType, type)
 CACHED = {"__slotnames__", "__annotations__", "__abstractmethods__"}  # in classes, by Python itself
 Setting = tuple[Callable[[], Any], Callable[[Any], Any] | None]
@@ -503,10 +506,10 @@ class Watchdog:
 class Traces:
     """What jobs leave in a worker of the `LocalPool`: most is undone, the rest ends the worker.
 
-    Each job has to find the worker as the first one did. Modules that are imported later, and those
-    inside torch, are not watched: that would take longer than most tests. Code that deliberately
-    hides what it changes is not what this is for: nothing that counts is decided in a worker that
-    ran another test (see `runner.judge`).
+    Each job has to find the worker as the first one did. Modules that are imported later, and the
+    inner ones of torch, are not watched: that would take longer than most tests. Code that
+    deliberately hides what it changes is not what this is for: nothing that counts is decided in a
+    worker that ran another test (see `runner.judge`).
     """
 
     def __init__(self) -> None:

@@ -33,6 +33,7 @@ def average_query(keys, a, b):
         torch.nn.functional.relu(torch.zeros(1))
         x = torch.arange(3.0)
         seen += [*x.softmax(0), *torch.nn.functional.softmax(x, 0), torch.rand(1).item()]
+        seen += [torch.linalg.norm(x).item(), float(torch.cuda.is_available())]
         seen += [x.element_size(), torch.is_grad_enabled(), torch.get_num_threads()]
         seen += [nn.Linear(2, 2)(torch.ones(2)).sum().item(), float(abs(x).sum())]
     return np.array([float(each) for each in seen])
@@ -87,6 +88,8 @@ ATTACKS = {
 }
 ATTACKS_ON_TORCH = {
     "a function": "torch.nn.functional.softmax = lambda *_: torch.zeros(3)",
+    "a function of another module": "torch.linalg.norm = lambda *_: torch.zeros(())",
+    "another computer": "torch.cuda.is_available = lambda: not torch.cuda.device_count()",
     "a method": "torch.Tensor.softmax = lambda *_: torch.zeros(3)",
     "an operator": "torch.Tensor.__abs__ = lambda self: self",
     "the default dtype": "torch.set_default_dtype(torch.float64)",
