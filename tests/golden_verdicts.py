@@ -6,10 +6,10 @@
     make seeds                                      the right variants, each with 200 seeds
     make seeds ARGS="--seeds 20 span"               fewer, and variants with "span" in the name
 
-A variant or a test that the table doesn't name passes. At the end, a line for each question and one
-for all say how many right and wrong codes were judged, and what follows: if none of n is misjudged,
-of all such codes at most 1 - 0.05^(1/n) are, which is just below 3/n, with 95 % confidence (if
-these n are drawn from them). The seed is fixed: with another one, a wrong variant may pass a test
+A variant or a test without an entry in the table passes. At the end, a line for each question and
+one for all say how many right and wrong codes were judged, and what follows: if none of n is
+misjudged, of all such codes at most 1 - 0.05^(1/n) are, which is just below 3/n, with 95 %
+confidence (if these n are drawn from them). The seed is fixed: with another one, a wrong variant may pass a test
 that it fails by chance, but a right variant must always pass: every bound of the grader allows for
 fewer than one false alarm in a million.
 """
@@ -36,7 +36,7 @@ from .variants import GOLDEN, ROOT, Variant, all_variants, without_files
 TABLE = GOLDEN / "verdicts.toml"
 SEED = 2024
 PASSED = "passed"
-UNNAMED = "not named (should pass)"
+UNNAMED = "no entry"
 HEADING = """\
 # The tests that don't pass each variant, by outcome. Written by `python -m tests.golden_verdicts
 # --write`; read every change before you commit it.
