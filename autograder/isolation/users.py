@@ -1,13 +1,17 @@
 """The users that tests run as, if the grader is root: one of its own for each test (Linux)."""
 
 import contextlib
+import functools
 import os
+import re
 import signal
 import struct
+import time
 from collections.abc import Iterator
 from pathlib import Path
 
 FIRST_UID, UIDS = 61_000, 4_000  # beyond adduser's; systemd's dynamic users lie among them
+OF_STATUS = re.compile(rb"\nUid:([\d\s]+?)\n.*\nThreads:\s*(\d+)\n", re.DOTALL)
 CLAIMS = Path("/run/grading-uids")  # which of these are in use; root's alone
 
 
@@ -30,7 +34,7 @@ def claim(first: int) -> tuple[int, int]:
     claims = os.open(CLAIMS, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600)
     for number in range(UIDS):
         uid = FIRST_UID + (first + number) % UIDS
-        if _lock_byte(claims, uid) and not _is_used(uid):
+        if _lock_byte(claims, uid) and uid not in _used(int(time.monotonic())):
             return uid, claims
     os.close(claims)
     raise OSError(f"all {UIDS} uids for tests are in use")
@@ -65,31 +69,26 @@ def kill_all(uid: int) -> None:
     os.waitpid(killer, os.WUNTRACED)  # one that its victims have stopped ends with them
 
 
-def _is_used(uid: int) -> bool:
-    """Return whether any process, by one of its uids, is this user's."""
-    return any(str(uid).encode() in fields[b"Uid"] for fields in _processes(uid))
+@functools.lru_cache(maxsize=1)
+def _used(second: int) -> frozenset[int]:
+    """Return all processes' uids of each kind, as of a second: reading them takes milliseconds."""
+    return frozenset(uid for uids, _ in _processes() for uid in uids)
 
 
 def tasks_of(uid: int) -> int:
     """Count the processes and threads of a real user, as RLIMIT_NPROC does."""
-    known = [fields for fields in _processes(uid) if int(fields[b"Uid"][0]) == uid]
     # One that has ended has no threads, and counts till it is reaped.
-    return sum(max(int(fields[b"Threads"][0]), 1) for fields in known)
+    return sum(max(threads, 1) for uids, threads in _processes() if uids[0] == uid)
 
 
-def _processes(uid: int) -> Iterator[dict[bytes, list[bytes]]]:
-    """Yield the fields of the status of at least a user's processes.
+def _processes() -> Iterator[tuple[list[int], int]]:
+    """Yield each process's uids, the real one first, and the number of its threads.
 
-    They tell whose it is; /proc/PID itself belongs to root if the process has changed its uid.
+    Its status tells them; /proc/PID itself belongs to root if the process has changed its uid.
     """
-    number = str(uid).encode()
     for pid in filter(str.isdigit, os.listdir("/proc")):
         with contextlib.suppress(OSError):  # it has ended
             with open(f"/proc/{pid}/status", "rb", buffering=0) as reader:
                 status = reader.read(1 << 16)
-            if number in status:  # false of nearly all processes, and quick to find out
-                fields: dict[bytes, list[bytes]] = {}
-                for line in status.splitlines():
-                    key, _, value = line.partition(b":")
-                    fields.setdefault(key, value.split())  # the name comes first
-                yield fields
+            if found := OF_STATUS.search(status):  # as in each
+                yield [int(uid) for uid in found[1].split()], int(found[2])
