@@ -107,7 +107,7 @@ def test_gradescope_gives_its_points_and_says_why(runner, write_query, pools):
 
 def test_the_list_and_the_sheet_name_it(runner, capsys):
     edition = runner.assignment.edition("tiny")
-    cli._list(runner, edition)
+    cli._list(edition, runner.select(edition, ()))
     assert capsys.readouterr().out.count(f"(dropped: {REASON})") == 2
     assert first_page.tests_in_words(edition.tests).endswith("; 2 dropped")
 
