@@ -64,11 +64,12 @@ MUTABLE = 1 << 9  # Py_TPFLAGS_HEAPTYPE: Python's own classes can't be changed
 STRICT = ("builtins", "sys", "random", "numpy", "torch", "torch.nn", "torch.nn.functional")
 # Torch has a thousand modules; code of students uses the others.
 INTERNAL = re.compile(
-    r"torch\.(_|(ao|distributed|distributions|export|fx|jit|onnx|package|utils\.(?!data\b))\b)"
+    r"torch\.(_|(ao|compiler|distributed|distributions|export|fx|jit|onnx|package|utils\.(?!data\b))\b)"
     r"|torchgen\b"
 )
 FIXED = (FunctionType, BuiltinFunctionType, ModuleType, type)
-CACHED = {"__slotnames__", "__annotations__", "__abstractmethods__"}  # in classes, by Python itself
+# Attributes that change by themselves: of classes, and what torch.compile replaces in torch.
+CACHED = {"__slotnames__", "__annotations__", "__abstractmethods__", "manual_seed"}
 Setting = tuple[Callable[[], Any], Callable[[Any], Any] | None]
 
 
