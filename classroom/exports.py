@@ -35,7 +35,7 @@ from .store import DATABASE, Store
 from .submissions import Student, Submission, Upload, children, id_of
 
 MARKERS = {DATABASE, "classroom.json"}  # in the folder of a class's results, also of older ones
-SHOWN = 5  # names that several students have
+MOST_NAMES = 5  # in the note on those that several students have
 WRAPPINGS = 2  # folders around a class, as there are if a zip was unpacked twice
 # If Canvas hides names, it uses five letters and digits in place of name and ID.
 CANVAS = re.compile(
@@ -107,10 +107,10 @@ def _compare_names(submissions: list[Submission], notes: list[str]) -> None:
     names = Counter(name for _, name in {(s.key, s.name) for s in students} if name)
     shared = [f"{safe_line(n, 200)} ({count})" for n, count in sorted(names.items()) if count > 1]
     if shared:  # one note, since a large class has many
-        more = f", and {len(shared) - SHOWN} more" if len(shared) > SHOWN else ""
+        more = f", and {len(shared) - MOST_NAMES} more" if len(shared) > MOST_NAMES else ""
         notes.append(
             "students share a name, and differ in their e-mail address, ID or file's name: "
-            + ", ".join(shared[:SHOWN])
+            + ", ".join(shared[:MOST_NAMES])
             + more
         )
 

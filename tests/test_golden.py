@@ -96,7 +96,7 @@ def test_verdicts_are_those_of_the_table(name: str, found):
 
 @pytest.fixture(scope="module")
 def alone():
-    """A process of its own, since each one that has confined workers starts four."""
+    """A process of its own, since a pool of confined workers needs several more."""
     with benches.open_executor(1) as executor:
         yield executor
 
