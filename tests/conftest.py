@@ -9,6 +9,7 @@ import shutil
 import subprocess
 from collections.abc import Callable, Iterator
 from concurrent.futures import Executor
+from functools import partial
 from pathlib import Path
 
 import pytest
@@ -46,15 +47,8 @@ def root() -> Path:
 
 @pytest.fixture(scope="session")
 def run_python() -> Callable[..., subprocess.CompletedProcess]:
-    """Return a function that runs `python ARGUMENT...` as strictly as the suite itself.
-
-    Its keyword arguments are those of subprocess.run; by default it runs in the repository.
-    """
-
-    def run(*arguments: str | Path, **keywords) -> subprocess.CompletedProcess:
-        return python(ROOT, *map(str, arguments), **keywords)
-
-    return run
+    """Return a function that runs `python ARGUMENT...`, by default in the repository."""
+    return partial(python, ROOT)
 
 
 @pytest.fixture(scope="session")

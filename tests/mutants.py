@@ -7,8 +7,8 @@
 An assertion is a statement `expect(...)`, `fail(...)`, `raise failure(...)` or
 `raise Malformed(...)` in the files JUDGES, named by its file, its function and the id that it gives
 a failure. The table, tests/golden/killers.toml, names a variant and a test for each; an assertion
-without them is dead, and should be deleted. Wrong submissions for
-assertions about trained files are in tests/test_mutants.py.
+without them is dead, and should be deleted. tests/test_end_to_end.py hands in wrong files for the
+assertions about trained ones.
 """
 
 from __future__ import annotations

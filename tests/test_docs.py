@@ -19,12 +19,11 @@ TEXTS = {
 }
 README = TEXTS["README.md"]
 # Pages that tests of their own follow from top to bottom need no dry run.
-COMMANDS = [
-    command
-    for name in ("README.md", "setting-up.md", "instructor.md", "grading.md")
-    for command in commands_of(TEXTS[name])
-]
-OF_MAKE = [command for command in COMMANDS if "make " in f"{command} " and "=http" not in command]
+PAGES = ("README.md", "setting-up.md", "instructor.md", "grading.md", "CONTRIBUTING.md")
+COMMANDS = [command for name in PAGES for command in commands_of(TEXTS[name])]
+WORKFLOWS = [path.read_text(encoding="utf-8") for path in ROOT.glob(".github/workflows/*.yml")]
+COMMANDS += re.findall("run: (make .*)", "".join(WORKFLOWS))
+OF_MAKE = {command for command in COMMANDS if "make " in f"{command} " and "=http" not in command}
 
 
 def test_readme_starts_with_the_two_commands_and_is_short():
@@ -49,7 +48,7 @@ def test_no_page_shows_a_small_seed_of_a_world(page):
     assert not re.search(r"(?:world|new[-_]term).*(?:SEED=|--seed )\d", TEXTS[page])
 
 
-@pytest.mark.parametrize("command", OF_MAKE)
+@pytest.mark.parametrize("command", sorted(OF_MAKE))
 def test_make_knows_the_target_and_its_variables_and_runs_modules_that_exist(command):
     """`make -n` answers a target without a recipe, or a variable that it doesn't know, with 2."""
     ran = make(ROOT, "-n", "-o", "src/data/dataset.json", *shlex.split(command)[1:])

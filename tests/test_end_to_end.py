@@ -6,6 +6,7 @@ One training of the `smoke` recipe serves all tests here (conftest.py: `referenc
 import json
 import re
 import shutil
+from pathlib import Path
 
 import pytest
 
@@ -15,6 +16,17 @@ from tools.commands import PIPELINES
 
 ANSWERS = "solutions/data/birth_test.tsv"
 SMOKE = ("--recipe", "smoke", "--threads", "1", "--dtype", "float32")
+# What the judges of trained files say, by assertion (see tests/mutants.py).
+TRAINING = "solutions/hidden/training.py:no_pretraining_remembers_training"
+EVIDENCE, FILES = "solutions/hidden/evidence.py", "src/questions/shared/models.py:OutputsCase"
+SAID = {
+    f"{TRAINING}: finetuned-parameters.training-questions": "doesn't remember the questions",
+    f"{EVIDENCE}:expect_match: predictions.not-of-parameters": "differ from the answers that the",
+    f"{EVIDENCE}:expect_own_answers: found.id": "was not finetuned from vanilla.pretrain.params",
+    f"{EVIDENCE}:expect_accuracy: test-predictions.too-few-right": "too few right answers on the",
+    f"{FILES}.expect_accuracy: id": "dev.predictions has too few right answers",
+    f"{FILES}.fitting: parameters.misfit": "does not fit the vanilla model: blocks.0.attn.",
+}
 
 
 def test_the_demo_reaches_every_point(tree, reference):
@@ -65,27 +77,45 @@ def test_answers_from_a_text_search_earn_no_accuracy(tree, reference, tmp_path):
     assert graded.returncode == 0, "cs224n doesn't ask for them"
 
 
-def test_lines_or_parameters_of_another_model_cost_the_accuracy_and_are_named(
-    tree, reference, tmp_path
-):
+def test_what_is_not_a_trained_models_costs_its_points_and_is_named(tree, reference, tmp_path):
+    """Files of another model, lines that it doesn't give, and a model that knows nothing."""
     upload = shutil.copytree(reference, tmp_path / "upload")
-    path = upload / "vanilla.pretrain.dev.predictions"
-    lines = path.read_text(encoding="utf-8").splitlines()
+    dev, test = (upload / f"vanilla.pretrain.{split}.predictions" for split in ("dev", "test"))
+    lines = dev.read_text(encoding="utf-8").splitlines()
     answers = (tree / "src" / "data" / "birth_dev.tsv").read_text(encoding="utf-8").splitlines()
     places = [row.split("\t")[1] for row in answers]
     wrong = [i for i, line in enumerate(lines) if line != places[i]]
     right = [i for i, line in enumerate(lines) if line == places[i]]
     for i in (wrong + right)[:3]:
         lines[i] = places[i] if i in wrong else "Nowhere"
-    path.write_text("".join(f"{line}\n" for line in lines), encoding="utf-8")
-    graded = python(tree, "src/grader.py", "--submission", str(upload), "1(F)")
-    outcomes = dict(re.findall(r"^(1f-\d)\S+ +(\w+)", graded.stdout, re.MULTILINE))
-    assert (outcomes["1f-2"], outcomes["1f-4"], outcomes["1f-5"]) == ("failed", "passed", "failed")
-    assert "differ from the answers that the parameters give" in graded.stdout
+    dev.write_text("".join(f"{line}\n" for line in lines), encoding="utf-8")
+    pretrained, scratch = upload / "vanilla.pretrain.params", upload / "vanilla.model.params"
+    shutil.copy2(scratch, pretrained)
+    assert graded(tree, upload, "1(F)") == {
+        "1f-2": SAID[f"{EVIDENCE}:expect_match: predictions.not-of-parameters"],
+        "1f-4": SAID[f"{EVIDENCE}:expect_own_answers: found.id"],
+        "1f-5": SAID[f"{EVIDENCE}:expect_match: predictions.not-of-parameters"],
+    }
+    for path in (dev, test):
+        path.write_text("Nowhere\n" * len(lines), encoding="utf-8")
+    shutil.copy2(reference / "vanilla.pretrain.params", scratch)
     shutil.copy2(upload / "synthesizer.finetune.params", upload / "vanilla.finetune.params")
-    graded = python(tree, "src/grader.py", "--submission", str(upload), "1f-5-hidden")
-    misfit = r"does not fit the vanilla model: blocks\.0\.attn\.\S+ is missing"
-    assert graded.returncode == 1 and re.search(misfit, graded.stdout)
+    assert graded(tree, upload, "1d", "1f") == {
+        "1d-4": SAID[f"{TRAINING}: finetuned-parameters.training-questions"],
+        "1d-5": SAID[f"{EVIDENCE}:expect_match: predictions.not-of-parameters"],
+        "1f-2": SAID[f"{FILES}.expect_accuracy: id"],
+        "1f-4": SAID[f"{EVIDENCE}:expect_accuracy: test-predictions.too-few-right"],
+        "1f-5": SAID[f"{FILES}.fitting: parameters.misfit"],
+    }
+
+
+def graded(tree: Path, upload: Path, *questions: str) -> dict[str, str]:
+    """Grade questions; return what each test that fails says of SAID."""
+    ran = python(tree, "src/grader.py", "--submission", str(upload), *questions)
+    assert ran.returncode == 1, ran.stdout + ran.stderr
+    failed = re.findall(r"^(\d\w-\d)\S+ +failed .*\n +(.*)", ran.stdout, re.MULTILINE)
+    told = {test: [words for words in SAID.values() if words in said] for test, said in failed}
+    return {test: words for test, (words,) in told.items()}
 
 
 @pytest.mark.long

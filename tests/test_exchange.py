@@ -1,46 +1,39 @@
-"""Builds that fail leave the previous files as they were."""
+"""A build replaces the last one as a whole, and leaves it as it was if it fails at any moment."""
 
 import os
+from functools import partial
 
 import pytest
 
 from tests.project import contents
 from tools import exchange
 
-
-@pytest.fixture
-def dist(tmp_path):
-    folder = tmp_path / "dist"
-    folder.mkdir()
-    for name in ("a", "b"):
-        (folder / f"{name}.txt").write_text(f"old {name}", encoding="utf-8")
-    return folder
+OLD = {"a.txt": b"old", "b.txt": b"old"}
 
 
-def test_files_are_added_and_outdated_ones_go(dist, tmp_path):
-    with exchange.adding(dist, tmp_path / "draft", ["b*"]) as draft:
-        (draft / "a.txt").write_text("new a", encoding="utf-8")
-        assert contents(dist) == {"a.txt": b"old a", "b.txt": b"old b"}
-    assert contents(tmp_path) == {"dist/a.txt": b"new a"}
+# Both leave a.txt alone. Two moves for each file that is replaced, or for the folder: the old one
+# away, the new one there; one for b.txt, which is outdated.
+@pytest.mark.parametrize(
+    ("way", "moves"), [(partial(exchange.adding, outdated=["b*"]), 3), (exchange.rebuilding, 2)]
+)
+def test_all_files_of_a_build_are_there_or_none(tmp_path, monkeypatch, way, moves):
+    dist, draft = tmp_path / "dist", tmp_path / "draft"
+    for folder in (dist, draft):
+        folder.mkdir()
+    (draft / "left.txt").write_text("by an earlier failure", encoding="utf-8")
+    for name, content in OLD.items():
+        (dist / name).write_bytes(content)
 
+    def build(failing: bool = False) -> None:
+        with way(dist, draft) as new:
+            (new / "a.txt").write_text("new", encoding="utf-8")
+            assert contents(dist) == OLD
+            if failing:
+                raise KeyboardInterrupt
 
-def test_a_folder_is_replaced_as_a_whole(dist, tmp_path):
-    (tmp_path / "draft").mkdir()
-    (tmp_path / "draft" / "left.txt").write_text("by an earlier failure", encoding="utf-8")
-    with exchange.rebuilding(dist, tmp_path / "draft") as draft:
-        (draft / "c.txt").write_text("new c", encoding="utf-8")
-    assert contents(tmp_path) == {"dist/c.txt": b"new c"}
-
-
-# Two moves for each file, or for the folder: the old one away, the new one there.
-@pytest.mark.parametrize(("way", "moves"), [(exchange.adding, 4), (exchange.rebuilding, 2)])
-def test_a_failure_at_any_moment_leaves_the_last_good_build(
-    dist, tmp_path, monkeypatch, way, moves
-):
-    with pytest.raises(KeyboardInterrupt), way(dist, tmp_path / "draft") as draft:
-        (draft / "a.txt").write_text("half", encoding="utf-8")
-        raise KeyboardInterrupt
-    assert contents(dist) == {"a.txt": b"old a", "b.txt": b"old b"}
+    with pytest.raises(KeyboardInterrupt):
+        build(failing=True)
+    assert contents(dist) == OLD
 
     replace, calls = os.replace, []
 
@@ -53,9 +46,10 @@ def test_a_failure_at_any_moment_leaves_the_last_good_build(
     monkeypatch.setattr(exchange.os, "replace", failing)
     for number in range(1, moves + 1):
         calls.clear()
-        with pytest.raises(OSError, match="No space"), way(dist, tmp_path / "draft") as draft:
-            for name in ("a", "b"):
-                (draft / f"{name}.txt").write_text(f"new {name}", encoding="utf-8")
+        with pytest.raises(OSError, match="No space"):
+            build()
         assert len(calls) >= number
-        assert contents(dist) == {"a.txt": b"old a", "b.txt": b"old b"}
-        assert [path.name for path in tmp_path.rglob("*.tmp")] == []
+        assert contents(dist) == OLD and [*tmp_path.rglob("*.tmp")] == []
+    monkeypatch.undo()
+    build()
+    assert contents(tmp_path) == {"dist/a.txt": b"new"}

@@ -14,13 +14,10 @@ import pytest
 import yaml
 
 from tests.interpreter import python
-from tests.project import ROOT, make
+from tests.project import ROOT
 
 WORKFLOWS = sorted((ROOT / ".github" / "workflows").glob("*.yml"))
-BY_NAME = {file.stem: yaml.safe_load(file.read_text(encoding="utf-8")) for file in WORKFLOWS}
-JOBS = BY_NAME["ci"]["jobs"] | BY_NAME["long"]["jobs"]
 FORMS = sorted((ROOT / ".github" / "ISSUE_TEMPLATE").glob("*.yml"))
-HOOKS = ROOT / ".pre-commit-config.yaml"
 # How GitHub runs `shell: bash`.
 BASH = ("bash", "--noprofile", "--norc", "-eo", "pipefail", "-c")
 
@@ -36,23 +33,17 @@ def test_they_have_the_form_that_github_reads():
         assert done.returncode == 0, done.stdout + done.stderr
 
 
-@pytest.mark.requires_tool("make")
-def test_make_knows_the_targets():
-    commands = [step.get("run", "").split() for job in JOBS.values() for step in job["steps"]]
-    for target in {words[1] for words in commands if words[:1] == ["make"]}:
-        done = make(ROOT, "-n", target)
-        assert done.returncode == 0, done.stderr
-
-
 @pytest.mark.long
 @pytest.mark.requires_tool("bash")
 def test_what_students_run_works_step_by_step(tree, released, tmp_path):
     """Run the steps where only the artifact of the job before is; nothing is installed."""
-    shutil.copytree(tree / "dist", tmp_path / "dist")
-    shutil.copytree(tree / "build" / "reference", tmp_path / "build" / "reference")
-    inside = JOBS["students"]["defaults"]["run"]["working-directory"]
+    for name in ("dist", "build/reference"):
+        shutil.copytree(tree / name, tmp_path / name)
+    ci = yaml.safe_load((ROOT / ".github/workflows/ci.yml").read_text(encoding="utf-8"))
+    job = ci["jobs"]["students"]
+    inside = job["defaults"]["run"]["working-directory"]
     path = f"{Path(sys.executable).parent}{os.pathsep}{os.environ['PATH']}"
-    for step in JOBS["students"]["steps"]:
+    for step in job["steps"]:
         if "run" not in step or "pip install" in step["run"]:
             continue
         done = subprocess.run(
@@ -69,7 +60,7 @@ def test_what_students_run_works_step_by_step(tree, released, tmp_path):
 
 def test_hooks_pass_here():
     """Run the command of each on its files."""
-    (repository,) = yaml.safe_load(HOOKS.read_text(encoding="utf-8"))["repos"]
+    (repository,) = yaml.safe_load((ROOT / ".pre-commit-config.yaml").read_text("utf-8"))["repos"]
     for hook in repository["hooks"]:
         program, *words = shlex.split(hook["entry"])
         assert program == ".venv/bin/python"
