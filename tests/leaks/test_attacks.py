@@ -2,6 +2,7 @@
 
 import base64
 import json
+import struct
 import subprocess
 import zipfile
 import zlib
@@ -11,25 +12,163 @@ import pypdf
 import pytest
 
 from tests import pinned
-from tests.leaks.leaking import (
-    CODE,
-    FORMULA,
-    LINE,
-    SCRIPT,
-    SECRET,
-    SEED,
-    SENTENCE,
-    WRITTEN,
-    chunk,
-    in_utf16,
-    notebook,
-    pdf,
-    png,
-    stream,
-    zipped,
-)
-from tools import leaks
+from tools import leaks, world
 
+# A project with one solution, one judge, one written answer, and a data set ----------------------
+
+LINE = "prefix, masked = text[:start], text[start : start + length]"
+SEED = "123456789012"
+SECRET = "c0ffee" * 10
+SENTENCE = "Averaging two values needs a query that points halfway between their keys."
+FORMULA = r"q = \beta\,(k_a + k_b), \qquad \beta \gg 0,"
+SCRIPT = "".join(f"x{i} = {i}\n" for i in range(10, 99))  # lines of six characters and white space
+WRITTEN = rf"""
+<# staff only #>
+\begin{{solution}}
+Averaging \emph{{two}} values needs a query that points half\-way between  % a comment
+their keys. So <<scale>> is large, and with an infinite one the weights are equal:
+\[
+{FORMULA} \label{{eq:q}}
+\]
+<% if extra %>
+Any other values receive a weight that is exponentially small: \(a_c \approx 0\).
+<% endif %>
+\end{{solution}}
+\begin{{rubric}}
+\criterion{{1 point}}{{Says that the query is some large multiple of the keys' sum.}}
+\end{{rubric}}
+"""
+# What stands in print: without letters of commands, formulas and jinja, and with all in between.
+PRINT = r"""
+Short. Shorter. % A comment, which is never printed, holds nothing that could be found.
+A reader of this \emph{first sentence} would pass 100\% of it on to \textbf{all \emph{the} others}.
+Short again, which is not enough. And this one, too. It is cut short by what \(E = m c^2\)
+stands for, and then by
+something else of that kind <<by.jinja>> but for all that there are letters enough to look for here,
+and at last by \unknown{something that sets \textit{its own} argument elsewhere} and goes on
+
+The cell on the left of this table's row stands here
+& and its second cell stands over there on its right \\
+while another row has a cell that is long enough, too
+\begin{align*}
+  a &= b_1 + b_2 + b_3 + b_4 + b_5 + b_6 + b_7,  % why \\
+  \label{eq:name} c &= d \\
+    &= e_1 + e_2 << "jinja" >> + e_3 + e_4 + e_5 + e_6 + e_7 + e_8 + e_9. \\
+\end{align*}
+"""
+# Below solutions/.
+PROJECT = {
+    "submission/part.py": f"""import torch
+@decorated(by="something of this file alone")
+def f(text, start, length):
+    ### START CODE HERE ###
+    {LINE}
+    a = start + 1  # the first one behind the marker
+    # The mask is wider than the span, as its ends belong to it.
+    b = a * length
+    return b
+    ### END CODE HERE ###
+    ### START CODE HERE ###
+    return 100.0 * keys[j]
+    ### END CODE HERE ###
+""",
+    "hidden/part.py": """from __future__ import annotations
+from grading.cases import (
+    AttentionCase,
+    ManyOtherCases,
+)
+TOLERANCE = 1.25e-4
+SHORT = 1e-6
+def judge(case: AttentionCase, got: float) -> None:
+    case.expect(got.mean() > 0.22, 'too_small')
+    return case.arguments('--seed', '--mask', '\u2047')
+""",
+    "written/averaging.tex.j2": WRITTEN,
+    "written/print.tex.j2": PRINT,
+    "written/slips.tex.j2": r"\item The sheets of two courses write the mean $\mu$ as $\pi$.",
+    "written/plots.py": SCRIPT,
+    "data/grading_secret": SECRET,
+}
+
+
+@pytest.fixture(scope="module")
+def repo(tmp_path_factory):
+    repo = tmp_path_factory.mktemp("repo")
+    for name, text in PROJECT.items():
+        (repo / "solutions" / name).parent.mkdir(parents=True, exist_ok=True)
+        (repo / "solutions" / name).write_text(text, encoding="utf-8")
+    assert world.main(["--dataset", "smoke", "--seed", SEED, "--out", str(repo)]) == 0
+    return repo
+
+
+@pytest.fixture(scope="module")
+def secrets(repo):
+    return leaks.secrets_of(repo)
+
+
+@pytest.fixture(scope="module")
+def answers(repo):
+    """The rows of the test split: question and place."""
+    text = (repo / "solutions/data/birth_test.tsv").read_text(encoding="utf-8")
+    return [row.split("\t") for row in text.splitlines()]
+
+
+# Files that leak ---------------------------------------------------------------------------------
+
+
+def zipped(name, content):
+    packed = BytesIO()
+    with zipfile.ZipFile(packed, "w") as writer:
+        writer.writestr(name, content)
+    return packed.getvalue()
+
+
+def notebook(**output):
+    cell = {"cell_type": "code", "outputs": [output], "source": ["x = 1\n"], "metadata": {}}
+    return json.dumps({"cells": [cell], "metadata": {}}).encode()
+
+
+def chunk(kind, data):
+    return struct.pack(">I", len(data)) + kind + data + struct.pack(">I", zlib.crc32(kind + data))
+
+
+def png(*chunks):
+    return b"\x89PNG\r\n\x1a\n" + b"".join(chunks) + chunk(b"IEND", b"")
+
+
+def pdf(page="", info="", objects=()):
+    """Return a PDF of one page, written by hand; `objects` are numbered from 6."""
+    shown = f"BT /F1 9 Tf 40 700 Td 12 TL {page} ET".encode("latin-1")
+    bodies = [
+        b"<< /Type /Catalog /Pages 2 0 R >>",
+        b"<< /Type /Pages /Kids [3 0 R] /Count 1 >>",
+        b"<< /Type /Page /Parent 2 0 R /MediaBox [0 0 600 800] /Contents 4 0 R"
+        b" /Resources << /Font << /F1 << /Subtype /Type1 /BaseFont /Courier >> >> >> >>",
+        stream(shown),
+        f"<< {info} >>".encode(),
+        *objects,
+    ]
+    written = b"".join(b"%d 0 obj\n%s\nendobj\n" % body for body in enumerate(bodies, 1))
+    # Without a table of the objects' places, which readers rebuild.
+    return (
+        b"%%PDF-1.7\n%strailer << /Size 9 /Root 1 0 R /Info 5 0 R >>\nstartxref\n0\n%%%%EOF"
+        % written
+    )
+
+
+def stream(data):
+    """Return a compressed stream, whose text is not in the file's bytes."""
+    data = zlib.compress(data)
+    return b"<< /Length %d /Filter /FlateDecode >>\nstream\n%s\nendstream" % (len(data), data)
+
+
+def in_utf16(text):
+    return f"<{text.encode('utf-16').hex()}>"
+
+
+# What is planted ---------------------------------------------------------------------------------
+
+CODE = "holds solutions/submission/part.py, line 5"
 JUDGE = "case.expect(got.mean() > 0.22, 'too_small')"
 ARGUMENTS = "return case.arguments('--seed', '--mask', '\u2047')"
 OF_PART = "holds solutions/submission/part.py, line "
@@ -246,6 +385,23 @@ def test_what_cannot_be_read_is_found(secrets):
         (found,) = leaks.find(name, content, secrets)
         assert found.startswith(f"{name}: {words}"), found
         assert len(leaks.find("b.zip", zipped(name, content), secrets)) == 1
+
+
+def test_what_is_looked_for_is_what_stands_in_print(secrets):
+    for line, text in {
+        3: "A reader of this first sentence would pass 100 % of it on to all the others",
+        4: "Short again, which is not enough. And this one, too. It is cut short by what",
+        5: "stands for, and then by something else of that kind",
+        6: "but for all that there are letters enough to look for here, and at last by",
+        7: "something that sets its own argument elsewhere",
+        9: "The cell on the left of this table's row stands here",
+        10: "and its second cell stands over there on its right",
+        11: "while another row has a cell that is long enough, too",
+        13: "a = b1 + b2 + b3 + b4 + b5 + b6 + b7",
+        15: "+ e3 + e4 + e5 + e6 + e7 + e8 + e9.",
+    }.items():
+        found = leaks.find("a.txt", text.encode(), secrets)
+        assert found == [f"a.txt: holds solutions/written/print.tex.j2, line {line}"]
 
 
 @pytest.mark.requires_tool("pdflatex")
