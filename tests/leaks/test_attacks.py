@@ -149,11 +149,8 @@ def pdf(page="", info="", objects=()):
         *objects,
     ]
     written = b"".join(b"%d 0 obj\n%s\nendobj\n" % body for body in enumerate(bodies, 1))
-    # Without a table of the objects' places, which readers rebuild.
-    return (
-        b"%%PDF-1.7\n%strailer << /Size 9 /Root 1 0 R /Info 5 0 R >>\nstartxref\n0\n%%%%EOF"
-        % written
-    )
+    end = b"trailer << /Size 9 /Root 1 0 R /Info 5 0 R >>\nstartxref\n0\n%%EOF"
+    return b"%PDF-1.7\n" + written + end  # without a table, which readers rebuild
 
 
 def stream(data):
