@@ -52,16 +52,16 @@ class Row:
 
     def cell(self, column: str) -> str:
         """Return the cell in a column, without blanks around it; "" if there is none."""
-        place = self.columns.get(same(column), len(self.cells))
-        return self.cells[place].strip() if place < len(self.cells) else ""
+        place = self.columns.get(same(column))
+        return "" if place is None else self.cells[place].strip()
 
-    def number(self, column: str) -> Fraction:
+    def number(self, column: str, may_have_comma: bool = False) -> Fraction:
         """Return a cell's exact number; UsageError: it isn't one, or is ambiguous, as 1,5 is."""
         text = self.cell(column)
         match = NUMBER.fullmatch(text)
         if match is None or not (match[2] or match[4]):
             raise self.fault(f"{column} = {text!r:.60} should be a number such as 12.5")
-        if match[3] == "," and self.delimiter == ",":
+        if match[3] == "," == self.delimiter and not may_have_comma:
             raise self.fault(f"{column} = {text!r:.60}: a comma separates columns here; write 12.5")
         value = Fraction(f"{match[2] or 0}.{match[4] or 0}")
         return -value if match[1] == "-" else value
@@ -148,21 +148,27 @@ def _rows(text: str, delimiter: str, name: str) -> Iterator[Row]:
         yield Row(place, tuple(map(unguarded, cells)), delimiter)
 
 
-def table(sheet: Sheet, required: Sequence[str], optional: Sequence[str] | None = ()) -> Sheet:
-    """Return a sheet whose rows know their columns by name.
+def table(
+    sheet: Sheet,
+    required: Sequence[str],
+    optional: Sequence[str] | None = (),
+    named: Sequence[int] = (),
+) -> Sheet:
+    """Return a sheet whose rows have a cell for each column, and know the columns by name.
 
     Args:
         optional: further columns that it may have; None: any.
+        named: the indices of the columns that have names; empty: all have.
 
     Raises:
         UsageError: a column is missing, unknown or there twice, or a row has too many cells.
     """
-    head, *rows = sheet.rows
+    head = sheet.rows[0]
     columns: dict[str, int] = {}
     names = {same(name) for name in (*required, *(optional or ()))}
     for place, cell in enumerate(head.cells):
         name = same(cell)
-        if not name:
+        if not name or (named and place not in named):
             continue
         if name in columns:
             raise head.fault(f"there are two columns {cell!r:.60}")
@@ -172,13 +178,16 @@ def table(sheet: Sheet, required: Sequence[str], optional: Sequence[str] | None 
     for name in required:
         if same(name) not in columns:
             raise head.fault(f"the column {name!r} is missing; expected {', '.join(required)}")
-    for row in rows:
-        if any(cell.strip() for cell in row.cells[len(head.cells) :]):
+    width, wide = len(head.cells), []
+    for row in sheet.rows:
+        if any(cell.strip() for cell in row.cells[width:]):
             raise row.fault(
-                f"{len(row.cells)} cells, but only {len(head.cells)} columns; does a cell contain "
-                "a comma, without quotation marks around it?",
+                f"{len(row.cells)} cells, but only {width} columns; does a cell contain a comma, "
+                "without quotation marks around it?",
             )
-    return replace(sheet, rows=tuple(replace(row, columns=columns) for row in sheet.rows))
+        cells = (*row.cells, *[""] * width)[:width]
+        wide.append(replace(row, cells=cells, columns=columns))
+    return replace(sheet, rows=tuple(wide))
 
 
 # Points -------------------------------------------------------------------------------------------

@@ -63,13 +63,6 @@ class Grade:
         """The exact points; None if there is no grade to show."""
         return self.settled.total if self.settled and self.state == GRADED else None
 
-    def points_of(self, part: str, question: str = "") -> Fraction | None:
-        """Return the points of a part, or of one question, before deductions for lateness."""
-        if self.total is None or part not in self.work:
-            return None
-        items = [i for i in self.work[part].items if question in ("", i.group, i.id)]
-        return sum((i.points for i in items), ZERO) if items or not question else None
-
 
 @dataclass(frozen=True)
 class Book:
@@ -176,14 +169,18 @@ def _counting(person: Person, mentions: list[Mention]) -> Work:
 
 def _overridden(one: Work, person: Person, overrides: dict[str, Decision], worth: Worth) -> Work:
     """Return a part, which has this worth, with overrides in place of points."""
-    by_name: dict[str, list[Item]] = {}  # of an override, or of the item itself
-    for item in one.items:
-        names = dict.fromkeys((one.part, item.group, item.id))
-        theirs = [overrides[name] for name in names if name in overrides]
-        if len(theirs) > 1:
-            places = f"{theirs[0].place} and {theirs[1].place}"
-            raise UsageError(f"{places} both override {theirs[1].question} of {person.label}")
-        by_name.setdefault(theirs[0].question if theirs else item.id, []).append(item)
+    items = [*one.items]
+    applied: dict[str, Decision] = {}  # by the ID of an item
+    for name, override in overrides.items():
+        theirs = [item for item in one.items if name in (one.part, item.group, item.id)]
+        for item in theirs:
+            earlier = applied.setdefault(item.id, override)
+            if earlier is not override:
+                places = f"{earlier.place} and {override.place}"
+                raise UsageError(f"{places} both override {name} of {person.label}")
+        if theirs and name != one.part:
+            items = [item for item in items if item not in theirs]
+            items.append(_by_override(override, theirs))
     if whole := overrides.get(one.part):
         # Points above the regular maximum are extra credit.
         regular, extra = worth
@@ -194,11 +191,7 @@ def _overridden(one: Work, person: Person, overrides: dict[str, Decision], worth
             replace(item, points=above, most=extra, is_extra=True),
         )
         return replace(one, items=tuple(each for each in split if each.most), gap="")
-    items = [
-        _by_override(overrides[name], several) if name in overrides else several[0]
-        for name, several in by_name.items()
-    ]
-    return replace(one, items=tuple(items))
+    return replace(one, items=tuple(sorted(items, key=lambda item: natural(item.id))))
 
 
 def _by_override(override: Decision, items: list[Item]) -> Item:
@@ -267,9 +260,7 @@ def read_book(store: Store, course: Course, rosters: Iterable[Mention] = ()) -> 
         items = [Item(q.number, ZERO, Fraction(q.written), extra[q.number]) for q in questions]
         parts[WRITTEN] = _worth(items)
         ours = sum(parts[WRITTEN], ZERO)
-        theirs = [mention.said.items for mention in answered if mention.said.items]
-        known = (sum(_worth(items), ZERO) for items in theirs if items[0].most is not None)
-        there = next(known, ours)
+        there = next(filter(None, (sum(_worth(m.said.items), ZERO) for m in answered)), ours)
         if edition is not None and there != ours:
             notes.append(
                 f"the written answers are worth {shown(there)} points on Gradescope, but "

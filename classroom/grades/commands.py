@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import argparse
-from collections import Counter
+from collections import Counter, defaultdict
 from collections.abc import Iterator
 from datetime import datetime
 from fractions import Fraction
@@ -210,33 +210,38 @@ def _steps(grade: Grade, settled: Settled, grading: Grading) -> Iterator[tuple[F
 
 def as_csv(book: Book, grades: list[Grade]) -> str:
     """Return a row for each person: points by part and question, lateness, total, reason."""
-    questions = {
-        (part, item.group or item.id)
-        for grade in grades
-        for part, work in grade.work.items()
-        for item in work.items
-        if item.id != part
-    }
+    questions = {key for grade in grades for key in _earned(grade) if key[1] not in ("", key[0])}
     ordered = sorted(questions, key=lambda each: (each[0], natural(each[1])))
     head = _row(book, Grade(Person(), INCOMPLETE), ordered)
     return cells.write([head, *(_row(book, grade, ordered).values() for grade in grades)])
 
 
+def _earned(grade: Grade) -> dict[tuple[str, str], Fraction]:
+    """Return the points of each part and of its questions, before deductions for lateness."""
+    earned: dict[tuple[str, str], Fraction] = defaultdict(Fraction)
+    for part, work in grade.work.items():
+        earned[part, ""] += sum((item.points for item in work.items), ZERO)
+        for item in work.items:
+            earned[part, item.group or item.id] += item.points
+    return earned
+
+
 def _row(book: Book, grade: Grade, questions: list[tuple[str, str]]) -> dict[str, str | Number]:
     person, work = grade.person, grade.work
     settled = grade.settled if grade.state == GRADED else None
-    lost = sum((points for points, _ in settled.late.values()), ZERO) if settled else None
+    earned = _earned(grade) if settled else {}
+    late = sum((points for points, _ in settled.late.values()), ZERO) if settled else None
     days = {part: work[part].days if part in work else None for part in book.parts}
     return {
         **{"name": person.name, "sid": person.sid, "email": person.email},
         "submissions": " ".join(one.submission for one in work.values() if one.submission),
         **{"state": grade.state, "total": _number(grade.total), "most": _number(book.most)},
-        **{part: _number(grade.points_of(part)) for part in book.parts},
-        **{f"days_late_{part}": _number(late) for part, late in days.items()},
+        **{part: _number(earned.get((part, ""))) for part in book.parts},
+        **{f"days_late_{part}": _number(number) for part, number in days.items()},
         "late_days_charged": _number(settled.charged if settled else None),
-        "lost_late": _number(lost),
+        "lost_late": _number(late),
         "lost_over_cap": _number(settled.over_cap if settled else None),
-        **{" ".join(each): _number(grade.points_of(*each)) for each in questions},
+        **{" ".join(each): _number(earned.get(each)) for each in questions},
         "why": grade.why,
     }
 

@@ -129,7 +129,7 @@ def decided(decisions: Iterable[Decision], people: list[Person]) -> dict[Person,
 # table `written` has a row for each student and question, or one without a score for a student.
 
 NAME = "Name"  # older exports have one column for the name
-QUESTION = re.compile(r"([0-9]+(?:\.[0-9]+)*):? ?(.*?) ?\(([0-9.]+) pts?\)", re.DOTALL)
+QUESTION = re.compile(r"([0-9]+(?:\.[0-9]+)*):? ?(.*?) ?\(([0-9]*\.?[0-9]+) pts?\)", re.DOTALL)
 # The sheet's number at the beginning of an outline's title: "3(a)", "3a: Copying".
 NUMBERED = re.compile(r"\W*([0-9]+)\)?\s*\(?([a-z])\)?(?![A-Za-z0-9])")
 Columns = dict[str, Any]  # of the table `written`

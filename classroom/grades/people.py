@@ -82,14 +82,14 @@ class Person:
 
     @property
     def sid(self) -> str:
-        return self._first("sid") or self._first("sis")
+        return self._first("sid", "sis")
 
     @property
     def email(self) -> str:
-        return self._first("email") or self._first("login")
+        return self._first("email", "login")
 
-    def _first(self, kind: str) -> str:
-        return next(filter(None, (mention.value(kind) for mention in self.mentions)), "")
+    def _first(self, *kinds: str) -> str:
+        return next((m.ids[kind] for kind in kinds for m in self.mentions if kind in m.ids), "")
 
     @property
     def sources(self) -> set[str]:
@@ -193,7 +193,6 @@ def join(
     by_name = {p: {mention.plain_name for mention in p.mentions} - {""} for p in joined}
     joined = _weakly_joined(joined, by_name, "name", [*unique, ("email", "login")], notes)
     for person in joined:
-        person.mentions.sort(key=lambda mention: SOURCES.index(mention.source))
         two = [*person.values(*student_ids).values()][:2]
         if len(two) > 1:
             places = " and ".join(mention.where for mention in two)
@@ -206,7 +205,7 @@ def join(
 
 
 def _merge(other: Person, person: Person) -> None:
-    """Add the mentions of `other`; refuse it if a source mentions both, except for coding."""
+    """Add what `other` has; refuse it if a source mentions both, except for coding."""
     for twice in sorted(other.sources & person.sources - {CODING}):
         both = (other.of(twice)[0], person.of(twice)[0])
         places = " and ".join(sorted(f"{m.where} ({safe_line(m.name, 60)})" for m in both))
@@ -214,7 +213,9 @@ def _merge(other: Person, person: Person) -> None:
             f"two records for one person: {places} share an ID or an e-mail address; correct or "
             "remove one of them"
         )
-    person.mentions[:0] = other.mentions
+    mentions = (*other.mentions, *person.mentions)
+    person.mentions = sorted(mentions, key=lambda mention: SOURCES.index(mention.source))
+    person.preferred = person.preferred or other.preferred
 
 
 # Matching without an ID in common -----------------------------------------------------------------
@@ -254,16 +255,15 @@ def _weakly_joined(
         several = [p for p in several if p not in gone and p.sources != everywhere]
         if len(several) < 2:
             continue
-        sources = [source for person in several for source in person.sources]
-        ids = [{value for p in several for value in p.values(*kinds)} for kinds in unique]
-        if len(sources) != len(set(sources)) or any(len(values) > 1 for values in ids):
+        whole = Person([mention for person in several for mention in person.mentions])
+        is_twice = len(whole.sources) < sum(len(person.sources) for person in several)
+        if is_twice or any(len(whole.values(*kinds)) > 1 for kinds in unique):
             labels = ", ".join(f"{p.label} ({', '.join(sorted(p.sources))})" for p in several)
             notes.append(f"same {words}, but not matched: {labels}")
             continue
         first, *others = several
         for other in others:
-            first.mentions += other.mentions
-            first.preferred += other.preferred
+            _merge(other, first)
         gone |= {*others}
         joined.append(first.label)
     if joined:

@@ -14,7 +14,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from fractions import Fraction
 from functools import cached_property
 from pathlib import Path
@@ -48,10 +48,10 @@ class Roster:
 
     source: str  # CANVAS or MOODLE
     sheet: Sheet
-    students: tuple[Mention, ...]  # what each one said is the row
+    students: list[Mention]  # what each one said is the row
     kept: tuple[int, ...]  # the indices of the columns that are written
     column: int  # the index of the column of grades
-    points: tuple[Row, int] | None  # the row and column of the maximum points, if they are there
+    most: Fraction | None  # the maximum points, if they are there
 
     def filled(self, grades: Iterable[Grade], most: Fraction) -> tuple[str, list[str]]:
         """Return the file to import, and a line about everything surprising in it.
@@ -61,13 +61,11 @@ class Roster:
             most: the maximum points, without extra credit.
         """
         notes: list[str] = []
-        if self.points and self.points[0].cells[self.points[1]].strip():
-            there = self._number(*self.points)
-            if there != most:
-                notes.append(
-                    f"the assignment is worth {shown(there)} points in {self.platform}, but "
-                    f"{shown(most)} in the gradebook"
-                )
+        if self.most not in (None, most):
+            notes.append(
+                f"the assignment is worth {shown(self.most)} points in {self.platform}, but "
+                f"{shown(most)} in the gradebook"
+            )
         by_place = {m.where: grade for grade in grades for m in grade.person.of(self.source)}
         rows: list[list[str | Number]] = []
         for row in self.sheet.rows:
@@ -84,43 +82,33 @@ class Roster:
 
     def _cell(self, row: Row, grade: Grade) -> tuple[str | Number, str]:
         """Return the new content of a cell, and a note or ""."""
-        before = row.cells[self.column].strip()
-        before = "" if before == NO_SCORE else before
+        title, label = self.sheet.rows[0].cells[self.column], grade.person.label
+        before = "" if row.cell(title) == NO_SCORE else row.cell(title)
         is_excused = before.upper() == EXCUSED_THERE
         if before not in ("", NOT_ASSIGNED) and not is_excused:
-            self._number(row, self.column)
-        kept, label = Number(before), grade.person.label
-        is_locked = row.cell(CHANGEABLE).lower() == "no"
-        if before == NOT_ASSIGNED or is_locked:
-            said = f"{self.platform} doesn't allow a change for {label}: {before or '-'} is kept"
+            row.number(title, may_have_comma=True)  # anything else is refused
+        if before == NOT_ASSIGNED or row.cell(CHANGEABLE).lower() == "no":
+            why = f"{self.platform} doesn't allow a change for {label}"
             if before == NOT_ASSIGNED:
-                said = f"not assigned to {label} in {self.platform}: N/A is kept"
-            return kept, said if grade.state != INCOMPLETE or grade.work else ""
+                why = f"not assigned to {label} in {self.platform}"
+            is_only_there = grade.state == INCOMPLETE and not grade.work
+            return Number(before), "" if is_only_there else f"{why}: {before or '-'} is kept"
         if grade.state in (WITHHELD, EXCUSED):
-            is_canvas = self.source == CANVAS
-            return EXCUSED_THERE if is_canvas and grade.state == EXCUSED else "", ""
+            is_shown = self.source == CANVAS and grade.state == EXCUSED
+            return EXCUSED_THERE if is_shown else "", ""
         if grade.total is None:
-            return kept, ""
+            return Number(before), ""
         number = rounded(grade.total)
         if is_excused:
             said = f"{label} has EX in {self.platform}, but {number} in the gradebook: EX is kept"
-            return kept, said
+            return Number(before), said
         return Number(number.replace(".", ",") if self.has_commas else number), ""
 
     @cached_property
     def has_commas(self) -> bool:
         """Whether numbers have decimal commas, and columns are separated otherwise."""
-        numbers = [row.cells[self.column] for row in self.sheet.rows[1:]]
-        numbers += [self.points[0].cells[self.points[1]]] if self.points else []
+        numbers = (row.cells[self.column] + row.cell(MAXIMUM) for row in self.sheet.rows[1:])
         return self.sheet.delimiter != "," and any("," in number for number in numbers)
-
-    def _number(self, row: Row, place: int) -> Fraction:
-        """Return the number in a cell, with a decimal point or comma; refuse anything else."""
-        text = row.cells[place].strip()
-        if not re.fullmatch(r"[+-]?([0-9]{1,9}([.,][0-9]*)?|[.,][0-9]+)", text):
-            column = POINTS if POINTS in row.cells[0] else self.sheet.rows[0].cells[place]
-            raise row.fault(f"{column} = {text!r:.60} should be a number such as 12.5")
-        return Fraction(text.replace(",", "."))
 
 
 def _mention(source: str, row: Row, name: str, columns: dict[str, str]) -> Mention:
@@ -130,6 +118,10 @@ def _mention(source: str, row: Row, name: str, columns: dict[str, str]) -> Menti
         ids["moodle"] = ids["moodle"].rpartition(" ")[2]  # it writes `Participant 657737`
     ids = {kind: text for kind, text in ids.items() if text}
     return Mention(source, row.place, name, ids, row)
+
+
+def _most(row: Row | None, column: str) -> Fraction | None:
+    return row.number(column, may_have_comma=True) if row and row.cell(column) else None
 
 
 # Canvas -------------------------------------------------------------------------------------------
@@ -153,9 +145,10 @@ def read_canvas(path: Path, assignment: str | None) -> Roster:
             "Student, ID, SIS User ID, SIS Login ID, Section, and a column for each assignment"
         )
     width = head.index("Section") + 1
-    columns = {name.lower(): place for place, name in enumerate(head[:width])}
+    column = _assignment(sheet, width, assignment)
+    kept = (*range(width), column)
+    sheet = cells.table(sheet, (), None, kept)
     points, students = None, []
-    sheet = _as_wide(sheet, columns)
     for row in sheet.rows[1:]:
         if POINTS in row.cells[0] and row.cell("ID"):
             raise row.fault(
@@ -165,40 +158,29 @@ def read_canvas(path: Path, assignment: str | None) -> Roster:
             points = row
         elif not all(POSTING.fullmatch(cell) for cell in row.cells):
             parts = (row.cell(column) for column in ("Student", "FirstName", "LastName"))
-            name = " ".join(filter(None, parts))
-            students.append(_mention(CANVAS, row, name, CANVAS_IDS))
-    column = _assignment(sheet, width, points, assignment)
-    worth = (points, column) if points else None
-    return Roster(CANVAS, sheet, tuple(students), (*range(width), column), column, worth)
+            students.append(_mention(CANVAS, row, " ".join(filter(None, parts)), CANVAS_IDS))
+    return Roster(CANVAS, sheet, students, kept, column, _most(points, head[column]))
 
 
-def _as_wide(sheet: Sheet, columns: dict[str, int]) -> Sheet:
-    """Return rows with a cell for each column; Canvas's row about posting may have fewer."""
-    rows, width = [], len(sheet.rows[0].cells)
-    for row in sheet.rows:
-        if any(cell.strip() for cell in row.cells[width:]):
-            raise row.fault(f"{len(row.cells)} cells, but only {width} columns")
-        whole = (*row.cells, *[""] * width)[:width]
-        rows.append(replace(row, cells=whole, columns=columns))
-    return replace(sheet, rows=tuple(rows))
-
-
-def _assignment(sheet: Sheet, width: int, points: Row | None, name: str | None) -> int:
+def _assignment(sheet: Sheet, width: int, name: str | None) -> int:
     """Return the index of an assignment's column; see `read_canvas`."""
     head = sheet.rows[0]
-    below = points.cells if points else head.cells
-    refused = {n: _refused(head.cells[n], below[n]) for n in range(width, len(head.cells))}
+    titles = dict(enumerate(head.cells[width:], width))
+    points = next((row.cells for row in sheet.rows if POINTS in row.cells[0]), ())
+    below = dict(enumerate(points))
+    refused = {place: _refused(title, below.get(place, "")) for place, title in titles.items()}
     taken = [place for place, why in refused.items() if not why]
     several = taken
     if name is not None:
-        several = [place for place in refused if name.strip() in _names(head.cells[place])]
+        several = [place for place, title in titles.items() if name.strip() in _names(title)]
     if len(several) != 1:
         asked = "--assignment" if name is None else f"--assignment {name!r:.60}"
-        titles = ", ".join(repr(head.cells[place]) for place in taken) or "(there is none)"
-        raise head.fault(f"{asked}: expected one of the assignments {titles}")
-    if why := refused[several[0]]:
-        raise head.fault(f"{head.cells[several[0]]!r:.90} {why}")
-    return several[0]
+        choice = ", ".join(repr(titles[place]) for place in taken) or "(there is none)"
+        raise head.fault(f"{asked}: expected one of the assignments {choice}")
+    (column,) = several
+    if why := refused[column]:
+        raise head.fault(f"{titles[column]!r:.90} {why}")
+    return column
 
 
 def _refused(title: str, points: str) -> str:
@@ -223,11 +205,8 @@ def _names(title: str) -> set[str]:
 def read_moodle(path: Path) -> Roster:
     """Read Moodle's grading worksheet; UsageError: it is something else."""
     sheet = cells.table(cells.read(path), (IDENTIFIER, GRADE), None)
-    columns = sheet.rows[0].columns
-    sheet = _as_wide(sheet, columns)
     head, *rows = sheet.rows
-    students = tuple(_mention(MOODLE, r, r.cell(FIELDS["name"]), MOODLE_IDS) for r in rows)
-    place = columns.get(MAXIMUM.lower())
-    points = (rows[0], place) if place is not None and rows else None
-    everything = tuple(range(len(head.cells)))
-    return Roster(MOODLE, sheet, students, everything, columns[GRADE.lower()], points)
+    students = [_mention(MOODLE, row, row.cell(FIELDS["name"]), MOODLE_IDS) for row in rows]
+    most = _most(rows[0] if rows else None, MAXIMUM)
+    column = head.columns[GRADE.lower()]
+    return Roster(MOODLE, sheet, students, (*range(len(head.cells)),), column, most)
