@@ -41,7 +41,9 @@ def test_everybody_comes_out_once_as_it_was_handed_in(made, tmp_path):
     handed_in = {f"submission_{each.number}": each for each in made.submissions}
     assert read.keys() == handed_in.keys() and all(map(ID.fullmatch, read))
     for key, each in handed_in.items():
-        found = taken(read[key], tmp_path / key)
+        one = read[key]
+        assert (one.students, one.submitted, one.attempt) == (each.people, each.at, each.attempts)
+        found = taken(one, tmp_path / key)
         assert isinstance(found, str) == (each.kind == "upload"), found
         if each.kind != "upload":
             staged = {n.split("/")[-1]: found[n] for n in found if n.endswith(".py")}

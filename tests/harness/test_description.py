@@ -250,6 +250,8 @@ COURSE_SLIPS = [
     ("2027-01-18", "2027-02-18", "[dates]: published = 2027-02-18 is after due = 2027-01-31"),
     ("T23:59:00-08:00", "", "due = 2027-01-31 should be a date with a time"),
     ("23:59:00-08:00", "23:59:00", "an offset, such as -08:00"),
+    ("[policies]", "[grading]\npercent_per_day = 101\n[policies]", "[grading]", "from 0 to 100"),
+    ("[policies]", "[grading]\npercent_per_day = nan\n[policies]", "nan should be a number"),
 ]
 ERRATA_SLIPS = [
     ("date", "dat", "erratum 1: unknown key 'dat'; did you mean 'date'?"),

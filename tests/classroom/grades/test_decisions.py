@@ -6,7 +6,9 @@ from fractions import Fraction
 
 import pytest
 
+from classroom.cells import parse
 from classroom.grades.book import read_book
+from classroom.grades.decisions import is_extra, read_scores
 from classroom.grades.people import find_one
 from classroom.store import Store
 from classroom.submissions import Student, Submission
@@ -15,6 +17,7 @@ from tests.classroom.grades.building import (
     ADA,
     BO,
     DUE,
+    SCORES,
     at,
     command,
     course,
@@ -86,6 +89,7 @@ def test_the_zone_in_which_a_time_is_written_doesnt_matter(made):
         for zone in (timezone(timedelta(hours=14)), None):  # without one: in UTC
             written = time.astimezone(zone) if zone else time.replace(tzinfo=None)
             assert total(made.add(1, [ADA], written, *FULL), hard_deadline_days=0) == points
+    assert total(made.folder) == 26  # without a policy, lateness costs nothing
 
 
 def test_late_by_nobody_knows_how_much_is_no_grade_until_it_is_said(made):
@@ -139,6 +143,20 @@ def test_a_whole_part_by_override_is_extra_credit_above_the_points_to_reach(
     assert total(folder, extra_credit_cap=Decimal("0.5")) == Fraction(total_)
 
 
+HEAD = ",".join(SCORES)
+GRADED = "Ada,Byron,007,ada@x.edu,,5.5,6.0,Graded,51,2027-02-01 10:00:00 -0800,10:01:00,0,2"
+TIME = "2027-02-01 10:00:00 -0800"
+# Odd rows of written scores: further columns, and what is replaced in GRADED by what.
+ODD = [
+    ("", "5.5", "-1"),
+    ("", "5.5", "5.5*"),
+    ("", TIME, ""),
+    ("", " -0800", ""),
+    ("", TIME, "1.2.2027 10:00"),
+    ("", "007,ada@x.edu", ","),
+    (",1: A (4 pts)", "0,2", "0,2,4"),
+    (",1: A (4 pts)", "0,2", "0,2,"),
+]
 REFUSED = {
     "overrides": [
         [("007", "1e", "1"), ("ada@x.edu", "1E ", "2")],
@@ -166,6 +184,10 @@ REFUSED = {
     ],
     "late_days": [[("007", "1"), ("ada@x.edu", "1")], [("007", "-1")], "student,day\n"],
     "extension": ["x"],
+    "written": [
+        f"{HEAD}{more}\n{GRADED.replace(before, after).replace(',51,', ',,')}\n"
+        for more, before, after in ODD
+    ],
 }
 
 
@@ -219,3 +241,40 @@ def test_an_id_without_its_zeros_goes_to_nobody_else(made, capsys):
         err = capsys.readouterr().err
         start = "classroom: extensions.csv, line 2: " if message else ""
         assert message in err and err.startswith(start)
+
+
+def read(*lines: str, columns=("question", "title", "score", "max_score")) -> list[tuple]:
+    rows = read_scores(parse("\r\n".join(lines).encode(), "written.csv"))
+    return [tuple(row[column] for column in columns) for row in rows]
+
+
+def test_a_total_or_a_column_for_each_question_is_read():
+    assert read(HEAD, GRADED) == [("written", "", "5.5", "6")]
+    head = HEAD + ',1: 2(a) Why (4.0 pts),"2.1: 3(a) Copying, again (2 pts)",Notes'
+    expected = [("1", "2(a) Why", "4", "4"), ("2.1", "3(a) Copying, again", "1.5", "2")]
+    assert read(head, GRADED + ",4.0,1.5,later") == expected
+    assert read(head, GRADED + ",4.0,1.49,")[1][2] == "1.49"  # the total is rounded, too
+    german = [line.replace(",", ";").replace("5.5", "5,5") for line in ("\ufeff" + HEAD, GRADED)]
+    assert read(*german) == [("written", "", "5.5", "6")]
+    # A list of one's own needs no other columns.
+    assert read("Name,SID,Email,Total Score", "A,7,a@x,3") == [("written", "", "3", None)]
+    # What isn't graded is a gap, and what is missing has no points.
+    ends = ("a@x,,,6.0,Ungraded,52,2027-02-01 10:00:00 -0800,0,0,1", "b@x,,,6.0,Missing,,,,0,0",
+            "c@x,,,6.0,,53,,,0,1")  # fmt: skip
+    columns = ("status", "submitted", "score")
+    assert read(HEAD, *(f"A,A,1,{end}" for end in ends), columns=columns) == [
+        ("Ungraded", "2027-02-01T18:00:00+00:00", None),
+        *(("", None, None), ("Ungraded", None, None)),
+    ]
+
+
+def test_extra_credit_is_told_by_the_sheets_number_or_is_that_of_all():
+    assert is_extra("anything", {"2a": True, "3a": True})
+    assert not is_extra("", {"2a": False}) and not is_extra("", {})
+    mixed = {"2a": False, "3a": True, "12b": True}
+    for title in ("3(a) Copying", "3a: Copying", " (12) (b)", "3a-ii"):
+        assert is_extra(title, mixed)
+    assert not is_extra("2 a  Why", mixed)
+    for title in ("Copying", "3 apples", "Copying 3a"):
+        with pytest.raises(UsageError, match=f"the question '{title}' doesn't tell which"):
+            is_extra(title, mixed)

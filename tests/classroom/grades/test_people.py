@@ -58,7 +58,7 @@ OTHER_KIND = [
         ("coding Ada and written Ada .* two student IDs, '007' and '7'",
          [said("coding", "Ada", sid="007", email="a@x"),
           said("written", "Ada", sid="7", email="a@x")]),
-        # That kind is no contradiction until one agrees.
+        # That kind is a contradiction as soon as one agrees.
         ("two student IDs, '007' and 'U'",
          [*OTHER_KIND, said("coding", "Bo", sid="008"), said("canvas", "Bo", sis="008")]),
     ],
@@ -66,43 +66,40 @@ OTHER_KIND = [
 def test_a_contradiction_is_an_error_that_names_both(message, mentions):
     with pytest.raises(UsageError, match=message):
         join(mentions)
-    assert groups(*OTHER_KIND) == [["canvas A", "coding A"]]
 
 
-def test_login_and_address_match_in_the_classes_own_domain_only():
-    class_ = [said("coding", name, email=f"{name}@x.edu") for name in ("ada", "bo", "cy")]
-    logins = [said("canvas", f"C{name}", login=name) for name in ("ada", "bo", "dee")]
-    people, notes = join([*class_, said("coding", "Dee", email="dee@mail.com"), *logins])
-    joined = sorted(p.name for p in people if len(p.mentions) == 2)
-    assert joined == ["ada", "bo"]
-    assert notes == ["matched only by login and address: ada <ada@x.edu>, bo <bo@x.edu>"]
-
-
-def test_a_name_matches_where_nothing_speaks_against_it():
-    people, notes = join([said("coding", "Ada Byron"), said("canvas", "Byron, Ada", sis="1")])
-    assert [len(p.mentions) for p in people] == [2]
-    assert notes == ["matched only by name: Ada Byron (1)"]
+WEI = said("coding", "Wei Wang")
+ONE, TWO = ([said(s, "Wei Wang", sid=sid) for s in ("coding", "written")] for sid in "12")
+NOT_MATCHED = "same name, but not matched: Wei Wang"
+# The mentions, how many people they are, and how the note begins.
+WITHOUT_AN_ID = [
+    (OTHER_KIND, 1, ""),
+    # A login is an address in the class's own domain only.
+    ([*(said("coding", name, email=f"{name}@x.edu") for name in ("ada", "bo", "cy")),
+      said("coding", "Dee", email="dee@mail.com"),
+      *(said("canvas", f"C{name}", login=name) for name in ("ada", "bo", "dee"))],
+     5, "matched only by login and address: ada <ada@x.edu>, bo <bo@x.edu>"),
+    ([said("coding", "Ada Byron"), said("canvas", "Byron, Ada", sis="1")],
+     1, "matched only by name: Ada Byron (1)"),
     # Namesakes who are complete don't stand in the way of a third.
-    twins = [said(source, "Wei Wang", sid=sid) for sid in "12" for source in ("coding", "written")]
-    people, _ = join([*twins, said("coding", "Wei Wang", sid="3"), said("written", "Wang, Wei")])
-    assert sorted(len(p.mentions) for p in people) == [2, 2, 2]
+    ([*ONE, *TWO, said("coding", "Wei Wang", sid="3"), said("written", "Wang, Wei")],
+     3, "matched only by name: Wei Wang (3)"),
+    # Which of the two?
+    ([WEI, said("canvas", "Wang, Wei", sis="1"), said("canvas", "Wei Wang", sis="2")],
+     3, NOT_MATCHED),
+    ([ONE[0], TWO[1]], 2, NOT_MATCHED),
+    ([said("coding", "Wei Wang", email="w@x"), said("canvas", "Wei Wang", login="wei@x")],
+     2, NOT_MATCHED),
+    ([said("coding", "Wei Wang", canvas="1"), said("canvas", "Wei Wang", canvas="2")],
+     2, NOT_MATCHED),
+]  # fmt: skip
 
 
-@pytest.mark.parametrize(
-    "mentions",
-    [
-        # Which of the two?
-        (said("coding", "Wei Wang"), said("canvas", "Wang, Wei", sis="1"),
-         said("canvas", "Wei Wang", sis="2")),
-        (said("coding", "Wei Wang", sid="1"), said("written", "Wei Wang", sid="2")),
-        (said("coding", "Wei Wang", email="w@x"), said("canvas", "Wei Wang", login="wei@x")),
-        (said("coding", "Wei Wang", canvas="1"), said("canvas", "Wei Wang", canvas="2")),
-    ],
-)  # fmt: skip
-def test_two_people_of_one_name_are_not_joined_and_noted(mentions):
+@pytest.mark.parametrize("mentions, number, note", WITHOUT_AN_ID)
+def test_who_has_no_id_in_common_is_joined_if_nothing_speaks_against_it(mentions, number, note):
     people, notes = join(mentions)
-    assert len(people) == len(mentions)
-    assert len(notes) == 1 and notes[0].startswith("same name, but not matched: Wei Wang")
+    assert len(people) == number
+    assert len(notes) == bool(note) and "".join(notes).startswith(note)
 
 
 def test_people_csv_joins_and_refuses_what_it_cant():

@@ -4,13 +4,11 @@ from datetime import timedelta
 from decimal import Decimal
 from fractions import Fraction
 
-import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from autograder.description import Grading, read
+from autograder.description import Grading
 from classroom.grades.policy import Item, Settled, Work, days_late, settle
-from grading.errors import UsageError
 
 DAY_S = 86_400
 POINTS = st.integers(0, 5000).map(lambda hundredths: Fraction(hundredths, 100))
@@ -57,26 +55,3 @@ def test_later_never_earns_more_an_extension_never_less_and_parts_add_up(
     days = [days_late(timedelta(seconds=late_s), grading) for _, _, late_s in work]
     last = grading.hard_deadline_days
     assert found.charged <= max((n for n in days if last is None or n <= last), default=0)
-
-
-def test_each_day_that_has_begun_after_the_grace_counts_whatever_it_costs():
-    grading = Grading(grace_minutes=15)
-    for late_s, days in ((-DAY_S, 0), (900, 0), (900.001, 1), (900 + DAY_S, 1), (901 + DAY_S, 2)):
-        assert days_late(timedelta(seconds=late_s), grading) == days
-    assert settled(Grading(), [(Fraction(10), Fraction(2), 100 * DAY_S)]).total == 12  # nothing
-    steep = Grading(percent_per_day=Decimal(60))
-    assert settled(steep, [(Fraction(10), Fraction(2), 2 * DAY_S)]).total == 0  # no more than all
-
-
-def test_a_mistake_in_the_policy_is_one_line(tmp_path):
-    path = tmp_path / "policy.toml"
-    for line, message in (
-        ("percent_per_day = 101", "percent_per_day = 101 should be from 0 to 100"),
-        ("percent_per_day = nan", "percent_per_day = nan should be a number"),
-        ("late_day = 1", "unknown key 'late_day'; did you mean 'late_days'?"),
-        ("missing = 'nought'", "missing = 'nought' should be one of blank, zero"),
-    ):
-        path.write_text(line + "\n", encoding="utf-8")
-        with pytest.raises(UsageError) as caught:
-            read(path, Grading)
-        assert str(caught.value) == f"policy.toml: {message}"
