@@ -248,22 +248,21 @@ def _attempts(pieces: list[_Piece], notes: list[str]) -> list[Submission]:
     whole = [piece for piece in pieces if not piece.name or is_supported(piece.name)]
     if len(pieces) > 1:
         whole = [piece for piece in whole if TEXT not in piece.entry.name]
-    newest: dict[str, _Piece] = {}  # loose files
+    if whole:
+        attempts, why = [[piece] for piece in whole], "the same student has an archive or folder"
+    else:  # loose files
+        newest = {piece.name: piece for piece in pieces}
+        attempts, why = [[*newest.values()]], "it was handed in again later"
     for piece in pieces:
-        if whole and piece not in whole:
-            name = piece.entry.name
-            notes.append(f"{name} is left out: the same student has an archive or folder")
-        elif not whole and piece.name in newest:
-            name = newest[piece.name].entry.name
-            notes.append(f"{name} is left out: it was handed in again later")
-        newest[piece.name] = piece
+        if not any(piece in parts for parts in attempts):
+            notes.append(f"{piece.entry.name} is left out: {why}")
     if len({piece.name for piece in whole}) > 1:
         names = ", ".join(safe_line(piece.entry.name, 200) for piece in whole)
         notes.append(
             f"{names}: each of a student's several archives or folders counts as an attempt"
         )
     submissions: list[Submission] = []
-    for parts in [[piece] for piece in whole] or [[*newest.values()]]:
+    for parts in attempts:
         first, number = parts[0], max(piece.number for piece in parts)
         submission_id = f"{first.id}_{number}" if number else first.id
         if not number and len(whole) > 1:
