@@ -5,27 +5,18 @@ day, at most 1.5 points of extra credit. There are 30 points, 26 for code and 4 
 and 2 more of extra credit.
 """
 
-import csv
-import io
 import re
 from decimal import Decimal
 
 import pytest
 
-from tests.classroom.grades.building import (
-    at,
-    command,
-    decide,
-    put,
-    read_csv,
-    scores,
-    student,
-)
+from classroom.cells import Number, write
+from tests.classroom.grades.building import at, command, decide, put, read_csv, scores, student
 
 # name | student ID | address | code, by test (10, 6, 10) | written (4, and 2 of extra credit)
 #   | days from the due date to the code | to the written answers | Canvas's cell | how
-# 0.01 days are 14.4 minutes, within the grace period; 0.011 days are 15.84 minutes, and late. `=N`
-# is the code of the group's first row, N rows above. "-": nothing handed in; "?": not graded yet.
+# 0.01 days are 14.4 minutes, within the grace period; 0.011 days are 15.84 minutes, and late.
+# `=0030` is the code of the group's first student. "-": nothing handed in; "?": not graded yet.
 TABLE = """
 Ada Byron            | 0001 | ada@x.edu   | 10 6 10     | 4 2     | -1    | -1    | 31.50 | 26 + 4 + 1.5: cap
 Bo Chen              | 0002 | bo@x.edu    | 10 6 0      | 4 0     | -1    | -1    | 20.00 | 16 + 4
@@ -57,9 +48,9 @@ Over Late            | 0027 | g27@x.edu   | 10 6 10     | 4 0     | 9     | -1  
 Wendy Withheld       | 0028 | g28@x.edu   | 10 6 10     | 4 0     | -1    | -1    |       | withheld
 Edda Excused         | 0029 | g29@x.edu   | 10 6 10     | 4 0     | -1    | -1    | EX    | excused
 Group First          | 0030 | g30@x.edu   | 10 6 8      | 4 0     | 2     | -1    | 28.00 | 2 late days; 24 + 4
-Group Poor           | 0031 | g31@x.edu   | =1          | 4 0     | 2     | -1    | 23.20 | none left: 24 * .8 + 4
-Group Extended       | 0032 | g32@x.edu   | =2          | 4 0     | 2     | -1    | 28.00 | on time
-Group Gone           | 0033 | g33@x.edu   | =3          | 4 0     | 2     | -1    | (not) | left the course
+Group Poor           | 0031 | g31@x.edu   | =0030       | 4 0     | 2     | -1    | 23.20 | none left: 24 * .8 + 4
+Group Extended       | 0032 | g32@x.edu   | =0030       | 4 0     | 2     | -1    | 28.00 | on time
+Group Gone           | 0033 | g33@x.edu   | =0030       | 4 0     | 2     | -1    | (not) | left the course
 Faye Fault           | 0034 | g34@x.edu   | fault       | 4 0     | -1    | -1    | 11.00 | as it was in Canvas
 Ungraded Yet         | 0035 | g35@x.edu   | 10 6 10     | ?       | -1    | -1    | 12.50 | as it was in Canvas
 No Written           | 0036 | g36@x.edu   | 10 6 10     | -       | -1    | -1    | 26.00 | Gradescope: Missing
@@ -78,17 +69,13 @@ BEFORE = {"0034": "11.00", "0035": "12.50", "0037": "13.00", "0039": "N/A", "000
 
 def hand_in(made) -> None:
     """Add the table's submissions to a class, a group's only once."""
-    for place, (person, row) in enumerate(zip(PEOPLE, ROWS, strict=True)):
-        code = row[3]
-        if code == "-" or code.startswith("="):
-            continue
-        members = [person]
-        for later, other in zip(ROWS[place + 1 :], PEOPLE[place + 1 :], strict=True):
-            if not later[3].startswith("="):
-                break
-            members.append(other)
-        points = [] if code == "fault" else map(float, code.split())
-        made.add(1000 + place, members, at(float(row[5]) * 1440), *points)
+    for place, (person, (_, sid, _, code, _, days, *_)) in enumerate(
+        zip(PEOPLE, ROWS, strict=True)
+    ):
+        if code[0] not in "-=":
+            others = [PEOPLE[n] for n, row in enumerate(ROWS) if row[3] == f"={sid}"]
+            points = [] if code == "fault" else map(float, code.split())
+            made.add(1000 + place, [person, *others], at(float(days) * 1440), *points)
 
 
 def written() -> str:
@@ -121,9 +108,7 @@ def canvas() -> str:
             before = BEFORE.get(person.sid, "")
             rows.append([*identity(place), "-1 late?", "4.00", before, "80.00"])
     rows.append(["Only, Canvas", "999", "0999", "only", "Section 1", "", "", "2.00", ""])
-    text = io.StringIO()
-    csv.writer(text, lineterminator="\n").writerows(rows)
-    return text.getvalue()
+    return write([[Number(cell) for cell in row] for row in rows])
 
 
 @pytest.fixture
