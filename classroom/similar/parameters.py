@@ -12,7 +12,11 @@ different seeds they are hardly correlated; finetuning changes them little.
 from __future__ import annotations
 
 import hashlib
+from collections import defaultdict
+from collections.abc import Callable, Iterator
+from contextlib import closing, contextmanager
 from pathlib import Path
+from tempfile import TemporaryDirectory
 
 import numpy as np
 
@@ -44,45 +48,37 @@ class Unreadable(ValueError):
     """A file has no parameters that can be read; the message says why."""
 
 
-class Reader:
-    """Reads parameters as the grader does, in confined workers; `close` ends them.
+@contextmanager
+def reader() -> Iterator[Callable[[bytes], Tensors]]:
+    """Yield a function that reads a file's parameters as the grader does, confined, as float32.
 
-    It works in an empty folder.
+    It raises Unreadable.
     """
+    with TemporaryDirectory() as place, closing(ConfinedPool(0)) as pool:
+        work, staged = Path(place), Path(place, "staged")
+        (staged / "submission").mkdir(parents=True)
+        for folder, mode in ((work, 0o711), (staged, 0o755), (staged / "submission", 0o755)):
+            folder.chmod(mode)  # workers have other users
+        complete(staged, Provided(packages=("pretraining",)))
+        request = {"probe": PROBE, "args": {"name": NAME}, "seed": 0, "submission": str(staged)}
+        job = Job("submission", True, request, Limits.for_test(READ_S), work)
 
-    def __init__(self, work: Path) -> None:
-        work.chmod(0o711)
-        self._work, self._folder = work, work / "staged"
-        (self._folder / "submission").mkdir(parents=True)
-        for folder in (self._folder, self._folder / "submission"):  # workers have other users
-            folder.chmod(0o755)
-        complete(self._folder, Provided(packages=("pretraining",)))
-        self._pool = ConfinedPool(0)
-        self.close = self._pool.close
-
-    def read(self, content: bytes) -> Tensors:
-        """Return the parameters in a file, as float32.
-
-        Raises:
-            Unreadable: there are none.
-        """
-        path = self._folder / NAME
-        path.write_bytes(content)
-        path.chmod(0o644)
-        folder = str(self._folder)
-        request = {"probe": PROBE, "args": {"name": NAME}, "seed": 0, "submission": folder}
-        done = self._pool.run(Job("submission", True, request, Limits.for_test(READ_S), self._work))
-        path.unlink()
-        try:
-            answer = wire.decode(done.frame or b"").get("value")
-            wire.check(answer, ANSWER)
-        except (WireError, AttributeError):
+        def read(content: bytes) -> Tensors:
+            (staged / NAME).write_bytes(content)
+            (staged / NAME).chmod(0o644)
+            done = pool.run(job)
             if not done.ready:
-                raise GradingError(f"parameters can't be read here: {done.output:.500}") from None
-            raise Unreadable(f"reading it failed {done.ending.reason}".rstrip()) from None
-        if answer["problem"]:
-            raise Unreadable(answer["problem"])
-        return dict(zip(answer["names"], answer["arrays"], strict=True))
+                raise GradingError(f"parameters can't be read here: {done.output:.500}")
+            try:
+                answer = wire.decode(done.frame or b"").get("value")
+                wire.check(answer, ANSWER)
+            except (WireError, AttributeError):
+                raise Unreadable(f"reading it failed {done.ending.reason}".rstrip()) from None
+            if answer["problem"]:
+                raise Unreadable(answer["problem"])
+            return dict(zip(answer["names"], answer["arrays"], strict=True))
+
+        yield read
 
 
 def hashes_of(tensors: Tensors) -> set[bytes]:
@@ -102,12 +98,12 @@ def hashes_of(tensors: Tensors) -> set[bytes]:
     return hashes
 
 
-def signature_of(tensors: Tensors) -> Signature:
-    """Return what disguises don't change.
+def signature_of(tensors: Tensors) -> Signature | None:
+    """Return what disguises don't change; None for anything but a GPT's parameters.
 
     Returns:
-        its form, "" for anything but a GPT's parameters: only the same forms can be compared; and
-        a sample of each product, float32, shape (products, SAMPLE), with mean 0 and norm 1.
+        its form: only the same forms can be compared; and a sample of each product, float32, shape
+        (products, SAMPLE), with mean 0 and norm 1.
     """
     try:
         with np.errstate(all="ignore"):
@@ -124,7 +120,7 @@ def signature_of(tensors: Tensors) -> Signature:
                     products[f"{block} {one}"] = left @ (first * gain @ seen.T)
             samples = np.array([_sample(product) for product in products.values()], np.float32)
     except (KeyError, ValueError):  # other names or shapes
-        return "", np.zeros((0, SAMPLE), np.float32)
+        return None
     return f"{len(seen)} {', '.join(products)}", samples
 
 
@@ -162,11 +158,10 @@ def similarities(files: list[list[Signature]]) -> np.ndarray:
         shape (n, n), at least 0, or -1 for pairs without files of the same form.
     """
     scores = np.full((len(files),) * 2, -1.0)
-    by_form: dict[str, list[tuple[int, np.ndarray]]] = {}
+    by_form: dict[str, list[tuple[int, np.ndarray]]] = defaultdict(list)
     for owner, signatures in enumerate(files):
         for form, sample in signatures:
-            by_form.setdefault(form, []).append((owner, sample))
-    by_form.pop("", None)
+            by_form[form].append((owner, sample))
     for owned in by_form.values():
         owners, samples = [owner for owner, _ in owned], np.stack([sample for _, sample in owned])
         for owner, sample in owned:

@@ -11,15 +11,14 @@ import keyword
 import re
 from bisect import bisect_right
 from collections.abc import Iterator
-from dataclasses import dataclass
-from itertools import accumulate, islice
+from itertools import accumulate
+from typing import NamedTuple
 
 import grading
 from grading import release
 
 NAMES, SHAPE = VIEWS = ("with names", "without names")
 GRAM = 5  # tokens
-MOST_TOKENS = 50_000  # of a file, and of what a submission's authors wrote: a few thousand
 # Each alternative ends where the text does if it has no other end, so that nothing is read twice.
 PATTERN = re.compile(
     r"""
@@ -43,55 +42,42 @@ FIXED = {*keyword.kwlist, *dir(builtins), "self", "np", "torch", "nn", "F"}
 Gram = tuple[str, ...]
 
 
-@dataclass(frozen=True, slots=True)
-class Token:
-    """A token of a text.
+class Token(NamedTuple):
+    """A token of the code, or a word of its prose: comments and docstrings."""
 
-    Attributes:
-        text: what is compared with names; a word of prose begins with `#`.
-        shape: what is compared without names: `·` for a name that an author chooses, "" for prose.
-        start, end: its position in the text.
-    """
-
-    text: str
-    shape: str
-    start: int
+    text: str  # what is compared with names; a word of prose begins with `#`
+    shape: str  # what is compared without: `·` for a name that an author chooses, "" for prose
+    start: int  # its position in the text
     end: int
 
 
-def tokens_of(text: str) -> list[Token]:
-    """Return the first tokens of a text: those of the code, then those of the prose."""
-    code: list[Token] = []
-    prose: list[Token] = []
+def tokens_of(text: str) -> Iterator[Token]:
+    """Yield the tokens of a text."""
     before = ""
     for match in PATTERN.finditer(text):
         found, start = match.group(), match.start()
-        remaining = MOST_TOKENS - len(code) - len(prose)
-        if remaining <= 0:
-            break
         if match.lastgroup == "prose":
-            for word in islice(WORD.finditer(found), remaining):
+            for word in WORD.finditer(found):
                 first, last = word.span()
-                prose.append(Token(f"#{word.group().lower()}", "", start + first, start + last))
+                yield Token(f"#{word.group().lower()}", "", start + first, start + last)
             continue
         if match.lastgroup == "string":
             found = f'"{QUOTES.sub("", found)}"'
         is_chosen = match.lastgroup == "name" and before != "." and found not in FIXED
-        code.append(Token(found, "·" if is_chosen else found, start, match.end()))
+        yield Token(found, "·" if is_chosen else found, start, match.end())
         before = found
-    return code + prose
 
 
-def grams(tokens: list[Token], view: str) -> Iterator[tuple[Gram, int]]:
-    """Yield each gram of a text in a view, with the number of its first token.
+def grams(tokens: list[Token], view: str) -> Iterator[tuple[Gram, tuple[Token, ...]]]:
+    """Yield each gram in a view, with its tokens.
 
     Code and prose are separate, so a comment between two statements doesn't affect the code.
     """
-    border = sum(bool(token.shape) for token in tokens)
-    seen = [token.text if view == NAMES else token.shape for token in tokens]
-    for first, last in ((0, border), (border, len(seen) if view == NAMES else border)):
-        for start in range(first, last - GRAM + 1):
-            yield tuple(seen[start : start + GRAM]), start
+    code = [token for token in tokens if token.shape]
+    prose = [token for token in tokens if not token.shape]
+    for part in (code, prose) if view == NAMES else (code,):
+        for run in zip(*(part[n:] for n in range(GRAM)), strict=False):
+            yield tuple(t.text if view == NAMES else t.shape for t in run), run
 
 
 class Known:
@@ -104,10 +90,9 @@ class Known:
 
     def __init__(self) -> None:
         modules = {*grading.SRC.glob("submission/*.py"), *grading.SOLUTIONS.glob("submission/*.py")}
-        given = {*grading.SRC.rglob("*.py")} - modules
-        texts, others = ([p.read_text(encoding="utf-8") for p in ps] for ps in (modules, given))
-        tokens = [tokens_of(text) for text in texts]
-        self.lines = {line.strip() for text in texts + others for line in text.split("\n")}
+        files = {path: path.read_text("utf-8") for path in modules | {*grading.SRC.rglob("*.py")}}
+        tokens = [list(tokens_of(files[path])) for path in modules]
+        self.lines = {line.strip() for text in files.values() for line in text.split("\n")}
         self.grams = {v: {gram for t in tokens for gram, _ in grams(t, v)} for v in VIEWS}
 
 
@@ -126,17 +111,16 @@ class Text:
     def __init__(self, file: str, text: str, known: Known) -> None:
         self.file = file
         self.lines = text.replace("\r\n", "\n").replace("\r", "\n").split("\n")
-        self.starts = [0, *accumulate(len(line) + 1 for line in self.lines)][:-1]
+        self.starts = [0, *accumulate(len(line) + 1 for line in self.lines)]
         whole = "\n".join(self.lines)
-        is_known = [line.strip() in known.lines or not line.strip() for line in self.lines]
+        stripped = list(enumerate(map(str.strip, self.lines), start=1))
+        self.own = {number for number, line in stripped if line and line not in known.lines}
         for start, end in release.find_regions(whole)[0]:
-            if not all(is_known[start : end - 1]):
-                is_known[start : end - 1] = [False] * (end - 1 - start)
-        numbered = zip(range(1, len(is_known) + 1), self.lines, is_known, strict=True)
-        self.own = {n for n, line, k in numbered if not k and not release.marker_of(line)}
-        tokens = tokens_of(whole)
-        self.is_cut = len(tokens) == MOST_TOKENS
-        self.tokens = [token for token in tokens if self.line_of(token) in self.own]
+            region = {*range(start + 1, end)}
+            if region & self.own:
+                self.own |= region
+        self.own -= {number for number, line in stripped if release.marker_of(line)}
+        self.tokens = [token for token in tokens_of(whole) if self.line_of(token) in self.own]
 
     def line_of(self, token: Token) -> int:
         """Return the number of the line on which a token begins, from 1."""
