@@ -244,9 +244,9 @@ class Comparison:
             line, start, at = text.lines[number - 1], text.starts[number - 1], 0
             parts: list[tuple[str, int, str]] = []
             for look, group in groupby(by_line[number], lambda token: marks[token][0]):
-                run = list(group)
-                begin, end = run[0].start - start, run[-1].end - start
-                count = min(marks[token][1] for token in run)
+                tokens = list(group)
+                begin, end = tokens[0].start - start, tokens[-1].end - start
+                count = min(marks[token][1] for token in tokens)
                 parts += [("", 0, line[at:begin]), (LOOKS[look], count, line[begin:end])]
                 at = end
             yield number, [*parts, ("", 0, line[at:])]

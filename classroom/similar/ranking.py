@@ -11,8 +11,8 @@ from __future__ import annotations
 
 import math
 from collections import defaultdict
-from collections.abc import Hashable
 from dataclasses import dataclass, field
+from typing import Any
 
 import numpy as np
 
@@ -41,7 +41,7 @@ class Entry:
     authors: frozenset[str] = REFERENCES
     handed_in: str = ""
     texts: list[Text] = field(default_factory=list)
-    features: dict[str, set[Hashable]] = field(default_factory=lambda: defaultdict(set))
+    features: dict[str, set[Any]] = field(default_factory=lambda: defaultdict(set))
     signatures: list[Signature] = field(default_factory=list)
 
     @property
@@ -56,14 +56,14 @@ def comparable(entries: list[Entry]) -> np.ndarray:
     return np.array(rows, dtype=bool)
 
 
-def weigh(entries: list[Entry], kind: str, least: int) -> tuple[np.ndarray, dict[Hashable, int]]:
+def weigh(entries: list[Entry], kind: str, least: int) -> tuple[np.ndarray, dict[Any, int]]:
     """Weigh the features of a kind; `least` is explained above.
 
     Returns:
         the score of each pair, shape (n, n), or -1 if one of the two has no features; and how many
         submissions of the class have each feature.
     """
-    owners: dict[Hashable, list[int]] = defaultdict(list)
+    owners: dict[Any, list[int]] = defaultdict(list)
     for number, entry in enumerate(entries):
         for feature in entry.features[kind]:
             owners[feature].append(number)

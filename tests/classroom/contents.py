@@ -8,11 +8,14 @@ import io
 import stat
 import tempfile
 import zipfile
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
 
+import yaml
+
+from classroom.submissions import id_of
 from tests.redteam import arena
 from tests.variants import ROOT, Variant, all_variants, lay_out
 
@@ -91,6 +94,15 @@ def lay(folder: Path, files: Files) -> None:
             (folder / name).symlink_to(text.target)
         else:
             (folder / name).write_bytes(text)
+
+
+def export(source: Path, number: int, names: Iterable[str], at: str, files: Files) -> None:
+    """Add a submission by students of these names to an export of Gradescope."""
+    lay(source / f"submission_{number}", files)
+    people = [{":name": name, ":email": f"{id_of('of', name)}@x.edu"} for name in names]
+    entry = {f"submission_{number}": {":submitters": people, ":created_at": at}}
+    with open(source / "submission_metadata.yml", "a", encoding="utf-8") as file:
+        yaml.safe_dump(entry, file, allow_unicode=True)
 
 
 def pack(source: Path, top: Path | None = None) -> Path:

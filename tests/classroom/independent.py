@@ -1,6 +1,6 @@
 """Generate solutions that are not copied: each step, name and comment is drawn independently.
 
-    solution(seed) -> {"submission/dataset.py": "...", ...}
+    solution(seed) -> {"submission/dataset.py": b"...", ...}
 
 A solution is drawn from a grammar, `independent.txt`: each question is a list of steps, and each
 step can be written in several ways. Similar solutions arise only by chance, as among students.
@@ -43,8 +43,8 @@ def grammar() -> dict[tuple[str, str], list[list[str]]]:
 
 def solution(
     seed: int, prefix: str = "", change: Callable[[list[str]], list[str]] = list
-) -> dict[str, str]:
-    """Return an author's submission: the modules' texts by name.
+) -> dict[str, bytes]:
+    """Return an author's submission: the modules by name.
 
     Args:
         prefix: of all names of variables, for a copy.
@@ -75,4 +75,4 @@ def solution(
             count=1,
             flags=re.DOTALL,
         )
-    return {f"submission/{file}": text for file, text in files.items()}
+    return {f"submission/{file}": text.encode("utf-8") for file, text in files.items()}

@@ -9,17 +9,17 @@ from pathlib import Path
 import numpy as np
 import pytest
 import torch
-import yaml
 
 import grading
 from autograder import solutions
 from classroom import __main__ as classroom
 from classroom.similar import command
 from classroom.similar.ranking import Entry, Ranking, weigh
-from classroom.similar.texts import NAMES, VIEWS
+from classroom.similar.texts import NAMES, VIEWS, tokens_of
 from submission.model import GPT, GPTConfig
 from tests import peak
 from tests.accessible import WINDOWS, check_files
+from tests.classroom.contents import Files, export, lay
 from tests.classroom.disguises import HEADS, State, disguised
 from tests.classroom.independent import solution
 
@@ -32,15 +32,6 @@ GROUP = {5, *range(15, 20)}
 # Who handed in each submission, if not its own student. Bea and Ada were a group, then Bea left.
 AUTHORS = {20: ["Bea", "Ada"], 21: ["Bea"], 22: ["Cleo", "Dan"], 23: ["Staff"]}
 NAMED, UNNAMED = (f"Code of the class, {view}" for view in VIEWS)
-Files = dict[str, "str | bytes"]
-
-
-def write(folder: Path, files: Files) -> None:
-    """Write files to a folder that may not exist yet."""
-    for name, content in files.items():
-        path = folder / name
-        path.parent.mkdir(parents=True, exist_ok=True)
-        path.write_bytes(content.encode("utf-8") if isinstance(content, str) else content)
 
 
 def formatted(body: list[str]) -> list[str]:
@@ -78,8 +69,8 @@ def predicted(seed: int) -> list[str]:
     return [place if draw.random() < 0.5 else f"City {draw.randrange(400)}" for place in PLACES]
 
 
-def lines(answers: list[str]) -> str:
-    return "".join(f"{answer}\n" for answer in answers)
+def lines(answers: list[str]) -> bytes:
+    return "".join(f"{answer}\n" for answer in answers).encode()
 
 
 def results_of_ours() -> Files:
@@ -96,31 +87,23 @@ def make(source: Path) -> None:
     files |= {10: solution(0, change=formatted), 11: solution(1, "my_")}
     module = "submission/dataset.py"  # alone: axe looks at each mark of a pair's page
     files |= {12: solution(2, change=reordered)}
-    files |= {number: {module: MINE + solution(13)[module]} for number in (13, 14)}
+    files |= {number: {module: MINE.encode() + solution(13)[module]} for number in (13, 14)}
     files |= {number: solution(5) for number in range(15, 20)}
     files |= {number: solution(20) for number in (20, 21, 22)} | {23: solution(9)}
     for number in (3, 4, 5):
         files[number] |= {PARAMETERS: saved(parameters(number)), DEV: lines(predicted(number))}
     # As pages and the staff's model store parameters: in float16.
     same = {f"module.{name}": t.half().double() for name, t in parameters(3).items()}
-    files[6] |= {PARAMETERS: saved({"state_dict": same}), DEV: "City 1\n" * 60}
-    files[7] |= {PARAMETERS: saved(disguised(parameters(4), 7)), DEV: "City 1\n" * 60}
+    files[6] |= {PARAMETERS: saved({"state_dict": same}), DEV: b"City 1\n" * 60}
+    files[7] |= {PARAMETERS: saved(disguised(parameters(4), 7)), DEV: b"City 1\n" * 60}
     copied = [*predicted(5)[:50], *predicted(8)[50:]]
     files[8] |= {PARAMETERS: b"no zip", DEV: lines(copied)}
     rounded = {name: tensor.half() for name, tensor in parameters(99).items()}
     files[1] |= results_of_ours()  # the reference's own
     files[2] |= results_of_ours() | {"synthesizer.finetune.params": saved(rounded)}
-    metadata = {}
     for number, content in files.items():
-        write(source / f"submission_{number}", content)
-        metadata[f"submission_{number}"] = {
-            ":created_at": f"2026-11-02 15:{number:02}:00 Z",
-            ":submitters": [
-                {":name": f"{name} Byron", ":email": f"{name}@x.edu"}
-                for name in AUTHORS.get(number, [f"Student{number}"])
-            ],
-        }
-    write(source, {"submission_metadata.yml": yaml.safe_dump(metadata)})
+        names = [f"{name} Byron" for name in AUTHORS.get(number, [f"Student{number}"])]
+        export(source, number, names, f"2026-11-02 15:{number:02}:00 Z", content)
 
 
 # The headings in index.html, and what is below each.
@@ -157,14 +140,18 @@ def made(tmp_path_factory):
     """Return a class, compared with itself and with references, without Staff and Cleo."""
     root = tmp_path_factory.mktemp("similar")
     make(root / "class")
-    for name in ("public <i>", "mirror"):
-        write(root / "references" / name, solution(9))
-    write(root / "references" / "2025", solution(700) | {f"{n}.py": "" for n in range(401)})
-    write(root / "references" / "2025", {"0.py": "y" * ((1 << 18) + 1), "1.py": "y + " * 30_000})
-    write(root / "references" / "notes", {"readme.md": "nothing"})
-    write(root / "results", results_of_ours())
-    rows = [f"Where was P{i} born?\t{place}\n" for i, place in enumerate(PLACES)]
-    write(root / "data", {"birth_dev.tsv": "".join(rows)})
+    many = {f"{n}.py": b"" for n in range(401)}
+    many |= {"0.py": b"y" * ((1 << 18) + 1), "1.py": b"y + " * 30_000}
+    for name, files in (
+        ("public <i>", solution(9)),
+        ("mirror", solution(9)),
+        ("2025", solution(700) | many),
+        ("notes", {"readme.md": b"nothing"}),
+    ):
+        lay(root / "references" / name, files)
+    lay(root / "results", results_of_ours())
+    answers = lines([f"Where was P{i} born?\t{place}" for i, place in enumerate(PLACES)])
+    lay(root / "data", {"birth_dev.tsv": answers})
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(grading, "DATA", root / "data")
         patch.setattr(solutions, "ANSWERS", root / "data")
@@ -172,7 +159,7 @@ def made(tmp_path_factory):
         said = []
         patch.setattr("builtins.print", lambda *words, **_: said.append(" ".join(map(str, words))))
         words = ["similar", str(root / "class"), "--into", str(root / "out")]
-        words += ["--exclude", "submission_23", "--exclude", "cleo@X.edu"]
+        words += ["--exclude", "submission_23", "--exclude", "cleo BYRON"]
         assert classroom.main([*words, "--references", str(root / "references")]) == 0, said
     return Made(root / "out", "\n".join(said))
 
@@ -243,6 +230,8 @@ def test_pages_are_private_name_nobody_and_show_both_texts_and_what_they_share(m
     assert "<script" not in page and "\u202e" not in page
     assert page.count("script&gt;&lt;script&gt;alert(1)&lt;/script&gt; [U+202E]") == 2
     assert page.count('<mark class="exact">') > 20 and "<sub>2</sub>" in page
+    given = made.page("Code and references, with names", 9, "references/mirror")
+    assert "<sub>1</sub>" in given.read_text(encoding="utf-8")  # references don't count
     assert page.count("Handed in 2026-11-02 07:1") == 2
     # Of what is outside the markers, only what isn't the starter's.
     assert page.count("def mine") == 2 and "NotImplementedError" not in page
@@ -262,6 +251,11 @@ def test_disguises_keep_what_a_model_computes():
         model.load_state_dict({n: t.float() for n, t in each.items()}, strict=False)
         outputs.append(model(ids)[0])
     assert (outputs[1] - outputs[0]).abs().max() < 0.1 * outputs[0].std()
+
+
+def test_shapes_are_without_the_names_that_authors_choose():
+    shapes = [t.shape for t in tokens_of("att = F.softmax(scores, dim=-1) if n > 8 else None")]
+    assert shapes == "· = F . softmax ( · , · = - 1 ) if · > 8 else None".split()
 
 
 READ = r"""
