@@ -27,7 +27,7 @@ from grading.verdicts import ExitCode
 from . import times
 from .arguments import USUAL, Commands, add_command, add_folder, count
 from .old_folder import BEFORE
-from .store import DATABASE, Store, replacements
+from .store import DATABASE, Store, workshop
 
 SHORTEST = 3  # shorter words are everywhere
 WIDE = ("utf-16-le", "utf-16-be")
@@ -138,10 +138,6 @@ class Search:
 
 # The commands -------------------------------------------------------------------------------------
 
-# An open regrade lists the submissions whose files are gone.
-NOT_GONE = """
-UPDATE class SET value = (SELECT json_set(class.value, '$.gone', json_group_array(gone.value))
-  FROM json_each(class.value, '$.gone') AS gone WHERE gone.value != ?) WHERE key = 'regrade'"""
 ELSEWHERE = "The download and all other copies are left alone: delete them yourself."
 PAGES = {"report": "report", "similar": "similar", "regrades": "regrade"}  # and who writes them
 # Of a folder of the earlier form: what is in class.db now, or can be written again.
@@ -331,7 +327,6 @@ def _remove(store: Store, submissions: list[str], person: Collection[_Mention] =
         for key in submissions:
             ((records,),) = store.rows("SELECT count(*) FROM records WHERE submission = ?", key)
             store.db.execute("DELETE FROM submissions WHERE id = ?", (key,))
-            store.db.execute(NOT_GONE, (key,))
             print(f"{key} removed, with {count(records, 'record')}")
         for one in person:
             store.db.execute("DELETE FROM students WHERE id = ?", (one.student,))
@@ -354,7 +349,7 @@ def _remove(store: Store, submissions: list[str], person: Collection[_Mention] =
 def _remove_pages(folder: Path, names: Iterable[str] = tuple(PAGES)) -> None:
     """Remove pages, and what was imported from the folder's earlier form."""
     for name in names:
-        for path in filter(Path.is_dir, (folder / name, *replacements(folder / name))):
+        for path in filter(Path.is_dir, (folder / name, workshop(folder / name))):
             remove_tree(path)
             print(f"{path.name}/ removed; `{PAGES[name]}` writes it again without what was removed")
     for path in filter(Path.exists, (folder / BEFORE / name for name in IMPORTED)):

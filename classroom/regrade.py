@@ -15,13 +15,13 @@ import argparse
 import getpass
 import json
 from collections import Counter
-from collections.abc import Collection, Iterable, Iterator
-from dataclasses import asdict, dataclass, field, replace
+from collections.abc import Iterable, Iterator
+from dataclasses import asdict, dataclass, replace
 from decimal import Decimal
 from fractions import Fraction
+from functools import cached_property
 from pathlib import Path
-from sqlite3 import Row
-from typing import Any
+from typing import Any, NamedTuple
 
 from autograder.isolation.leftovers import remove_tree
 from autograder.pages import WIDE
@@ -33,11 +33,12 @@ from grading.verdicts import ExitCode, Outcome, cause_of, write_atomically
 from . import times
 from .arguments import Commands, add_cluster, add_command, add_folder, count, where_of
 from .exports import submissions_of
-from .grade import GRADING, Job, Release, add_release, grade_all, release_of
+from .grade import FAULT, GRADING, Job, Release, add_release, grade_all, release_of
 from .report.result_pages import write_result
 from .store import Store, replacing
 from .submissions import Record, is_named, points, with_tests
 
+Row = dict[str, Any]  # of the table `records`
 Test = dict[str, Any]
 OPEN = "regrade"  # the setting that describes the regrade that hasn't been decided yet
 PAGES = "regrades"  # the folder in DIR
@@ -59,71 +60,88 @@ GROUPS = TO_ZERO, DOWN, UP, NEW, SIDEWAYS, KEPT, MISSING = (
 )
 
 
+class Verdict(NamedTuple):
+    """How a test ended before and after a regrade; `moved`: whether the verdict is another one."""
+
+    test_id: str
+    name: str
+    was: str
+    now: str
+    moved: bool
+    gain: Decimal
+
+
+class TestChange(NamedTuple):
+    """What changes in a test for the whole class: verdicts by the old and new one, and points."""
+
+    test_id: str
+    name: str
+    moves: Counter[tuple[str, str]]
+    gained: Decimal
+
+
 @dataclass(frozen=True)
 class Change:
     """A submission before and after a regrade.
 
     Attributes:
+        before: the record that counts.
+        after: the one that would count.
         group: the list in which it is shown; "" if nothing changes.
-        before, after: its points; None if it has no result.
-        worth: the maximum points before and after.
-        verdicts: the tests whose verdict changed, each with the old and the new verdict.
         why: why it has no new result, or keeps its earlier one; "" otherwise.
     """
 
-    submission: str
+    before: Row
+    after: Row
     group: str
-    before: Decimal | None
-    after: Decimal | None
-    worth: tuple[Decimal | None, Decimal | None] = (None, None)
-    verdicts: tuple[tuple[str, str, str], ...] = ()
     why: str = ""
+    verdicts: tuple[Verdict, ...] = ()
+
+    @property
+    def submission(self) -> str:
+        return str(self.before["submission"])
 
     @property
     def gain(self) -> Decimal:
-        if self.before is None or self.after is None:
-            return Decimal(0)
-        return self.after - self.before
+        was, now = self.before["score"], self.after["score"]
+        return Decimal(0) if was is None or now is None else Decimal(now) - Decimal(was)
 
     @property
     def moved(self) -> tuple[str, str]:
         """The points before and after, with the maximum points if these have changed."""
-        words = []
-        for score, most in zip((self.before, self.after), self.worth, strict=True):
-            differs = self.worth[0] != self.worth[1] and None not in (score, *self.worth)
-            shown = "no result" if score is None else shown_points(score)
-            words.append(f"{shown} of {shown_points(most)}" if differs and most else shown)
+        worth, words = {self.before["max_score"], self.after["max_score"]}, []
+        for record in (self.before, self.after):
+            keys = ("score", "max_score") if len(worth - {None}) > 1 else ("score",)
+            shown = [shown_points(Decimal(record[key])) for key in keys if record[key] is not None]
+            words.append(" of ".join(shown) or "no result")
         return words[0], words[1]
-
-
-@dataclass
-class TestChange:
-    """What changes in a test for the whole class.
-
-    Attributes:
-        moves: how often a verdict changed, by the old and the new verdict.
-        gained: how many points all submissions together gain.
-    """
-
-    __test__ = False
-
-    test_id: str
-    name: str
-    moves: Counter[tuple[str, str]] = field(default_factory=Counter)
-    gained: Decimal = Decimal(0)
 
 
 @dataclass(frozen=True)
 class Difference:
     """Everything that a regrade changes."""
 
-    changes: tuple[Change, ...]
-    tests: tuple[TestChange, ...]
+    changes: list[Change]
 
     def of(self, group: str) -> list[Change]:
         """Return the changes of a group, the largest first."""
         changes = [change for change in self.changes if change.group == group]
-        return sorted(changes, key=lambda change: (-abs(change.gain), change.before or 0))
+        return sorted(changes, key=lambda c: (-abs(c.gain), Decimal(c.before["score"] or 0)))
+
+    @cached_property
+    def tests(self) -> list[TestChange]:
+        verdicts: dict[str, list[Verdict]] = {}
+        for each in (verdict for change in self.changes for verdict in change.verdicts):
+            verdicts.setdefault(each.test_id, []).append(each)
+        return [
+            TestChange(
+                test_id,
+                each[0].name,
+                Counter((verdict.was, verdict.now) for verdict in each if verdict.moved),
+                sum((verdict.gain for verdict in each), Decimal(0)),
+            )
+            for test_id, each in verdicts.items()
+        ]
 
     @property
     def counts(self) -> str:
@@ -141,60 +159,66 @@ class Regrade:
     """A regrade that hasn't been decided yet.
 
     Attributes:
-        baseline: the release whose results it would replace.
         tests: the words that name the tests to run; empty for all.
         new_files: whether it grades files that have changed since the class was graded.
-        gone: the submissions whose files are no longer there.
     """
 
     release: str
     edition: str
-    baseline: str
-    tests: tuple[str, ...]
+    tests: list[str]
     new_files: bool
-    number: int = 0
-    gone: tuple[str, ...] = ()
+    number: int
 
     @property
     def name(self) -> str:
         """The kind of its records."""
         return f"regrade-{self.number}"
 
-    @property
-    def summary(self) -> str:
-        """What it does, in words."""
-        only = f", only {' '.join(self.tests)}" if self.tests else ""
-        return f"release {self.release} in place of {self.baseline}{only}"
-
     @classmethod
     def of(cls, store: Store) -> Regrade | None:
         """Return a class's open regrade, or None."""
-        text = store.setting(OPEN)
-        if text is None:
-            return None
-        fields: dict[str, Any] = json.loads(text)
-        return cls(**fields | {key: tuple(fields[key]) for key in ("tests", "gone")})
+        fields = json.loads(store.setting(OPEN) or "{}")
+        return cls(*(fields[key] for key in cls.__dataclass_fields__)) if fields else None
 
-    def pairs(self, store: Store) -> Iterator[tuple[Row, dict[str, Any] | None, str]]:
-        """Yield each submission's record that counts, the new one, and why it keeps the former.
+    def summary(self, store: Store) -> str:
+        """Return what it does, in words."""
+        only = f", only {' '.join(self.tests)}" if self.tests else ""
+        return f"release {self.release} in place of {store.setting('release')}{only}"
 
-        A new one that may count has all tests, also if only some were run.
-        """
-        for base in store.rows(COUNTED):
-            row = store.record(base["submission"], self.release, self.name)
-            new = None if row is None else dict(row)
-            kept = GONE if base["submission"] in self.gone else ""
-            if new and not self.new_files and base["upload"] not in ("", new["upload"]):
-                kept = CHANGED
-            yield base, self._completed(base, new) if new and not kept else new, kept
+    def difference(self, store: Store) -> Difference:
+        """Compare the records that count with the new ones."""
+        changes = []
+        for base in map(dict, store.rows(COUNTED)):
+            new = store.record(base["submission"], self.release, self.name)
+            changes.append(self._change(base, dict(new) if new else None))
+        return Difference(changes)
 
-    def _completed(self, base: Row, new: dict[str, Any]) -> dict[str, Any]:
+    def _change(self, base: Row, new: Row | None) -> Change:
+        if new and new["reason"] == GONE:
+            return Change(base, base, KEPT, GONE)
+        if new and not self.new_files and base["upload"] not in ("", new["upload"]):
+            return Change(base, base, KEPT, CHANGED)
+        if new is None or base["seed"] not in ("", new["seed"]):
+            return Change(base, base, MISSING, "not run yet, or graded again since")
+        if new["results"] is None:
+            return Change(base, base, MISSING, new["reason"].partition("\n")[0])
+        completed = self._completed(base, new)
+        change = Change(base, completed, "", "", tuple(_verdicts(base, completed)))
+        if base["score"] is None:
+            group = NEW
+        elif change.gain:
+            group = UP if change.gain > 0 else DOWN if Decimal(completed["score"]) else TO_ZERO
+        else:
+            group = SIDEWAYS if any(verdict.moved for verdict in change.verdicts) else ""
+        return replace(change, group=group)
+
+    def _completed(self, base: Row, new: Row) -> Row:
         """Return a new record, with the tests of the earlier one that were not run again.
 
         Raises:
             UsageError: these have other ids in the new release.
         """
-        if not self.tests or base["results"] is None or new["results"] is None:
+        if not self.tests or base["results"] is None:
             return new
         earlier, results = json.loads(base["results"]), json.loads(new["results"])
         tests = []
@@ -209,59 +233,22 @@ class Regrade:
                 f"{', '.join(twice)} is another test in the new release: regrade without --tests"
             )
         results = with_tests(earlier | {"facts": results["facts"]}, tests)
-        new["results"] = json.dumps(results, ensure_ascii=False)
-        new["outcome"], new["reason"] = base["outcome"], base["reason"] or new["reason"]
-        return new
-
-    def difference(self, store: Store) -> Difference:
-        """Compare the records that count with the new ones."""
-        tests: dict[str, TestChange] = {}
-        changes = tuple(_change(*pair, tests) for pair in self.pairs(store))
-        return Difference(changes, tuple(tests.values()))
+        sums = {key: points(results[key]) for key in ("score", "max_score")}
+        text, reason = json.dumps(results, ensure_ascii=False), base["reason"] or new["reason"]
+        outcome = base["outcome"]
+        return new | sums | {"results": text, "outcome": outcome, "reason": reason}
 
 
-def _change(
-    base: Row, new: dict[str, Any] | None, kept: str, tests: dict[str, TestChange]
-) -> Change:
-    key, before = base["submission"], _points(base["score"])
-    if kept:
-        return Change(key, KEPT, before, before, why=kept)
-    if new is None or base["seed"] not in ("", new["seed"]):
-        return Change(key, MISSING, before, before, why="not run yet, or graded again since")
-    if new["results"] is None:
-        return Change(key, MISSING, before, before, why=new["reason"].partition("\n")[0])
-    results = json.loads(new["results"])
-    after = Decimal(points(results["score"]))
-    worth = (_points(base["max_score"]), _points(results["max_score"]))
-    verdicts = tuple(_verdicts(base, results, tests))
-    group = SIDEWAYS if verdicts else ""
-    if before is None:
-        group = NEW
-    elif after != before:
-        group = UP if after > before else DOWN if after else TO_ZERO
-    return Change(key, group, before, after, worth, verdicts)
-
-
-def _points(number: float | str | None) -> Decimal | None:
-    return None if number is None else Decimal(points(number))
-
-
-def _verdicts(
-    base: Row, results: dict[str, Any], tests: dict[str, TestChange]
-) -> Iterable[tuple[str, str, str]]:
-    """Yield each test whose verdict changed, and count it."""
-    before = [] if base["results"] is None else json.loads(base["results"])["tests"]
-    for old, new in _matched(before, results["tests"]):
-        test = new or old
+def _verdicts(base: Row, new: Row) -> Iterator[Verdict]:
+    """Yield how each test ended; without an earlier result, nothing has changed."""
+    has_base = base["results"] is not None
+    before = json.loads(base["results"])["tests"] if has_base else []
+    for old, now in _matched(before, json.loads(new["results"])["tests"]):
+        test = now or old
         assert test is not None
-        change = tests.setdefault(test["test_id"], TestChange(test["test_id"], test["name"]))
-        if base["results"] is None:
-            continue
-        change.gained += _score(new) - _score(old)
-        if old is None or new is None or not _is_same(old, new):
-            was, now = _cause(old), _cause(new)
-            change.moves[was, now] += 1
-            yield test["test_id"], was, now
+        moved = has_base and not (old and now and _is_same(old, now))
+        gain = _score(now) - _score(old) if has_base else Decimal(0)
+        yield Verdict(test["test_id"], test["name"], _cause(old), _cause(now), moved, gain)
 
 
 def _matched(
@@ -312,9 +299,9 @@ def _cause(test: Test | None) -> str:
 MOST_LINES = 20  # of each list, in a terminal
 
 
-def preview_lines(store: Store, regrade: Regrade, changes: Difference) -> list[str]:
+def _preview_lines(store: Store, regrade: Regrade, changes: Difference) -> list[str]:
     """Return the lines of the preview in a terminal, where nobody is named."""
-    shown = [f"{regrade.name}: {regrade.summary}", changes.counts]
+    shown = [f"{regrade.name}: {regrade.summary(store)}", changes.counts]
     changed = [test for test in changes.tests if test.moves or test.gained]
     for test in changed:
         number = test.moves.total()
@@ -349,19 +336,19 @@ def _signed(gain: Decimal) -> str:
 # The page -----------------------------------------------------------------------------------------
 
 
-def write_pages(store: Store, regrade: Regrade, changes: Difference, folder: Path) -> None:
+def _write_pages(store: Store, regrade: Regrade, changes: Difference, folder: Path) -> None:
     """Write the page, and pages of both results of each submission that changes."""
-    for change, (base, new, _) in zip(changes.changes, regrade.pairs(store), strict=True):
-        if change.group and new is not None and not change.why:
+    for change in changes.changes:
+        if change.group and not change.why:
             key, names = change.submission, store.names(change.submission)
-            for word, record in (("before", dict(base)), ("after", new)):
+            for word, record in (("before", change.before), ("after", change.after)):
                 note = f"{key}, {word} {regrade.name}"
                 write_result(folder / key / f"{word}.html", record, names, staff=True, note=note)
     text = render(
         Path(__file__).with_name("regrade.html.j2"),
         WIDE,
         title=f"{regrade.name}: what would change",
-        regrade=regrade,
+        summary=regrade.summary(store),
         counts=changes.counts,
         signed=_signed,
         tests=changes.tests,
@@ -414,54 +401,48 @@ def run_regrade(asked: argparse.Namespace) -> int:
     with Store.existing(asked.folder, writes=True) as store:
         release = release_of(asked, store)
         files = submissions_of(store)
-        regrade = _begin(store, asked, release, files)
-        jobs = [
-            Job(
-                files[base["submission"]],
-                base["seed"] or release.seed(base["submission"]),
-                () if base["results"] is None else regrade.tests,
-            )
-            for base in store.rows(COUNTED)
-            if base["submission"] not in regrade.gone
-        ]
+        regrade, jobs = _begin(store, asked, release), []
+        for base in store.rows(COUNTED):
+            key, seed = base["submission"], base["seed"]
+            if key in files:
+                tests = () if base["results"] is None else tuple(regrade.tests)
+                jobs.append(Job(files[key], seed or release.seed(key), tests))
+            else:
+                fault = Record(key, release.id, regrade.name, FAULT, seed, "", None, GONE)
+                store.add_record(fault)
         grade_all(store, jobs, release, regrade.name, where)
         changes, folder = regrade.difference(store), store.path / PAGES / regrade.name
         with replacing(folder) as draft:
-            write_pages(store, regrade, changes, draft)
-        print(*preview_lines(store, regrade, changes), sep="\n")
+            _write_pages(store, regrade, changes, draft)
+        print(*_preview_lines(store, regrade, changes), sep="\n")
     page = folder / "index.html"
     print(f"Open {page} in a browser: it links to both results of each submission that changes")
     return ExitCode.FAILED if changes.of(MISSING) else ExitCode.OK
 
 
-def _begin(
-    store: Store, asked: argparse.Namespace, release: Release, files: Collection[str]
-) -> Regrade:
+def _begin(store: Store, asked: argparse.Namespace, release: Release) -> Regrade:
     """Return the open regrade if it is the one that is asked for; begin it if none is open."""
-    baseline, edition = store.setting("release"), store.setting("edition")
-    if baseline is None:
+    edition, before = store.setting("edition"), Regrade.of(store)
+    if edition is None:
         raise UsageError(f"{store.path} has no results that count: run `grade` first")
     if asked.tests:
         _check_tests(asked.tests, release, edition)
-    regrade = Regrade(release.id, release.edition, baseline, tuple(asked.tests), asked.new_files)
-    before = Regrade.of(store)
-    if before is not None and replace(before, number=0, gone=()) != regrade:
-        raise UsageError(
-            f"{before.name} is still open, with another release or other options: `apply` or "
-            "`discard` it first"
-        )
-    counted = {row["submission"] for row in store.rows("SELECT submission FROM counted")}
     ((last,),) = store.rows(LAST_NUMBER)
     number = before.number if before else 1 + (last or 0)
-    regrade = replace(regrade, number=number, gone=tuple(sorted(counted.difference(files))))
-    with store.transaction():
-        store.set(OPEN, json.dumps(asdict(regrade)))
-        if before is None:
+    regrade = Regrade(release.id, release.edition, asked.tests, asked.new_files, number)
+    if before not in (None, regrade):
+        raise UsageError(
+            f"regrade-{number} is still open, with another release or other options: `apply` or "
+            "`discard` it first"
+        )
+    if before is None:
+        with store.transaction():
+            store.set(OPEN, json.dumps(asdict(regrade)))
             store.note(f"{regrade.name} begun", release.id)
     return regrade
 
 
-def _check_tests(words: list[str], release: Release, edition: str | None) -> None:
+def _check_tests(words: list[str], release: Release, edition: str) -> None:
     if release.edition != edition:
         raise UsageError(f"--tests needs a release of the class's edition {edition}")
     questions = json.loads(release.description)["editions"][release.edition]["questions"]
@@ -483,18 +464,17 @@ def run_apply(asked: argparse.Namespace) -> int:
         raise UsageError("--reason is blank; the history should say why points changed")
     with Store.existing(asked.folder, writes=True) as store:
         regrade = _the_open_one(store)
-        changes = regrade.difference(store)
-        if missing := changes.of(MISSING):
-            left = count(len(missing), "submission")
-            raise UsageError(
-                f"{regrade.name} is not complete: {left} without a new result, or graded again "
-                "since; run `regrade` again, or `discard` it"
-            )
         with store.transaction():
-            for _, new, kept in regrade.pairs(store):
-                if not kept:
-                    assert new is not None  # otherwise, it isn't complete
-                    fields = {key: new[key] for key in Record.__dataclass_fields__}
+            changes = regrade.difference(store)
+            if missing := changes.of(MISSING):
+                left = count(len(missing), "submission")
+                raise UsageError(
+                    f"{regrade.name} is not complete: {left} without a new result, or graded "
+                    "again since; run `regrade` again, or `discard` it"
+                )
+            for change in changes.changes:
+                if not change.why:
+                    fields = {key: change.after[key] for key in Record.__dataclass_fields__}
                     store.count(store.add_record(Record(**fields)))
             store.set("release", regrade.release)
             store.set("edition", regrade.edition)
@@ -511,7 +491,7 @@ def run_discard(asked: argparse.Namespace) -> int:
             store.db.execute("DELETE FROM records WHERE kind = ?", (regrade.name,))
             _close(store, regrade, "discarded")
         remove_tree(store.path / PAGES / regrade.name)
-    print(f"{regrade.name} is dropped; the results of {regrade.baseline} still count")
+        print(f"{regrade.name} is dropped; the results of {store.setting('release')} still count")
     return ExitCode.OK
 
 

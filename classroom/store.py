@@ -311,18 +311,19 @@ def refuse_project(path: Path) -> None:
             )
 
 
-def replacements(folder: Path) -> tuple[Path, Path]:
-    """Return the draft of a folder and its former version, which only `replacing` makes."""
-    return folder.with_name(f".{folder.name}.draft"), folder.with_name(f".{folder.name}.former")
+def workshop(folder: Path) -> Path:
+    """Return where `replacing` makes what replaces a folder."""
+    return folder.with_name(f".{folder.name}.draft")
 
 
 @contextmanager
 def replacing(folder: Path) -> Iterator[Path]:
     """Yield an empty folder, which replaces the one of this name if the block succeeds."""
-    draft, former = replacements(folder)
-    for each in (draft, former):  # of a command that was killed
-        remove_tree(each)
-    draft.mkdir(mode=0o700, parents=True)
+    place = workshop(folder)
+    draft, former = place / "draft", place / "former"
+    remove_tree(place)  # of a command that was killed
+    place.mkdir(mode=0o700, parents=True)
+    draft.mkdir(mode=0o700)
     try:
         yield draft
         with suppress(FileNotFoundError):
@@ -331,8 +332,7 @@ def replacing(folder: Path) -> Iterator[Path]:
     finally:
         if former.exists() and not folder.exists():
             former.rename(folder)
-        remove_tree(draft)
-        remove_tree(former)
+        remove_tree(place)
 
 
 def _make_private(root: Path) -> None:

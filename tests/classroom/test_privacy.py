@@ -183,14 +183,12 @@ INSERT_WRITTEN = "INSERT INTO written VALUES ('', ?, ?, '', '', '', '', '1', '',
 
 
 def test_what_was_decided_goes_too_and_what_names_the_student_elsewhere_is_reported(folder, forget):
-    regrade = {"number": 1, "gone": ["submission_1", "submission_3"]}
     before = folder / "before-import"  # what staff wrote there stays
     (before / "records" / "submission_3").mkdir(parents=True)
     (before / "gradebook").mkdir()
     (before / "roll.json").write_text("{}", encoding="utf-8")
     (before / "gradebook" / "canvas.csv").write_text("Zoé Ada Byron", encoding="utf-8")
     with Store.existing(folder, writes=True) as store, store.transaction():
-        store.set("regrade", json.dumps(regrade))
         store.note("regrade-1 applied", reason='Zoé "Ada" Byron complained')
         insert = "INSERT INTO decisions (kind, student, value, reason) VALUES (?, ?, ?, ?)"
         store.db.executemany(insert, DECISIONS)
@@ -203,8 +201,6 @@ def test_what_was_decided_goes_too_and_what_names_the_student_elsewhere_is_repor
     ]
     assert rows_of(folder, "SELECT student FROM decisions") == [("cat@example.edu",)]
     assert rows_of(folder, "SELECT name FROM written") == [("Maria Silva",)]
-    ((text,),) = rows_of(folder, "SELECT value FROM class WHERE key = 'regrade'")
-    assert json.loads(text) == regrade | {"gone": ["submission_3"]}
     assert "before-import/gradebook/canvas.csv names the student" in said
     assert [path.name for path in before.iterdir()] == ["gradebook"]
 

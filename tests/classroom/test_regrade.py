@@ -53,7 +53,7 @@ def test_what_is_previewed_counts_once_it_is_applied_and_all_of_it(made):
         path = (page.parent / link).resolve()
         assert path.is_file() and path.stat().st_mode & 0o077 == 0
 
-    code, said, _ = made("apply", "--reason", "too\u202e\nstrict")
+    code, said, _ = made("apply", "--reason", "too\udcff\u202e\nstrict")
     assert code == 0 and "regrade-1 counts now: up 3" in said
     assert made.counted() == [5.5] * 5
     assert made.rows("SELECT value FROM class WHERE key = 'release'") == [("b" * 16,)]
@@ -63,7 +63,7 @@ def test_what_is_previewed_counts_once_it_is_applied_and_all_of_it(made):
     assert len(made.workers.requests) == 1
     code, said, _ = made("history")
     assert re.search(
-        r"regrade-1 applied: up 3.*\(release b{16}\) by \S+: too\\u202e\\nstrict\n", said
+        r"regrade-1 applied: up 3.*\(release b{16}\) by \S+: too\\\\udcff\\u202e\\nstrict\n", said
     )
     assert said.endswith(f"What counts: release {'b' * 16} of tiny\n")
     assert not any(name in said for name in NAMES)
