@@ -14,7 +14,6 @@ from __future__ import annotations
 
 import json
 import sys
-from collections import Counter
 from collections.abc import Iterator
 from datetime import UTC, datetime
 from pathlib import Path
@@ -59,37 +58,45 @@ def move_in(store: Any, new: set[str]) -> None:
         (folder / name).rename(folder / BEFORE / name)
 
 
+# Most submissions have a record of the kind that counts; of several such kinds, it is the latest.
+# Previews and regrades that weren't applied never count.
+COUNTING = """
+SELECT kind, release FROM records WHERE kind IN (SELECT value FROM json_each(?))
+GROUP BY kind, release ORDER BY sum(outcome != 'staff fault') DESC, max(at) DESC LIMIT 1"""
+
+
 def _fill(store: Any, folder: Path) -> list[str]:
     regrades = {
         f"{REGRADE}{r['number']}": r for r in _json(folder / "history.json", "regrades", [])
     }
     sources = _json(folder / "sources.json", "sources", [])  # the latest first
     roll = _json(folder / "roll.json", "submissions", {})
-    files = sorted((folder / "records").glob("*/*.json"))
-    records = {path: _record(path, regrades) for path in files}
+    records = [_record(path, regrades) for path in (folder / "records").glob("*/*.json")]
     submissions = [_submission(key, fields) for key, fields in roll.items()]
-    graded = {record.submission for record in records.values()}
+    graded = {record.submission for record in records}
     submissions += [Submission(key, ()) for key in graded - roll.keys()]
     for source in reversed([Path(source["path"]) for source in sources] or [folder]):
         store.add_submissions(source, "unknown", submissions)
-    counting, number = _counting(records, regrades), 0
-    for path, record in records.items():
-        record_id = store.add_record(record)
-        if path.stem == counting:
-            store.count(record_id)
-            store.set("release", record.release)
-            number += 1
-            if record.results:
-                store.set("edition", json.loads(record.results)["edition"])
+    for record in records:
+        store.add_record(record)
+    applied = [name for name, regrade in regrades.items() if regrade["state"] == "applied"]
+    kind = store.row(COUNTING, json.dumps(["grade", "gradescope", *applied])) or ("", "")
+    counting = store.rows("SELECT * FROM records WHERE kind = ? AND release = ?", *kind)
+    for row in counting:
+        store.count(row["id"])
+        store.set("release", row["release"])
+        if row["results"]:
+            store.set("edition", json.loads(row["results"])["edition"])
     for name, regrade in regrades.items():
         at = datetime.strptime(regrade["decided"] or regrade["begun"], "%Y-%m-%d %H:%M UTC")
         said = {key: regrade[key] for key in ("release", "reason", "author")}
         what = {"what": f"{name} {regrade['state']}", "at": times.stored(at)}
         store.add("history", what | said)
+    release = store.setting("release") or "(none)"
     return [
         f"{folder} was imported into class.db: {len(submissions)} submissions, {len(records)} "
-        f"records; {number} of them count, of release {store.setting('release') or '(none)'}. The "
-        f"old files are in {BEFORE}/",
+        f"records; {len(counting)} of them count, of release {release}. The old files are in "
+        f"{BEFORE}/",
         *_add_decisions(store, folder / "gradebook"),
     ]
 
@@ -127,9 +134,11 @@ def _record(path: Path, regrades: dict[str, Any]) -> Record:
     if kept["again"]:
         results, reason = None, "tests that ended in a limit were not run again"
     outcome = "nothing to grade" if kept["refused"] else "graded"
+    regrade = regrades.get(name, {"release": name})
+    changed_ns = regrade.get("applied_ns") or path.stat().st_mtime_ns
     return Record(
         submission=path.parent.name,
-        release=regrades[name]["release"] if name in regrades else name,
+        release=regrade["release"],
         kind=kind,
         outcome="staff fault" if results is None else outcome,
         seed=str(results["seed"] if results else kept.get("seed", "")),
@@ -138,24 +147,8 @@ def _record(path: Path, regrades: dict[str, Any]) -> Record:
         reason=reason,
         took_s=kept.get("took_s", 0.0),
         processor=kept.get("processor", ""),
-        at=times.stored(datetime.fromtimestamp(path.stat().st_mtime, UTC)),
+        at=times.stored(datetime.fromtimestamp(changed_ns / 1e9, UTC)),
     )
-
-
-def _counting(records: dict[Path, Record], regrades: dict[str, Any]) -> str:
-    """Return the name of the records that count: most submissions have one; of several, the latest.
-
-    Previews and regrades that weren't applied never count.
-    """
-    sizes: Counter[str] = Counter()
-    newest = {name: r["applied_ns"] for name, r in regrades.items() if r["state"] == "applied"}
-    for path, record in records.items():
-        name = path.stem
-        if not name.startswith(REGRADE) and record.kind != "preview":
-            newest[name] = max(newest.get(name, 0), path.stat().st_mtime_ns)
-        if name in newest and record.kind != "preview":
-            sizes[name] += record.outcome != "staff fault"
-    return max(sizes, key=lambda name: (sizes[name], newest[name]), default="")
 
 
 def value_column(columns: tuple[str, ...]) -> str:

@@ -41,7 +41,7 @@ RECORDS = {
     f"canvas_34_208/{OTHER}": record(3.0, again=["1e-0-basic"]),
 }
 HISTORY = [
-    {"number": 1, "state": "applied", "release": REGRADE, "applied_ns": 1_000}
+    {"number": 1, "state": "applied", "release": REGRADE, "applied_ns": 10**12}
     | {"begun": "2027-01-30 18:02 UTC", "decided": "2027-01-31 08:00 UTC"}
     | {"author": "Kim", "reason": "a bug"},
     {"number": 2, "state": "discarded", "release": REGRADE, "applied_ns": 0}
@@ -73,7 +73,7 @@ def old(tmp_path):
     for number, (name, text) in enumerate(texts.items()):
         (folder / name).parent.mkdir(parents=True, exist_ok=True)
         (folder / name).write_text(text, encoding="utf-8")
-        os.utime(folder / name, ns=(1, number))
+        os.utime(folder / name, (1, number))
     return folder
 
 

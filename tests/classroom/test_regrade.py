@@ -63,7 +63,7 @@ def test_what_is_previewed_counts_once_it_is_applied_and_all_of_it(made):
     assert len(made.workers.requests) == 1
     code, said, _ = made("history")
     assert re.search(
-        r"regrade-1 applied: up 3.*\(release b{16}\) by \S+: too\\\\udcff\\u202e\\nstrict\n", said
+        r"regrade-1 applied: up 3.*\(release b{16}\) by \S+: too\\udcff\\u202e\\nstrict\n", said
     )
     assert said.endswith(f"What counts: release {'b' * 16} of tiny\n")
     assert not any(name in said for name in NAMES)

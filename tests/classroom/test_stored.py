@@ -116,19 +116,10 @@ def test_results_become_records_with_their_own_seed(begin, record, shown, tmp_pa
             assert test.get("cause") == (result.cause if record else None)
             if result.spec.max_score:
                 assert test["name"] == result.description  # others share an entry
+        path = tmp_path / "results.json"
+        path.write_text(json.dumps(stored(results, record, shown)), encoding="utf-8")
+        assert replay.compare(replay.read(path), results) == []
     assert main(["report", str(tmp_path / "class")]) == 0
-
-
-def test_a_stored_result_is_replayed_with_all_its_tests(tmp_path):
-    results = results_of("pairs")
-    results.tests = [t if t.spec.max_score else unwritten(t) for t in results.tests]
-    path = tmp_path / "results.json"
-    path.write_text(json.dumps(stored(results, shown="after_published")), encoding="utf-8")
-    assert replay.compare(replay.read(path), results) == []
-    changed = [replace(t, outcome=Outcome.PASSED) for t in results.tests]
-    assert len(replay.compare(replay.read(path), replace(results, tests=changed))) == sum(
-        t.outcome is not Outcome.PASSED for t in results.tests
-    )
 
 
 def test_what_is_not_ours_is_named_and_no_zero(begin):
