@@ -68,7 +68,9 @@ class Run:
     code: int  # 124 if it timed out
     wall_s: float
     cpu_s: float
-    peak_bytes: int  # of all processes; Docker and Podman count the page cache, too
+    # Of all processes; Docker and Podman count the page cache, too. In a plain folder, or without
+    # cgroups: of the largest process.
+    peak_bytes: int
     limits: Limits
     limited: bool  # whether they applied
 
@@ -117,7 +119,7 @@ class Container:
         """Run a command in /autograder; write both of its output streams to a log."""
         started = time.monotonic()
         entered = self._entered(command, limits, network)
-        with entered as (words, limited), open(log, "wb") as output:
+        with entered as (words, limited, group), open(log, "wb") as output:
             process = subprocess.Popen(
                 words,
                 stdin=subprocess.DEVNULL,
@@ -129,7 +131,7 @@ class Container:
             )
             _running.add(process.pid)
             try:
-                code, cpu_s, peak = _wait(process, limits, limited)
+                code, cpu_s, peak = _wait(process, limits, limited, group)
             finally:
                 _running.discard(process.pid)
         return Run(code, time.monotonic() - started, cpu_s, peak, limits, limited)
@@ -146,9 +148,12 @@ class Container:
     @contextmanager
     def _entered(
         self, command: list[str], limits: Limits, network: bool
-    ) -> Iterator[tuple[list[str], bool]]:
-        """Yield the words that run a command in the container, and whether limits apply to it."""
-        yield command, False
+    ) -> Iterator[tuple[list[str], bool, Path | None]]:
+        """Yield the words that run a command in the container, and whether limits apply to it.
+
+        The third is the cgroup that knows how much memory it uses, if there is one.
+        """
+        yield command, False, None
 
     def _environment(self) -> dict[str, str]:
         return os.environ | {"PROBLEM_SET_HOME": str(self.root / "home")}
@@ -188,9 +193,10 @@ class Namespaces(_Isolated):
     @contextmanager
     def _entered(
         self, command: list[str], limits: Limits, network: bool
-    ) -> Iterator[tuple[list[str], bool]]:
+    ) -> Iterator[tuple[list[str], bool, Path | None]]:
         with _cgroups(self.root.parent.name, limits) as groups:
-            yield self._words(command, network, groups), bool(groups)
+            group = groups[0] if groups else None
+            yield self._words(command, network, groups), bool(groups), group
 
     def _words(self, command: list[str], network: bool, groups: list[Path]) -> list[str]:
         lines = ["set -e", "root=$1; shift", "mount --make-rprivate /"]
@@ -238,7 +244,7 @@ class Engine(_Isolated):
     @contextmanager
     def _entered(
         self, command: list[str], limits: Limits, network: bool
-    ) -> Iterator[tuple[list[str], bool]]:
+    ) -> Iterator[tuple[list[str], bool, Path | None]]:
         nothing = subprocess.run(["tar", "-c", "-T", "/dev/null"], capture_output=True, check=True)
         _quietly([str(engine()), "import", "-", IMAGE], nothing.stdout)
         volumes = [(self.root / name, f"/{name}") for name in ("autograder", *WRITABLE)]
@@ -249,7 +255,7 @@ class Engine(_Isolated):
         options += [f"--memory={limits.memory_bytes}", f"--memory-swap={limits.memory_bytes}"]
         options += [f"--cpus={limits.cpus:g}", f"--network={'host' if network else 'none'}"]
         options += [f"--env={name}={value}" for name, value in self._inside().items()]
-        yield [*self._start(volumes), *options, IMAGE, *command], True
+        yield [*self._start(volumes), *options, IMAGE, *command], True, None
 
     def _start(self, volumes: list[tuple[Path, str]]) -> list[str]:
         """Return the first words of a command that starts a container with these volumes."""
@@ -269,13 +275,15 @@ def _bind(source: Path, target: str) -> str:
     return f"{mount}; mount -o remount,bind,ro {place}"
 
 
-def _wait(process: subprocess.Popen, limits: Limits, limited: bool) -> tuple[int, float, int]:
+def _wait(
+    process: subprocess.Popen, limits: Limits, limited: bool, group: Path | None
+) -> tuple[int, float, int]:
     """Wait for the end, or kill on timeout; return (exit code, CPU seconds, peak bytes)."""
     deadline = time.monotonic() + limits.timeout_s
     peak, timed_out = 0, False
     while not (ended := os.wait4(process.pid, os.WNOHANG))[0]:
         time.sleep(0.05)
-        peak = max(peak, _resident(process.pid))
+        peak = max(peak, _in_use(group)) if group else 0
         if time.monotonic() > deadline:
             timed_out = True
             with suppress(ProcessLookupError):
@@ -285,25 +293,17 @@ def _wait(process: subprocess.Popen, limits: Limits, limited: bool) -> tuple[int
     cpu_s = used.ru_utime + used.ru_stime  # with those that it has waited for
     # Without a quota, the time that it would have taken is estimated from CPU seconds.
     timed_out = timed_out or (not limited and cpu_s / limits.cpus > limits.timeout_s)
-    return 124 if timed_out else process.returncode, cpu_s, peak
+    # Counted in KiB, but on a Mac in bytes.
+    largest = used.ru_maxrss * (1 if sys.platform == "darwin" else 1024)
+    return 124 if timed_out else process.returncode, cpu_s, peak if group else largest
 
 
-def _resident(pid: int) -> int:
-    """Return the bytes of a process and its descendants, shared pages in proportion (Linux)."""
-    total = 0
-    for each in [pid, *_children(pid)]:
-        with suppress(OSError, ValueError, IndexError):
-            text = Path(f"/proc/{each}/smaps_rollup").read_text(encoding="ascii")
-            total += int(text.split("Pss:")[1].split()[0]) * 1024
-    return total
-
-
-def _children(pid: int) -> Iterator[int]:
-    with suppress(OSError):
-        for task in Path(f"/proc/{pid}/task").iterdir():
-            for child in (task / "children").read_text(encoding="ascii").split():
-                yield int(child)
-                yield from _children(int(child))
+def _in_use(group: Path) -> int:
+    """Return the bytes that a cgroup's processes use, without the page cache."""
+    lines = (group / "memory.stat").read_text(encoding="ascii").splitlines()
+    values = {name: int(number) for name, number in map(str.split, lines)}
+    # Version 1 calls `rss` what is `anon` in version 2.
+    return values.get("anon", values.get("rss", 0)) + values.get("shmem", 0)
 
 
 @contextmanager

@@ -54,6 +54,7 @@ from .arguments import (
 )
 from .datafiles import ARCHIVE, require_data_set
 from .exchange import rebuilding
+from .handout.build import typesetting
 from .handout.description import describe
 from .handout.templates import plain
 from .history import Archive
@@ -217,17 +218,23 @@ def announcement(repo: Path, edition: str, earlier: Archive) -> str:
 
 
 def _build(repo: Path, editions: list[str], trained: Path, paper: str, folder: Path) -> None:
-    """Build and verify all editions in a folder: one is graded while the next one is typeset."""
+    """Build and verify all editions in a folder: one is graded while the next ones are typeset."""
 
     def build_autograder(edition: str, upload: bytes) -> None:
         for line in autograder.build(repo, edition, trained, folder, upload=upload):
             say(f"  {line}")
 
-    with ThreadPoolExecutor(max_workers=1) as pool:
+    with (
+        typesetting(repo, editions, paper, folder) as documents,
+        ThreadPoolExecutor(max_workers=1) as pool,
+    ):
         builds: list[Future[None]] = []
         try:
+            common = student.shared(repo)
             for edition in editions:
-                upload = _for_students(repo, edition, trained, paper, folder)
+                line = student.release(repo, edition, documents[edition].result(), common, folder)
+                say(f"{_summary(repo, edition)}\n  {line}")
+                upload = hand_in(repo, edition, trained, folder)
                 builds.append(pool.submit(build_autograder, edition, upload))
                 for build in builds:
                     if build.done():
@@ -242,16 +249,13 @@ def _build(repo: Path, editions: list[str], trained: Path, paper: str, folder: P
                 time.sleep(0.1)
 
 
-def _for_students(repo: Path, edition: str, trained: Path, paper: str, folder: Path) -> bytes:
-    """Build an edition's documents and zip; return what a perfect student makes of the zip."""
+def _summary(repo: Path, edition: str) -> str:
     described = load_assignment(repo).edition(edition)
     written = sum((question.written for question in described.questions), Decimal(0))
-    say(
+    return (
         f"{edition}: {len(described.questions)} questions, {plain(described.coding)} coding "
         f"points, {plain(written)} written points"
     )
-    say(f"  {student.release(repo, edition, paper, folder)}")
-    return hand_in(repo, edition, trained, folder)
 
 
 @with_one_line_errors

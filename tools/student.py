@@ -62,22 +62,25 @@ FOLDER = "assignment5"  # everything in the zip is in it
 EXECUTABLE = (f"{FOLDER}/collect_submission.sh",)
 
 
-def contents(repo: Path, edition: str, paper: str, dist: Path) -> dict[str, bytes]:
-    """Build an edition's handout in dist/; return every file in the zip, by its name there."""
-    assignment, given = load_assignment(repo), repo / STUDENT
+def shared(repo: Path) -> dict[str, bytes]:
+    """Return the demo and the staff's model, which all editions have, by name in the zip."""
     with ThreadPoolExecutor() as pool:  # other processes do what takes long
-        documents = pool.submit(build.build, repo, edition, None, paper, dist)
         shown = pool.submit(demo, repo)
         model = staff_model.files(repo)  # here, so that an interrupt ends its training
-    made = documents.result()
-    files = archive.files_of(repo, TAKEN)
+    return model | {f"mingpt-demo/{name}": content for name, content in shown.result().items()}
+
+
+def contents(
+    repo: Path, edition: str, made: build.Documents, common: dict[str, bytes]
+) -> dict[str, bytes]:
+    """Return every file in an edition's zip, by its name there; `common` are those of `shared`."""
+    assignment, given = load_assignment(repo), repo / STUDENT
+    files = archive.files_of(repo, TAKEN) | common
     package = starter.package_of(repo, edition)
     files |= {f"src/submission/{name}": content for name, content in package.items()}
-    files |= model
     files[EDITION.as_posix()] = starter.edition_file(repo, edition)
     code = {n.removeprefix("src/"): c.decode() for n, c in files.items() if PACKAGES.fullmatch(n)}
     files[f"src/{LINES}"] = (json.dumps(fingerprints(code), indent=1) + "\n").encode()
-    files |= {f"mingpt-demo/{name}": content for name, content in shown.result().items()}
     files |= {n: made.files[n].read_bytes() for n in build.FOR_STUDENTS if n in made.files}
     written = archive.files_of(made.written, ["**/*"])
     files |= {f"written/{name}": content for name, content in written.items()}
@@ -167,13 +170,15 @@ def check(repo: Path, names: list[str]) -> None:
         checks.check(repo, name)
 
 
-def release(repo: Path, edition: str, paper: str, dist: Path) -> str:
-    """Build an edition's handout and zip; return a line about the zip.
+def release(
+    repo: Path, edition: str, made: build.Documents, common: dict[str, bytes], dist: Path
+) -> str:
+    """Build an edition's zip of its documents and what is `shared`; return a line about it.
 
     Raises Failed if a file is missing or has a mistake, or something leaks; then no zip is made.
     """
     target = dist / f"{edition}-student.zip"
-    files = contents(repo, edition, paper, dist)
+    files = contents(repo, edition, made, common)
     packed = archive.packed({f"{FOLDER}/{n}": c for n, c in files.items()}, EXECUTABLE)
     with telling(f"{edition}: looking for parts of the solutions in {target.name}"):
         known = leaks.secrets_of(repo), leaks.facts_of(repo, edition)
@@ -193,9 +198,13 @@ def main(arguments: list[str] | None = None) -> int:
     options = parser.parse_args(arguments)
     names = editions(REPO, options.edition)
     check(REPO, names)
-    with adding(REPO / "dist", REPO / "build" / "student") as draft:
+    with (
+        adding(REPO / "dist", REPO / "build" / "student") as draft,
+        build.typesetting(REPO, names, options.paper, draft) as documents,
+    ):
+        common = shared(REPO)
         for edition in names:
-            print(release(REPO, edition, options.paper, draft), flush=True)
+            print(release(REPO, edition, documents[edition].result(), common, draft), flush=True)
     return 0
 
 

@@ -111,9 +111,9 @@ def test_letters_with_accents_are_no_mistake(repo, change, tools_are_there):
 BUILDS = {
     # command: (its module, where it builds, its arguments)
     "handout": (importlib.import_module("tools.handout.__main__"), (build, "build"), []),
-    "student": (student, (student, "release"), []),
+    "student": (student, (build, "for_students"), []),
     "autograder": (autograder, (autograder, "build"), ["--recipe", "smoke"]),
-    "release": (release, (student, "release"), ["--recipe", "smoke"]),
+    "release": (release, (build, "for_students"), ["--recipe", "smoke"]),
 }
 
 
@@ -142,6 +142,7 @@ def test_a_build_that_fails_leaves_dist_as_it_was(course, build_with, monkeypatc
     for name in names:
         (dist / name).write_text("good", encoding="utf-8")
     monkeypatch.setattr(reference, "train", lambda *_, **__: course)
+    monkeypatch.setattr(student, "shared", lambda _: {})
     monkeypatch.setattr(*BUILDS[command][1], stops)
     assert build_with(command) == 1 and "TeX stops" in capsys.readouterr().err
     left = {path.name: path.read_text(encoding="utf-8") for path in dist.iterdir()}

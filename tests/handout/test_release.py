@@ -165,18 +165,16 @@ def test_what_leaks_is_not_released(tree, monkeypatch, tmp_path):
     assignment, topic = tree / "assignment.toml", tree / "handout/topics/demo.tex.j2"
     secret = "truncated = document[: random.randint(MIN_DOCUMENT_LENGTH, longest)]"
     assert leaks.bare(secret) in {s.text for s in leaks.secrets_of(tree)}
-    monkeypatch.setattr(build, "_solutions", lambda *_: b"")  # staff's; not asked here
     monkeypatch.setattr(build, "PRINT", "\\input{sheet.tex}\n")  # see without_structure
     monkeypatch.setattr(web, "draw", lambda names, _: dict.fromkeys(names, b"<svg/>"))
-    for module, name in ((student.staff_model, "files"), (student, "demo")):
-        monkeypatch.setattr(module, name, lambda *_: {})
     listing = f"\\begin{{listing}}\n{secret}\n\\end{{listing}}\n"
     with (
         edited(assignment, "[editions.xcs224n]", f"{SHORT}\n[editions.xcs224n]"),
         edited(topic, "There is nothing", f"\n{listing}There is nothing"),
         pytest.raises(Failed) as caught,
     ):
-        student.release(tree, "short", "letter", tmp_path)
+        made = build.for_students(tree, "short", None, "letter", tmp_path)
+        student.release(tree, "short", made, {}, tmp_path)
     message = str(caught.value)
     for name in ("handout.pdf", "handout.html", "written/sheet.tex", "overleaf.zip/sheet.tex"):
         assert f"short-student.zip/{student.FOLDER}/{name}" in message, message

@@ -25,6 +25,7 @@ from tools import (
     student,
     world,
 )
+from tools.handout import build
 
 EDITION = "xcs224n"
 FIRST = f"2027-winter.1-{EDITION}.zip"
@@ -42,8 +43,10 @@ def project(course, tmp_path, monkeypatch):
     """Return a copy of the project; what takes long to build is replaced by small files."""
     tree = shutil.copytree(course, tmp_path / "project")
 
-    def sheet_and_zip(repo, edition, paper, folder):
+    def sheet(repo, edition, dataset, paper, folder):
         (folder / f"{edition}-handout.pdf").write_bytes(b"sheet")
+
+    def students_zip(repo, edition, made, common, folder):
         name = load_course(repo).release_name.encode()
         files = {"data": (repo / BASIC).read_bytes(), "name": name}
         archive.write(folder / f"{edition}-student.zip", files)
@@ -54,7 +57,10 @@ def project(course, tmp_path, monkeypatch):
         return []
 
     monkeypatch.setattr(student, "check", lambda *_: None)
-    monkeypatch.setattr(student, "release", sheet_and_zip)
+    monkeypatch.setattr(build, "for_students", sheet)
+    monkeypatch.setattr(build, "solutions", lambda *_: None)
+    monkeypatch.setattr(student, "shared", lambda _: {})
+    monkeypatch.setattr(student, "release", students_zip)
     monkeypatch.setattr(autograder, "build", autograders_zip)
     monkeypatch.setattr(release, "hand_in", lambda *_: b"")
     monkeypatch.setattr(reference, "train", lambda *_, **__: tree)
@@ -217,7 +223,7 @@ def test_other_zips_of_the_same_name_are_refused(project, run, monkeypatch):
     assert run()[0] == 0
     before, built = archives(project), (project / f"dist/{EDITION}-student.zip").read_bytes()
 
-    def other(repo, edition, paper, folder):
+    def other(repo, edition, made, common, folder):
         archive.write(folder / f"{edition}-student.zip", {"data": b"other"})
         return ""
 

@@ -1,4 +1,7 @@
-"""Build an edition's sheet: its sources in build/handout/EDITION, its documents in dist/."""
+"""Build an edition's sheet: its sources in build/handout/EDITION, its documents in dist/.
+
+Those of the solutions are in build/solutions/EDITION.
+"""
 
 import csv
 import io
@@ -8,8 +11,10 @@ import subprocess
 import sys
 import tempfile
 import uuid
-from concurrent.futures import ThreadPoolExecutor
-from dataclasses import dataclass
+from collections.abc import Iterator, Sequence
+from concurrent.futures import Future, ThreadPoolExecutor
+from contextlib import contextmanager
+from dataclasses import dataclass, replace
 from decimal import Decimal
 from functools import partial
 from pathlib import Path
@@ -69,16 +74,62 @@ class Documents:
 
 
 def build(repo: Path, edition: str, dataset: str | None, paper: str, dist: Path) -> Documents:
-    """Build an edition's sheet, practice, solutions and outline, or raise HandoutError."""
+    """Build an edition's sheet, practice, outline and solutions, or raise HandoutError."""
+    with ThreadPoolExecutor() as pool:
+        solved = pool.submit(solutions, repo, edition, dataset, paper, dist)
+        made = for_students(repo, edition, dataset, paper, dist)
+    return replace(made, files=made.files | {"solutions.pdf": solved.result()})
+
+
+@contextmanager
+def typesetting(
+    repo: Path, editions: Sequence[str], paper: str, dist: Path
+) -> Iterator[dict[str, Future[Documents]]]:
+    """Build editions' documents one after another while the block goes on: other work awaits them.
+
+    Nothing awaits the solutions, so they come last. If the block fails, no more are begun.
+    """
+    with ThreadPoolExecutor(max_workers=1) as pool:
+        try:
+            arguments = [(repo, edition, None, paper, dist) for edition in editions]
+            documents = [pool.submit(for_students, *each) for each in arguments]
+            solved = [pool.submit(solutions, *each) for each in arguments]
+            yield dict(zip(editions, documents, strict=True))
+            for each in solved:
+                each.result()  # raises what it raised
+        finally:
+            pool.shutdown(wait=False, cancel_futures=True)
+
+
+def for_students(
+    repo: Path, edition: str, dataset: str | None, paper: str, dist: Path
+) -> Documents:
+    """Build an edition's sheet, practice and outline, or raise HandoutError."""
     described = describe(repo, edition, dataset)
     folder = repo / "build" / "handout" / edition
     with rebuilding(folder, folder.with_name(f"{edition}.new")) as draft:
         slots, contents = _documents(repo, described, paper, draft)
-    dist.mkdir(parents=True, exist_ok=True)
-    files = {name: dist / f"{edition}-{name}" for name in contents}
-    for name, path in files.items():
-        write_atomically(path, contents[name])
+    files = {name: _save(dist, edition, name, content) for name, content in contents.items()}
     return Documents(edition, files, folder / "written", slots)
+
+
+def solutions(repo: Path, edition: str, dataset: str | None, paper: str, dist: Path) -> Path:
+    """Build an edition's solutions, or raise HandoutError; return their file."""
+    described = describe(repo, edition, dataset)
+    folder = repo / "build" / "solutions" / edition
+    with (
+        telling(f"{edition}: making solutions.pdf"),
+        rebuilding(folder, folder.with_name(f"{edition}.new")) as draft,
+    ):
+        content = _solutions(repo, described, paper, draft / "solutions")
+    return _save(dist, edition, "solutions.pdf", content)
+
+
+def _save(dist: Path, edition: str, name: str, content: bytes) -> Path:
+    dist.mkdir(parents=True, exist_ok=True)
+    path = dist / f"{edition}-{name}"
+    write_atomically(path, content)
+    return path
 
 
 def _documents(
@@ -105,7 +156,6 @@ def _documents(
             "practice.pdf": partial(_pdf, repo, source, folder / "practice_print"),
             "practice.html": partial(page, PRACTICE, of_practice, folder / "practice_web"),
         }
-    makers["solutions.pdf"] = partial(_solutions, repo, described, paper, folder / "solutions")
 
     def made(kind: str) -> bytes:
         with telling(f"{name}: making {kind}"):

@@ -26,6 +26,7 @@ input of the check has a mistake.
 """
 
 from collections.abc import Iterable, Iterator, Sequence
+from functools import cache
 from pathlib import Path
 
 from .facts import Fact, facts_of
@@ -43,8 +44,9 @@ def find(
     for secret in secrets:
         known.setdefault(secret.text[:PREFIX], []).append(secret)
     leaks: list[tuple[str, str]] = []
+    leaked = cache(lambda text: [*_leaks(text, known, facts)])  # half of a PDF's texts occur twice
     for place, text, problem in parts(name, content):
-        for words in [problem] if problem else _leaks(text, known, facts):
+        for words in [problem] if problem else leaked(text):
             # What was found on a page isn't reported again for the whole PDF.
             if not any(p.startswith(place) and w == words for p, w in leaks):
                 leaks.append((place, words))
@@ -66,8 +68,8 @@ def _leaks(text: str, known: dict[str, list[Secret]], facts: Sequence[Fact]) -> 
     texts = {flat(reading) for reading in reads}
     sources = set()
     for form in {bare(text) for text in texts} | {letters(reading) for reading in reads}:
-        starts = {form[start : start + PREFIX] for start in range(len(form) - PREFIX + 1)}
-        for prefix in starts & known.keys():
+        starts = range(len(form) - PREFIX + 1)
+        for prefix in {p for start in starts if (p := form[start : start + PREFIX]) in known}:
             sources |= {secret.source for secret in known[prefix] if secret.text in form}
     yield from (f"holds {source}" for source in sorted(sources))
     for fact in facts:
