@@ -24,7 +24,7 @@ from ..store import Store
 from . import decisions
 from .decisions import DAYS_LATE, SAME_AS, Decided, Decision, is_extra
 from .people import CODING, WRITTEN, Mention, Person, join
-from .policy import ZERO, Item, Settled, Work, days_late, settle
+from .policy import ZERO, Item, Work, days_late, settle, total
 
 # A row for each person and test, and one without a test for what has no result.
 CODED = """
@@ -55,13 +55,16 @@ class Grade:
     state: str  # one of STATES
     why: str = ""  # why there is no grade, in words
     work: dict[str, Work] = field(default_factory=dict)  # what was handed in, by part
-    settled: Settled | None = None
+    charged: int = 0  # late days
+    lost: list[Item] | None = None  # None if something is missing
     remarks: tuple[str, ...] = ()  # lines of an explanation that have no points
 
     @property
     def total(self) -> Fraction | None:
         """The exact points; None if there is no grade to show."""
-        return self.settled.total if self.settled and self.state == GRADED else None
+        if self.lost is None or self.state != GRADED:
+            return None
+        return total([*self.lost, *(item for one in self.work.values() for item in one.items)])
 
 
 @dataclass(frozen=True)
@@ -110,18 +113,17 @@ class Book:
         _refuse_unused(person, overrides, work)
         used = decided.get((decisions.USED, ""))
         before = int(used.points) if used else 0
-        settled = None if gaps else settle(self.grading, work.values(), before)
-        if settled and used:
+        charged, lost = (0, None) if gaps else settle(self.grading, work.values(), before)
+        if used and not gaps:
             remarks.append(f"{count(before, 'late day')} used before: {used}")
-        if settled and settled.charged:
-            left = max(0, self.grading.late_days - before) - settled.charged
-            charged = count(settled.charged, "late day")
-            remarks.append(f"{charged} charged for this assignment, {left} left")
+        if charged:
+            left = max(0, self.grading.late_days - before) - charged
+            remarks.append(f"{count(charged, 'late day')} charged for this assignment, {left} left")
         state, why = (INCOMPLETE, "; ".join(gaps)) if gaps else (GRADED, "")
         for kind, other in ((decisions.EXCUSE, EXCUSED), (decisions.WITHHELD, WITHHELD)):
             if (kind, "") in decided:
                 state, why = other, str(decided[kind, ""])
-        return Grade(person, state, why, work, settled, tuple(remarks))
+        return Grade(person, state, why, work, charged, lost, tuple(remarks))
 
     def _days(self, one: Work, due: datetime, override: Decision | None) -> tuple[int | None, str]:
         """Return how many days late something is and how we know; or None and why we don't."""

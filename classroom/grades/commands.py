@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import argparse
-from collections import Counter, defaultdict
+from collections import Counter
 from collections.abc import Iterator
+from dataclasses import replace
 from datetime import datetime
 from fractions import Fraction
 from pathlib import Path
 
-from autograder.description import Grading, load_course
+from autograder.description import load_course
 from grading.errors import UsageError, nearest, safe_line
 from grading.verdicts import ExitCode, write_atomically
 
@@ -21,11 +22,11 @@ from ..store import Store, refuse_project
 from .book import EXCUSED, GRADED, INCOMPLETE, STATES, WITHHELD, Book, Grade, natural, read_book
 from .decisions import read_decisions, read_scores
 from .people import Person, find_one
-from .policy import ZERO, Settled
+from .policy import LATE, OVER_CAP, ZERO, Item, total
 from .rosters import read_canvas, read_moodle
 
 INTO = "grades"
-POLICY = "course.toml: [grading]"  # the source of what is lost
+CHARGED, LOST = "late_days_charged", (f"lost_{LATE}", f"lost_{OVER_CAP}")  # columns
 DECIDED = (
     "exit codes: 0 done, 1 stored, but `grades` refuses it as things are, 2 wrong usage or bad "
     "input: nothing is stored, 3 DIR can't be written, 130 interrupted"
@@ -147,9 +148,10 @@ def run_grades(asked: argparse.Namespace) -> int:
         texts[folder / f"{roster.source}.csv"], more = roster.filled(grades, book.most)
         notes += more
     for path, text in texts.items():
-        refuse_project(path.resolve().parent)
+        directory = path.resolve().parent
+        refuse_project(directory)
         try:
-            if path.parent == folder:
+            if directory == folder:
                 folder.mkdir(mode=0o700, exist_ok=True)
             write_atomically(path, text)
         except OSError as error:
@@ -180,70 +182,64 @@ def explanation(grade: Grade, book: Book) -> Iterator[str]:
     places = ", ".join(dict.fromkeys(mention.where for mention in grade.person.mentions))
     yield f"{grade.person.label}: {places}"
     yield from (f"  {remark}" for remark in grade.remarks)
-    if grade.settled is not None:
-        for points, what, source in _steps(grade, grade.settled, book.grading):
-            yield f"  {shown(points):>8}  {what}  [{source}]"
-        total, exact = grade.settled.total, ""
-        if Fraction(rounded(total)) != total:
-            exact = f", {decimal(total) or total} before rounding"
-        yield f"  {rounded(total):>8}  of {shown(book.most)}{exact}"
+    if grade.lost is not None:
+        steps = [*_earned(grade), *grade.lost]
+        for step in steps:
+            yield f"  {shown(step.points):>8}  {step.id}  [{step.source}]"
+        points, exact = total(steps), ""
+        if Fraction(rounded(points)) != points:
+            exact = f", {decimal(points) or points} before rounding"
+        yield f"  {rounded(points):>8}  of {shown(book.most)}{exact}"
     if grade.state != GRADED:
         yield f"  {grade.state}, so no points are exported: {grade.why}"
 
 
-def _steps(grade: Grade, settled: Settled, grading: Grading) -> Iterator[tuple[Fraction, str, str]]:
-    """Yield what earns or loses points: how many, for what, and their source."""
+def _earned(grade: Grade) -> Iterator[Item]:
+    """Yield what earns points, except for practice; IDs are in words."""
     for part, one in grade.work.items():
         for item in one.items:
-            if item.most == 0 and not item.points:
-                continue  # practice, without points
-            of = f" of {shown(item.most)}" if item.most is not None else ""
-            extra = ", extra credit" if item.is_extra else ""
-            title = f": {item.title}" if item.title else ""
-            yield item.points, f"{part} {item.id}{of}{extra}{title}", item.source
-    for part, (points, why) in settled.late.items():
-        yield -points, f"late {part}, {why}", POLICY
-    if settled.over_cap:
-        cap = shown(Fraction(grading.extra_credit_cap or 0))
-        yield -settled.over_cap, f"extra credit above {cap}", POLICY
+            if item.most != 0 or item.points:
+                of = f" of {shown(item.most)}" if item.most is not None else ""
+                extra = ", extra credit" if item.is_extra else ""
+                title = f": {item.title}" if item.title else ""
+                yield replace(item, id=f"{part} {item.id}{of}{extra}{title}")
 
 
 def as_csv(book: Book, grades: list[Grade]) -> str:
     """Return a row for each person: points by part and question, lateness, total, reason."""
-    questions = {key for grade in grades for key in _earned(grade) if key[1] not in ("", key[0])}
-    ordered = sorted(questions, key=lambda each: (each[0], natural(each[1])))
+    questions = {name for grade in grades for name in _points(grade) if " " in name}
+    ordered = sorted(questions, key=natural)
     head = _row(book, Grade(Person(), INCOMPLETE), ordered)
     return cells.write([head, *(_row(book, grade, ordered).values() for grade in grades)])
 
 
-def _earned(grade: Grade) -> dict[tuple[str, str], Fraction]:
-    """Return the points of each part and of its questions, before deductions for lateness."""
-    earned: dict[tuple[str, str], Fraction] = defaultdict(Fraction)
-    for part, work in grade.work.items():
-        earned[part, ""] += sum((item.points for item in work.items), ZERO)
-        for item in work.items:
-            earned[part, item.group or item.id] += item.points
-    return earned
-
-
-def _row(book: Book, grade: Grade, questions: list[tuple[str, str]]) -> dict[str, str | Number]:
+def _row(book: Book, grade: Grade, questions: list[str]) -> dict[str, str | Number]:
     person, work = grade.person, grade.work
-    settled = grade.settled if grade.state == GRADED else None
-    earned = _earned(grade) if settled else {}
-    late = sum((points for points, _ in settled.late.values()), ZERO) if settled else None
-    days = {part: work[part].days if part in work else None for part in book.parts}
+    known = {} if grade.total is None else _points(grade)
+    days = {f"days_late_{part}": work[part].days if part in work else None for part in book.parts}
     return {
         **{"name": person.name, "sid": person.sid, "email": person.email},
         "submissions": " ".join(one.submission for one in work.values() if one.submission),
         **{"state": grade.state, "total": _number(grade.total), "most": _number(book.most)},
-        **{part: _number(earned.get((part, ""))) for part in book.parts},
-        **{f"days_late_{part}": _number(number) for part, number in days.items()},
-        "late_days_charged": _number(settled.charged if settled else None),
-        "lost_late": _number(late),
-        "lost_over_cap": _number(settled.over_cap if settled else None),
-        **{" ".join(each): _number(earned.get(each)) for each in questions},
+        **{part: _number(known.get(part)) for part in book.parts},
+        **{name: _number(number) for name, number in days.items()},
+        **{name: _number(known.get(name)) for name in (CHARGED, *LOST, *questions)},
         "why": grade.why,
     }
+
+
+def _points(grade: Grade) -> dict[str, Fraction | int]:
+    """Return, by column, what is lost, and the points of parts and questions before that."""
+    points: dict[str, Fraction | int] = dict.fromkeys(LOST, ZERO) | {CHARGED: grade.charged}
+    for item in grade.lost or ():
+        points[f"lost_{item.group}"] -= item.points
+    for part, one in grade.work.items():
+        points[part] = total(one.items)
+        for item in one.items:
+            if item.id != part:
+                question = f"{part} {item.group or item.id}"
+                points[question] = points.get(question, ZERO) + item.points
+    return points
 
 
 def _number(value: Fraction | int | None) -> str | Number:

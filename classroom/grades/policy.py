@@ -7,7 +7,7 @@ loses depends only on its own days and on the late days that are left, not on th
 
 from __future__ import annotations
 
-from collections.abc import Collection
+from collections.abc import Collection, Iterable
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 from fractions import Fraction
@@ -15,18 +15,21 @@ from fractions import Fraction
 from autograder.description import Grading
 
 from ..arguments import count
+from ..cells import shown
 
 DAY = timedelta(days=1)
 ZERO = Fraction(0)
+LATE, OVER_CAP = "late", "over_cap"  # why points are lost
+POLICY = "course.toml: [grading]"  # the source of what is lost
 
 
 @dataclass(frozen=True)
 class Item:
-    """Points for a test, or for a written question."""
+    """Points for a test or for a written question; less than zero: points that are lost."""
 
     id: str  # its name in overrides: "1e-0-basic", or "1.2" as Gradescope numbers a question
     points: Fraction
-    most: Fraction | None  # the maximum; None if the source doesn't contain it
+    most: Fraction | None = None  # the maximum, if the source contains it
     is_extra: bool = False
     group: str = ""  # the question that a test belongs to, "1e"; "" for a written question
     title: str = ""  # what a written question is called
@@ -45,19 +48,10 @@ class Work:
     gap: str = ""  # why there are no points that count; "" if there are
     days: int | None = None  # how many days late it is, as `days_late` counts; None if unknown
 
-    def points(self, is_extra: bool) -> Fraction:
-        """Return the points before deductions, either the regular ones or those of extra credit."""
-        return sum((i.points for i in self.items if i.is_extra == is_extra), ZERO)
 
-
-@dataclass(frozen=True)
-class Settled:
-    """What a student gets."""
-
-    charged: int  # how many late days this assignment takes from the budget
-    late: dict[str, tuple[Fraction, str]]  # by part: the points that it loses, 0 or more, and why
-    over_cap: Fraction  # extra credit above the cap, which doesn't count
-    total: Fraction
+def total(items: Iterable[Item]) -> Fraction:
+    """Return the sum of points."""
+    return sum((item.points for item in items), ZERO)
 
 
 def days_late(late_by: timedelta, grading: Grading) -> int:
@@ -65,26 +59,28 @@ def days_late(late_by: timedelta, grading: Grading) -> int:
     return max(0, -(-(late_by - timedelta(minutes=grading.grace_minutes)) // DAY))
 
 
-def settle(grading: Grading, parts: Collection[Work], used: int) -> Settled:
+def settle(grading: Grading, parts: Collection[Work], used: int) -> tuple[int, list[Item]]:
     """Apply the policy to parts whose days are known, after so many late days were `used`.
 
-    A late day covers a day of all parts: if two parts are a day late, they take one. A part after
-    the hard deadline takes none, because it would gain nothing.
+    Returns how many late days this assignment takes from the budget, and what is lost. A late day
+    covers a day of all parts: if two parts are a day late, they take one. A part after the hard
+    deadline takes none, because it would gain nothing.
     """
     last, cap = grading.hard_deadline_days, grading.extra_credit_cap
     days = {part.part: part.days or 0 for part in parts}
     in_time = [late for late in days.values() if last is None or late <= last]
     charged = min(max(0, grading.late_days - used), max(in_time, default=0))
-    late: dict[str, tuple[Fraction, str]] = {}
-    regular = extra = ZERO
+    lost, extra = list[Item](), ZERO
     for part in parts:
         share, why = _loss(grading, days[part.part], charged)
         if why:
-            late[part.part] = (part.points(False) + part.points(True)) * share, why
-        regular += part.points(False) * (1 - share)
-        extra += part.points(True) * (1 - share)
-    over = max(ZERO, extra - Fraction(cap)) if cap is not None else ZERO
-    return Settled(charged, late, over, regular + extra - over)
+            points = -share * total(part.items)
+            lost.append(Item(f"late {part.part}, {why}", points, group=LATE, source=POLICY))
+        extra += (1 - share) * total(item for item in part.items if item.is_extra)
+    if cap is not None and extra > cap:
+        what = f"extra credit above {shown(Fraction(cap))}"
+        lost.append(Item(what, Fraction(cap) - extra, group=OVER_CAP, source=POLICY))
+    return charged, lost
 
 
 def _loss(grading: Grading, days: int, charged: int) -> tuple[Fraction, str]:

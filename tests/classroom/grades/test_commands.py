@@ -31,7 +31,9 @@ def folder(made, policy):
     return folder
 
 
-def test_what_the_commands_print_and_that_refusals_write_nothing(folder, capsys, tmp_path):
+def test_what_the_commands_print_and_that_refusals_write_nothing(
+    folder, capsys, tmp_path, monkeypatch
+):
     found = {}
 
     def run(title: str, *words) -> None:
@@ -59,7 +61,9 @@ def test_what_the_commands_print_and_that_refusals_write_nothing(folder, capsys,
     run("grades", "grades", folder, "--csv", table)
     found["all.csv"] = table.read_text(encoding="utf-8")
     decide(folder, written=scores([[ADA, [4, 2], None, "51"], [BO, [4, 2], at(-9), "52"]]))
-    run("without somebody, and without a time", "grades", folder)
+    monkeypatch.chdir(folder)
+    words = ("grades", ".", "--csv", "grades/grades.csv")
+    run("without somebody, and without a time, to a relative path", *words)
     modes = [stat.S_IMODE(each.stat().st_mode) for each in (table, folder / "grades")]
     assert modes == [0o600, 0o700]
     check("grades_commands", found, {str(folder): "CLASS", str(tmp_path): "HERE"})

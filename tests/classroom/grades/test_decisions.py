@@ -139,6 +139,7 @@ def test_a_whole_part_by_override_is_extra_credit_above_the_points_to_reach(
 ):
     folder = made.add(1, [ADA], at(-60), 0, 0, 0)
     text = scores([[ADA, scored, at(-60), "51" if scored else ""]])
+    text = text.replace("(2.0 pts)", "(1.0 pts)")  # the sheet says what the part is worth
     decide(folder, written=text, overrides=[("007", "written", points)])
     assert total(folder, extra_credit_cap=Decimal("0.5")) == Fraction(total_)
 
