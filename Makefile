@@ -2,7 +2,7 @@
 STAMP := .venv/.stamp
 DATA := src/data/dataset.json
 QUICK := $(addprefix tests/, test_starter.py test_requirements.py test_imports.py \
-  test_span_corruption.py test_attention.py test_report.py student leaks/test_leaks.py \
+  test_span_corruption.py test_report.py student leaks/test_leaks.py \
   handout/test_sheet.py gradescope/test_document.py $(addprefix harness/test_, assignment.py \
   description.py printable.py staging.py what_is_told.py wire.py))
 

@@ -1,11 +1,13 @@
 """Questions that call functions: what their reference and their judges promise holds."""
 
+import itertools
 import math
 
 import numpy as np
 import pytest
 import torch
 
+from questions.attention_exploration.tests import NEARLY_PERPENDICULAR
 from questions.building_blocks import samples
 from questions.shared import shapes
 from tests.variants import building_blocks
@@ -32,6 +34,18 @@ def test_rounding_decides_nothing_but_at_the_beginning_of_a_range():
             assert begins or abs(place - round(place)) > 1e-4
             single = np.float32(e) * np.log(np.float32(far / e)) / np.log(np.float32(reach / e))
             assert abs(single - place) < 1e-5
+
+
+@pytest.mark.parametrize("cosine", [-NEARLY_PERPENDICULAR, NEARLY_PERPENDICULAR])
+def test_nearly_perpendicular_keys_leave_the_sum_of_two_a_margin(cosine):
+    """average_query's docstring promises enough: for the worst cosines, and any number of keys."""
+    for others in (1, 5):
+        products = np.full((others + 2, others + 2), cosine) + (1 - cosine) * np.eye(others + 2)
+        for signs in itertools.product([-1, 1], repeat=2):
+            products[2, :2] = products[:2, 2] = np.array(signs) * cosine
+            scores = products[:, 0] + products[:, 1]
+            assert scores[0] == pytest.approx(scores[1])
+            assert scores[0] - scores[2:].max() >= 0.55 - 1e-12
 
 
 @pytest.mark.parametrize(

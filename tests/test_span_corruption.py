@@ -20,15 +20,15 @@ def item(kept: str, start: int, span: int) -> str:
     return items.MASK_CHAR.join(parts)
 
 
-def answer(texts: list[str], documents: list[str]) -> dict:
+def answer(texts: list[str]) -> dict:
     """Return the probe's answer for items with these strings; for "", one that is not a pair."""
-    ids = {c: i for i, c in enumerate(items.expected_vocabulary(documents))}
+    ids = {c: i for i, c in enumerate(items.expected_vocabulary([DOCUMENT]))}
     rows = [[ids[c] for c in text.ljust(BLOCK_SIZE + 1, items.PAD_CHAR)] for text in texts]
     rows = [row if text else [] for row, text in zip(rows, texts, strict=True)]
     sizes = np.array([len(row[1:]) for row in rows])
     return {
-        "length": len(documents),
-        "kept": len(documents),
+        "length": 1,
+        "kept": 1,
         "forms": [f"tuple of int64[{BLOCK_SIZE}], int64[{BLOCK_SIZE}]"],
         "x": np.array([i for row in rows for i in row[:-1]], dtype=np.int64),
         "y": np.array([i for row in rows for i in row[1:]], dtype=np.int64),
@@ -37,8 +37,8 @@ def answer(texts: list[str], documents: list[str]) -> dict:
     }
 
 
-def read(texts: list[str]) -> items.Reading:
-    return items.read(answer(texts, [DOCUMENT]), [DOCUMENT], BLOCK_SIZE)
+def read(drawn: dict) -> items.Reading:
+    return items.read(drawn, [DOCUMENT], BLOCK_SIZE)
 
 
 RIGHT = item(DOCUMENT[:20], 4, 5)
@@ -47,11 +47,11 @@ DOUBLED = RIGHT.replace("B", "BB")
 
 def test_ids_outside_the_vocabulary_are_named_and_cost_little_memory():
     """Were all ids kept for each wrong item, 1,000 items would take half a gigabyte."""
-    drawn = answer([RIGHT] * 1000, [DOCUMENT])
+    drawn = answer([RIGHT] * 1000)
     drawn["x"] = drawn["x"] + 100
     drawn["x"][7 * BLOCK_SIZE] = 5000
     tracemalloc.start()
-    reading = items.read(drawn, [DOCUMENT], BLOCK_SIZE)
+    reading = read(drawn)
     _, peak = tracemalloc.get_traced_memory()
     tracemalloc.stop()
     assert peak < 32 << 20
@@ -61,11 +61,12 @@ def test_ids_outside_the_vocabulary_are_named_and_cost_little_memory():
 
 @pytest.mark.parametrize("wrong", [DOUBLED, "", items.PAD_CHAR])
 def test_one_in_twenty_malformed_items_is_left_aside_and_no_more(wrong):
-    few = read([RIGHT] * 19 + [wrong] + [RIGHT] * 20)
+    few = read(answer([RIGHT] * 19 + [wrong] + [RIGHT] * 20))
     assert (len(few.examples), len(few.wrong)) == (39, 1)
     assert len(items.well_formed([few], shortest=20)) == 39
-    assert len(items.well_formed([read([RIGHT] * 19 + [wrong])])) == 19
-    for judge in (few.check_each, lambda: items.well_formed([read([RIGHT] * 18 + [wrong])])):
+    most, more = (read(answer([RIGHT] * count + [wrong])) for count in (19, 18))
+    assert len(items.well_formed([most])) == 19
+    for judge in (few.check_each, lambda: items.well_formed([more])):
         with pytest.raises(items.Malformed):
             judge()
 
@@ -73,7 +74,7 @@ def test_one_in_twenty_malformed_items_is_left_aside_and_no_more(wrong):
 def test_malformed_items_may_not_all_be_long_ones():
     """Where spans of long items are judged, the long items that can't be read count."""
     short = item(DOCUMENT[:8], 2, 2)
-    reading = read([short] * 90 + [RIGHT] * 5 + [DOUBLED] * 2)
+    reading = read(answer([short] * 90 + [RIGHT] * 5 + [DOUBLED] * 2))
     assert len(items.well_formed([reading])) == 95
     with pytest.raises(items.Malformed):
         items.well_formed([reading], shortest=20)
@@ -85,9 +86,9 @@ def test_malformed_items_may_not_all_be_long_ones():
     [(99, "item.outside-vocabulary"), (-1, "item.outside-vocabulary"), (0, "item.shift")],
 )
 def test_an_id_that_is_no_character_or_does_not_follow_is_named(half, entry, id):
-    drawn = answer([RIGHT] * 3, [DOCUMENT])
+    drawn = answer([RIGHT] * 3)
     drawn[half][BLOCK_SIZE + 5] = entry  # of the second item
-    reading = items.read(drawn, [DOCUMENT], BLOCK_SIZE)
+    reading = read(drawn)
     assert ([wrong.id for wrong in reading.wrong], len(reading.examples)) == ([id], 2)
 
 
@@ -102,12 +103,12 @@ def test_the_probe_sends_every_entry_as_it_is(entry, monkeypatch):
     assert (run["x"].tolist(), run["x_sizes"].tolist()) == ([3, entry] * 2, [2, 0, 2, 0])
 
 
-@pytest.mark.parametrize("sizes", [[BLOCK_SIZE, 0], [-1], [BLOCK_SIZE + 1], [], [2**62]])
 @pytest.mark.parametrize("half", ["x", "y"])
-def test_an_answer_with_other_sizes_is_the_submissions_error(half, sizes):
-    right, spec = answer([RIGHT], [DOCUMENT]), items.drawn([(1, 1), (1, 1)])
+def test_an_answer_with_other_sizes_is_the_submissions_error(half):
+    """tests/redteam forges other sizes, in both halves at once."""
+    right, spec = answer([RIGHT]), items.drawn([(1, 1), (1, 1)])
     wire.check({"runs": [right, right]}, spec)
-    forged = {**right, f"{half}_sizes": np.array(sizes, np.int64)}
-    for runs in ([forged, right], [right, forged], [right], [right] * 3):
+    forged = {**right, f"{half}_sizes": np.array([BLOCK_SIZE, 0])}
+    for runs in ([forged, right], [right, forged], [right] * 3):
         with pytest.raises(WireError, match="2 draws with sizes that add up"):
             wire.check({"runs": runs}, spec)

@@ -399,6 +399,8 @@ def test_what_is_looked_for_is_what_stands_in_print(secrets):
     }.items():
         found = leaks.find("a.txt", text.encode(), secrets)
         assert found == [f"a.txt: holds solutions/written/print.tex.j2, line {line}"]
+        for less in (text.partition(" ")[2], text.rpartition(" ")[0]):
+            assert leaks.find("a.txt", less.encode(), secrets) == [], less
 
 
 @pytest.mark.requires_tool("pdflatex")
