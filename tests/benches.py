@@ -79,19 +79,16 @@ class RememberingPool:
 class Bench:
     """Runs the grader's tests on variants, whose jobs share workers."""
 
-    def __init__(self, work: Path, pool: Pool | None = None, data: Path | None = None) -> None:
+    def __init__(self, work: Path, pool: Pool | None = None) -> None:
         """
         Args:
             work: an empty folder.
             pool: by default, the one in this process.
-            data: a folder with src/data and solutions/data; by default, a course without any.
         """
         self._assignment, self._work = _with_every_topic(), work
-        places = (data / "src/data", data / "solutions/data") if data else (work / "data", None)
-        if data is None:
-            places[0].mkdir()
-            (places[0] / "dataset.json").write_text('{"name": "world"}\n', encoding="utf-8")
-        self._data = CourseData(self._assignment, *places)
+        (work / "data").mkdir()
+        (work / "data/dataset.json").write_text('{"name": "world"}\n', encoding="utf-8")
+        self._data = CourseData(self._assignment, work / "data", None)
         self._judging = course_runner(self._assignment, Course()).judging
         self.pool = RememberingPool(pool or InProcessPool())
         self.tests = every_test(self._assignment)
@@ -100,29 +97,24 @@ class Bench:
         Judging.stage_reference(self._reference, Course().provided)
         Course().prepare(self._assignment, self._reference)
 
-    def run(self, staged: Staged, work: Path, seed: int) -> Run:
-        """Return a run of the grader on a staged submission."""
-        staged.reference = self._reference
-        return Run(
-            assignment=self._assignment,
-            edition=self._assignment.edition(None),
-            judging=self._judging,
-            find_probe=Course().probe,
-            staged=staged,
-            work=work,
-            pool=self.pool,
-            data=self._data,
-            seed=seed,
-            deadline=time.monotonic() + 3600,
-            to_confirm=0,  # what a job leaves behind would change verdicts here
-        )
-
     def verdicts(
         self, variant: Variant | None, tests: list[BoundTest], seed: int
     ) -> dict[tuple[str, str], TestResult]:
         """Run `tests` on a variant, or on the reference (None); by topic and name."""
         with self._staged(variant) as (staged, work):
-            run = self.run(staged, work, seed)
+            run = Run(
+                assignment=self._assignment,
+                edition=self._assignment.edition(None),
+                judging=self._judging,
+                find_probe=Course().probe,
+                staged=staged,
+                work=work,
+                pool=self.pool,
+                data=self._data,
+                seed=seed,
+                deadline=time.monotonic() + 3600,
+                to_confirm=0,  # what a job leaves behind would change verdicts here
+            )
             self.pool.admit(work, staged.root, [])
             results = [
                 judge(run, t, TestResult(spec=t.spec, description=t.description)) for t in tests
@@ -137,6 +129,7 @@ class Bench:
             lay_out(variant, work / "source", self._complete)
             (work / "staged").mkdir()
             staged = stage(work / "source", work / "staged", Course().provided)
+            staged.reference = self._reference
             Course().prepare(self._assignment, staged.root)
             yield staged, work
         finally:

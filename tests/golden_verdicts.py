@@ -120,16 +120,12 @@ def write_table(entries: dict[str, dict[str, list[str]]]) -> None:
     parts = [HEADING]
     for name, groups in sorted((name, groups) for name, groups in entries.items() if groups):
         parts.append(f'\n["{name}"]\n')
-        parts.extend(f'"{outcome}" = {_array(tests)}\n' for outcome, tests in groups.items())
+        for outcome, tests in groups.items():
+            words = ", ".join(f'"{test}"' for test in tests)
+            entry = f'"{outcome}" = [{words}]'
+            lines = textwrap.wrap(entry, 100, subsequent_indent="    ", break_on_hyphens=False)
+            parts += [f"{line}\n" for line in lines]
     TABLE.write_text("".join(parts), encoding="utf-8", newline="\n")
-
-
-def _array(tests: list[str]) -> str:
-    words = ", ".join(f'"{test}"' for test in tests)
-    if len(words) <= 80:
-        return f"[{words}]"
-    lines = textwrap.wrap(words, 96, break_on_hyphens=False)
-    return "[\n" + "".join(f"    {line}\n" for line in lines) + "]"
 
 
 def difference(name: str, expected: dict[str, list[str]] | None, found: Outcomes) -> str:

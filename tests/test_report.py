@@ -65,13 +65,15 @@ def test_the_pages_are_for_everybody(results, tmp_path):
 # The command --------------------------------------------------------------------------------------
 
 
-def test_staffs_command_writes_both_reports(tree, tmp_path):
+def test_staffs_command_writes_both_reports_or_refuses_before_grading(tree, tmp_path):
     mine, staffs = tmp_path / "report.html", tmp_path / "staff.html"
     options = ("--html", str(mine), "--staff-html", str(staffs), "--seed", "7")
     ran = python(tree, "src/grader.py", "1b", *options, "--edition", "cs224n")
     assert ran.returncode == 1, ran.stdout + ran.stderr  # the starter
     assert "Assignment 5" in mine.read_text(encoding="utf-8")
     assert "not for students" in staffs.read_text(encoding="utf-8")
+    ran = python(tree, "src/grader.py", "1b", "--html", "no/such/report.html")
+    assert ran.returncode == 2 and "--html no/such/report.html: there is no folder" in ran.stderr
 
 
 def test_in_a_students_copy_the_report_has_no_points(tree, tmp_path):
@@ -81,11 +83,6 @@ def test_in_a_students_copy_the_report_has_no_points(tree, tmp_path):
     page = (copy / "report.html").read_text(encoding="utf-8")
     assert "Problem Set 5: basic 0 of 2; 2 hidden tests are graded when you submit" in page
     assert "points in all" not in page and "of 53" not in page
-
-
-def test_a_report_that_cannot_be_made_is_refused_before_grading(tree):
-    ran = python(tree, "src/grader.py", "1b", "--html", "no/such/report.html")
-    assert ran.returncode == 2 and "--html no/such/report.html: there is no folder" in ran.stderr
 
 
 # Any page -----------------------------------------------------------------------------------------

@@ -21,6 +21,7 @@ from __future__ import annotations
 
 import ast
 import importlib.util
+import re
 import shutil
 import sys
 import textwrap
@@ -105,16 +106,10 @@ class Variant:
         file = self.path if self.path.is_file() else min(self.path.glob("*.py"))
         return file.read_text(encoding="utf-8")
 
-    @cached_property
-    def comments(self) -> list[str]:
-        lines = self.text.split("\n")
-        count = next(i for i, line in enumerate(lines) if not line.startswith("#"))
-        return [line.removeprefix("# ") for line in lines[:count]]
-
     def field(self, key: str) -> str:
-        """Return what a comment `# key: ...` says, or ""."""
-        found = [c.removeprefix(f"{key}: ") for c in self.comments if c.startswith(f"{key}: ")]
-        return found[0] if found else ""
+        """Return what a comment `# key: ...` above the code says, or ""."""
+        found = re.match(rf"(?:#.*\n)*?# {key}: (.*)", self.text)
+        return found[1] if found else ""
 
     def listed(self, key: str) -> list[str]:
         """Return the names in a comment `# key: name, name`."""

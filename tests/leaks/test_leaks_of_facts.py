@@ -5,6 +5,7 @@ messages of tests, comments and code of the grader, and the sheet.
 """
 
 from html import escape
+from types import SimpleNamespace
 
 import pytest
 
@@ -32,6 +33,16 @@ def test_greek_letters_and_tex_read_alike():
     known = leaks.facts_of(ROOT)
     for text in (r"\(s\,(\mu_a +\! \mu_{b})\)", "s(μ_a + μ_b)", "s (𝜇a + 𝜇b)", "s*(mu_a+mu_b)"):
         assert leaks.find("a.md", text.encode(), [], known)
+
+
+def test_a_fact_counts_where_its_answer_has_points():
+    parts = {"one": (2,), "two": (1, 0, 1), "none": ()}
+    questions = [
+        SimpleNamespace(topic=t, written=sum(p), written_parts=p) for t, p in parts.items()
+    ]
+    slots = "one one-ii two two-i two-ii two-iii two-iv none none-i other".split()
+    graded = [s for s in slots if facts.is_graded(s, SimpleNamespace(questions=questions))]
+    assert graded == ["one", "one-ii", "two", "two-i", "two-iii"]
 
 
 def test_editions_differ_in_what_must_not_be_said():
