@@ -26,27 +26,17 @@ PLACE = re.compile(r"(submission/\w+\.py):(\d+)")
 
 @dataclass
 class Cause:
-    """A way to fail in a question.
-
-    Attributes:
-        tests: how often each test failed in this way.
-        handed: the submissions, each once.
-        lost: how many points the class lost because of it.
-        example: the submission that is shown, if possible one with a known line.
-        shown: what the autograder said of the example's test.
-        look_at: where tests of the question advise to look (`grading.verdicts.Verdict`), or "".
-        is_practice: whether the question is worth nothing.
-    """
+    """A way to fail in a question."""
 
     question: str
     id: str
-    is_practice: bool
-    example: Handed
-    shown: dict[str, Any]
-    tests: Counter[str] = field(default_factory=Counter)
-    handed: list[Handed] = field(default_factory=list)
-    lost: Decimal = Decimal(0)
-    look_at: str = ""
+    is_practice: bool  # whether the question is worth nothing
+    example: Handed  # the submission that is shown, if possible one with a known line
+    shown: dict[str, Any]  # what the autograder said of the example's test
+    tests: Counter[str] = field(default_factory=Counter)  # how often each failed in this way
+    handed: list[Handed] = field(default_factory=list)  # the submissions, each once
+    lost: Decimal = Decimal(0)  # how many points the class lost because of it
+    look_at: str = ""  # where tests of the question advise to look (`Verdict.look_at`), or ""
 
     @property
     def where(self) -> str:

@@ -61,24 +61,17 @@ Columns = dict[str, Any]
 
 @dataclass(frozen=True)
 class Handed:
-    """A submission that counts for somebody, and its result; a group's is one.
-
-    Attributes:
-        record: the id of the record that counts, or else that of a staff fault.
-        earned: its points for each question; none if it has no result.
-        days_late: as it counts for the grade; None if the platform doesn't say how many.
-        is_withheld: whether its students' grades are withheld.
-    """
+    """A submission that counts for somebody, and its result; a group's is one."""
 
     id: str
     names: str
     status: str
     reason: str
-    record: int | None
+    record: int | None  # the id of the record that counts, or else that of a staff fault
     score: Decimal
-    earned: dict[str, Decimal]
-    days_late: int | None
-    is_withheld: bool
+    earned: dict[str, Decimal]  # its points for each question; none if it has no result
+    days_late: int | None  # as it counts for the grade; None if the platform doesn't say how many
+    is_withheld: bool  # whether its students' grades are withheld
 
     @property
     def is_counted(self) -> bool:
@@ -94,15 +87,11 @@ class Handed:
 
 @dataclass(frozen=True)
 class Gathered:
-    """A class.
-
-    Attributes:
-        questions: the maximum points for each question, in order.
-    """
+    """A class."""
 
     release: str
     handed: tuple[Handed, ...]
-    questions: dict[str, Decimal]
+    questions: dict[str, Decimal]  # the maximum points for each, in order
     max_score: Decimal
 
     @property
@@ -136,13 +125,10 @@ def gather(store: Store) -> Gathered:
         earned[row["record"]][row["question"]] = Decimal(points(row["score"]))
     handed = []
     for row in store.rows(SUBMISSIONS):
-        key, record = row["id"], row["record"]
-        handed.append(
-            Handed(
-                *(key, store.names(key), row["status"], row["reason"], record),
-                *(Decimal(row["score"]), earned[record], late.get(key, 0), key in withheld),
-            )
-        )
+        key = row["id"]
+        known = dict(row) | {"score": Decimal(row["score"]), "names": store.names(key)}
+        known |= {"days_late": late.get(key, 0), "is_withheld": key in withheld}
+        handed.append(Handed(**known, earned=earned[row["record"]]))
     max_score = Decimal(decimal(book.parts[CODING][0]))
     return Gathered(release, tuple(handed), questions, max_score)
 

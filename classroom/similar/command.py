@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import argparse
 import sys
-from collections import defaultdict
 from collections.abc import Callable, Iterator
 from contextlib import nullcontext
 from itertools import groupby
@@ -26,7 +25,7 @@ from grading.staging import MAX_OUTPUT_BYTES
 from grading.verdicts import ExitCode, write_atomically
 
 from .. import times
-from ..arguments import USUAL, Commands, add_command, add_folder
+from ..arguments import USUAL, Commands, add_command, add_folder, count
 from ..exports import add_source, read_export, read_source, show_notes
 from ..store import Store, replacing
 from ..submissions import Submission, same
@@ -193,6 +192,7 @@ class Comparison:
             entries=self.entries,
             page=_page,
             share=self._share,
+            plural=count,
             notes=notes,
         )
         write_atomically(target / "index.html", text)
@@ -234,20 +234,18 @@ class Comparison:
             shared = sides[0].features[view] & sides[1].features[view]
             for gram, run in grams(text.tokens, view):
                 if gram in shared:
-                    count = self._counts[view][gram]
-                    mark = (look if count <= self._rare else usual, count)
+                    owners = self._counts[view][gram]
+                    mark = (look if owners <= self._rare else usual, owners)
                     marks |= {token: min(mark, marks[token]) for token in run}
-        by_line = defaultdict(list)
-        for token in text.tokens:
-            by_line[text.line_of(token)].append(token)
+        by_line = {number: list(run) for number, run in groupby(text.tokens, text.line_of)}
         for number in sorted(number for number in text.own if number <= max(by_line)):
             line, start, at = text.lines[number - 1], text.starts[number - 1], 0
             parts: list[tuple[str, int, str]] = []
-            for look, group in groupby(by_line[number], lambda token: marks[token][0]):
+            for look, group in groupby(by_line.get(number, []), lambda token: marks[token][0]):
                 tokens = list(group)
                 begin, end = tokens[0].start - start, tokens[-1].end - start
-                count = min(marks[token][1] for token in tokens)
-                parts += [("", 0, line[at:begin]), (LOOKS[look], count, line[begin:end])]
+                owners = min(marks[token][1] for token in tokens)
+                parts += [("", 0, line[at:begin]), (LOOKS[look], owners, line[begin:end])]
                 at = end
             yield number, [*parts, ("", 0, line[at:])]
 

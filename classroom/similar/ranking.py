@@ -27,22 +27,15 @@ LONGEST = 50_000  # pairs that are looked through to fill a list
 
 @dataclass
 class Entry:
-    """A submission or a reference, as it is compared.
+    """A submission or a reference, as it is compared."""
 
-    Attributes:
-        name: its id, or a reference's name.
-        authors: everybody who was ever in this group.
-        handed_in: when, in words; "" if it is unknown.
-        features: by what is compared: a view of the code, wrong answers, tensors.
-        signatures: of its files of parameters; see `parameters.signature_of`.
-    """
-
-    name: str
-    authors: frozenset[str] = REFERENCES
-    handed_in: str = ""
+    name: str  # its id, or a reference's name
+    authors: frozenset[str] = REFERENCES  # everybody who was ever in this group
+    handed_in: str = ""  # when, in words; "" if it is unknown
     texts: list[Text] = field(default_factory=list)
+    # By what is compared: a view of the code, wrong answers, tensors.
     features: dict[str, set[Any]] = field(default_factory=lambda: defaultdict(set))
-    signatures: list[Signature] = field(default_factory=list)
+    signatures: list[Signature] = field(default_factory=list)  # of its files of parameters
 
     @property
     def is_reference(self) -> bool:
@@ -110,7 +103,7 @@ class Ranking:
         self._ranked = np.sort(values[values >= 0])
         self.pairs = len(self._ranked)
         self.quantiles = np.quantile(self._ranked if self.pairs else [0], (0.5, 0.99, 0.999))
-        sharing = np.count_nonzero(values > 0)
+        sharing = int(np.count_nonzero(values > 0))
         best = np.argsort(-values, kind="stable")[: min(sharing, LONGEST)]
         self.rows = self._rows(places[best].tolist())
         self.left_out = sharing - sum(row.pairs for row in self.rows)

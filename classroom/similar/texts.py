@@ -81,17 +81,14 @@ def grams(tokens: list[Token], view: str) -> Iterator[tuple[Gram, tuple[Token, .
 
 
 class Known:
-    """What everybody got from us, or may have got: sharing it is no evidence.
-
-    Attributes:
-        lines: of all files that students get and of the reference solution, without indentation.
-        grams: those of the starter and the reference solution, by view.
-    """
+    """What everybody got from us, or may have got: sharing it is no evidence."""
 
     def __init__(self) -> None:
         modules = {*grading.SRC.glob("submission/*.py"), *grading.SOLUTIONS.glob("submission/*.py")}
         files = {path: path.read_text("utf-8") for path in modules | {*grading.SRC.rglob("*.py")}}
         tokens = [list(tokens_of(files[path])) for path in modules]
+        # Lines of all files that students get and of the reference solution, without indentation;
+        # grams of the starter and the reference solution, by view.
         self.lines = {line.strip() for text in files.values() for line in text.split("\n")}
         self.grams = {v: {gram for t in tokens for gram, _ in grams(t, v)} for v in VIEWS}
 
@@ -100,12 +97,8 @@ class Text:
     """A file, of which its author wrote some lines.
 
     These are the lines between markers, unless all of them are known, and unknown lines elsewhere,
-    because helper functions are often written there.
-
-    Attributes:
-        lines: all lines; `own` has the numbers of the author's, from 1.
-        starts: where each line begins.
-        tokens: those that begin in the author's lines.
+    because helper functions are often written there. `own` has their numbers, from 1, and `tokens`
+    has what begins in them; `starts` says where each of all `lines` begins.
     """
 
     def __init__(self, file: str, text: str, known: Known) -> None:
@@ -113,13 +106,12 @@ class Text:
         self.lines = text.replace("\r\n", "\n").replace("\r", "\n").split("\n")
         self.starts = [0, *accumulate(len(line) + 1 for line in self.lines)]
         whole = "\n".join(self.lines)
-        stripped = list(enumerate(map(str.strip, self.lines), start=1))
-        self.own = {number for number, line in stripped if line and line not in known.lines}
+        numbered = enumerate(map(str.strip, self.lines), start=1)
+        self.own = {number for number, line in numbered if line not in known.lines}
         for start, end in release.find_regions(whole)[0]:
             region = {*range(start + 1, end)}
             if region & self.own:
                 self.own |= region
-        self.own -= {number for number, line in stripped if release.marker_of(line)}
         self.tokens = [token for token in tokens_of(whole) if self.line_of(token) in self.own]
 
     def line_of(self, token: Token) -> int:

@@ -142,7 +142,10 @@ def made(tmp_path_factory):
     make(root / "class")
     many = {f"{n}.py": b"" for n in range(401)}
     many |= {"0.py": b"y" * ((1 << 18) + 1), "1.py": b"y + " * 30_000}
+    ours = (grading.SOLUTIONS / "submission" / "attention.py").read_text(encoding="utf-8")
+    ours = ours.partition("[synthesizer]")[2].partition("### END")[0].replace(" ", "  ")
     for name, files in (
+        ("ours", {"my.py": ours.encode(), "run.py": (grading.SRC / "run.py").read_bytes()}),
         ("public <i>", solution(9)),
         ("mirror", solution(9)),
         ("2025", solution(700) | many),
@@ -201,6 +204,7 @@ def test_what_is_left_out_is_noted(made):
     for part in (
         "submission_8: vanilla.finetune.params is not compared: ",
         "references/notes: nothing to compare",
+        "references/ours: nothing to compare",
         "predictions for test",
         "left out with --exclude: 1",
         "2025: 0.py is not compared: more than 262144 bytes",
