@@ -205,7 +205,7 @@ def join(
 
 
 def _merge(other: Person, person: Person) -> None:
-    """Add what `other` has; refuse it if a source mentions both, except for coding."""
+    """Add the mentions of `other`; refuse it if a source mentions both, except for coding."""
     for twice in sorted(other.sources & person.sources - {CODING}):
         both = (other.of(twice)[0], person.of(twice)[0])
         places = " and ".join(sorted(f"{m.where} ({safe_line(m.name, 60)})" for m in both))
@@ -215,7 +215,6 @@ def _merge(other: Person, person: Person) -> None:
         )
     mentions = (*other.mentions, *person.mentions)
     person.mentions = sorted(mentions, key=lambda mention: SOURCES.index(mention.source))
-    person.preferred = person.preferred or other.preferred
 
 
 # Matching without an ID in common -----------------------------------------------------------------

@@ -15,6 +15,7 @@ from pathlib import Path
 
 import yaml
 
+from classroom.exports import Export
 from classroom.submissions import id_of
 from tests.redteam import arena
 from tests.variants import ROOT, Variant, all_variants, lay_out
@@ -139,3 +140,16 @@ UPLOADS: dict[str, Files] = {
     "a report alone": {"report.pdf": b"%PDF-1.7\n"},
     "no Python": {"submission/notes.txt": b"see my other submission\n"},
 }
+
+
+def described(export: Export) -> str:
+    """Return what is known of submissions, except for those of plain folders, and the notes."""
+    lines = []
+    for one in export.submissions:
+        students = [
+            " ".join(f"{name}={text!r}" for name, text in vars(student).items() if text is not None)
+            for student in one.students
+        ]
+        words = (one.id, *students, one.submitted, "late" * one.late, f"attempt {one.attempt}")
+        lines.append("  ".join(map(str, filter(None, words))))
+    return "\n".join([*(line for line in lines if not line.startswith("upload_")), *export.notes])

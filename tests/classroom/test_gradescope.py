@@ -1,31 +1,25 @@
 """A Gradescope export is read completely, and with little memory."""
 
 import io
+from pathlib import Path
 
 import pytest
 
 from classroom import gradescope
 from classroom.exports import read_export
 from classroom.gradescope import MAX_TEXT, METADATA, entries
-from classroom.submissions import Student
 from grading.errors import UsageError
 from tests import peak
-from tests.classroom.contents import RIGHT, lay
+from tests.classroom.contents import described, lay
 from tests.project import ROOT
+from tests.snapshots import check
 
 
-@pytest.fixture
-def read_class(tmp_path):
-    """Return a function that reads an export with this metadata and with submissions' folders."""
-
-    def read(metadata: str, *numbers: int, all_attempts: bool = False):
-        root = tmp_path / "assignment_1_export"
-        for number in numbers:
-            lay(root / f"submission_{number}", RIGHT)
-        (root / METADATA).write_text(metadata, encoding="utf-8")
-        return read_export(root, all_attempts)
-
-    return read
+def read_class(root: Path, metadata: str, *numbers: int, all_attempts: bool = False):
+    """Read an export with this metadata and with submissions' folders."""
+    files = {f"submission_{number}/submission/a.py": b"" for number in numbers}
+    lay(root, files | {METADATA: metadata.encode()})
+    return read_export(root, all_attempts)
 
 
 def read(text):
@@ -47,41 +41,6 @@ def entry(number, *people, at="2026-11-02 09:00:00 -08:00", history=()):
 
 ADA = person("Ada", sid="'007'", email="Ada@example.edu")
 BOB = person("Bob", sid="'008'", email="bob@example.edu")
-
-
-@pytest.mark.parametrize(
-    "people, expected",
-    [
-        ([{"sid": "0123", "email": "A@x"}], [Student("a@x", "Ada", "A@x", "0123")]),
-        ([{"sid": "~", "email": "a@x"}], [Student("a@x", "Ada", "a@x")]),
-        ([{"sid": "'null'", "email": "a@x"}], [Student("a@x", "Ada", "a@x", "null")]),
-        ([{"sid": "1e5", "email": ""}], [Student("1e5", "Ada", None, "1e5")]),
-        ([{}, {}], [Student("submission_1", "Ada"), Student("submission_1:2", "Ada")]),
-    ],
-)
-def test_a_student_lacks_what_is_absent(read_class, people, expected):
-    roll = read_class(entry(1, *(person("Ada", **fields) for fields in people)), 1)
-    assert [*roll.submissions[0].students] == expected
-    assert bool(roll.notes) == (not any(one.email or one.sid for one in expected))
-
-
-TIMES = {
-    "2026-11-02 14:22:32.365935123 -08:00": "2026-11-02 22:22:32.365935+00:00",
-    "2026-11-02T14:22:32Z": "2026-11-02 14:22:32+00:00",
-    "2026-11-02 14:22:32 UTC": "2026-11-02 14:22:32+00:00",
-    "2026-11-02 14:22:32 +0530": "2026-11-02 08:52:32+00:00",
-    "2026-11-02 14:22:32": "2026-11-02 14:22:32+00:00",
-    "yesterday": "None",
-}
-
-
-def test_times_are_read_with_and_without_a_zone_and_what_is_none_is_noted(read_class):
-    texts = [entry(n, person(f"S{n}", sid=n), at=time) for n, time in enumerate(TIMES, 1)]
-    roll = read_class("".join(texts), *range(1, 7))
-    assert [str(one.submitted) for one in roll.submissions] == [*TIMES.values()]
-    line = "".join(texts[:5]).count("\n") + 1
-    note = f"{METADATA}:{line}: submission_6: :created_at is not a time: 'yesterday'"
-    assert roll.notes == (note,)
 
 
 def test_ruby_refers_to_what_it_wrote_before():
@@ -113,65 +72,66 @@ OLD = [(11, "2026-11-01 09:00:00 -08:00"), (12, "2026-11-01 10:00:00 -08:00")]
 THIRD = entry(13, ADA, history=OLD)
 OTHER = person("Ada", sid="'9'", email="other@example.edu")
 RENAMED = person("Ada Byron", sid="'007'", email="ada@example.edu")
-LEFT_OUT = "submission_{} is left out: its students have a later one"
-# The metadata; the folders that the export has; whether earlier attempts are asked for, too; the
-# submissions, each with its authors and its number among their attempts; what each note contains.
-CLASSES = [
-    (
+SHARED = "".join(
+    entry(n, person(name, email=f"{n}@a.edu")) for n, name in enumerate("FFEEDDCCBBAA")
+)
+LACKING = (
+    [person("A", sid="0123", email="A@x")],
+    [person("B", sid="~", email="b@x")],
+    [person("C", sid="'null'", email="c@x")],
+    [person("D", sid="1e5", email="")],
+    [person("E"), person("E")],
+)
+TIMES = (
+    "2026-11-02 14:22:32.365935123 -08:00",
+    "2026-11-02T14:22:32Z",
+    "2026-11-02 14:22:32 UTC",
+    "2026-11-02 14:22:32 +0530",
+    "2026-11-02 14:22:32",
+    "yesterday",
+)
+# The metadata, and the folders that the export has.
+CLASSES = {
+    "what students lack": (
+        *("".join(entry(n, *people) for n, people in enumerate(LACKING)), *range(5)),
+    ),
+    "times with and without a zone": (
+        "".join(entry(n, person(f"S{n}", sid=n), at=time) for n, time in enumerate(TIMES)),
+        *range(6),
+    ),
+    "odd entries": (
         entry(1, ADA) + entry(2, BOB) + "submission_3: ~\nsubmission_4:\n  :submitters: []\n",
-        *((1, 3, 4, 5), False, {1: "Ada 1", 2: "Bob 1", 3: " 1", 4: " 1", 5: " 1"}),
-        (
-            "submission_3 has no table",
-            *(f"submission_{n} has no :submitters" for n in (3, 4)),
-            "submission_5 is not in submission_metadata.yml",
-            "submission_2: it contains no files",
-        ),
+        *(1, 3, 4, 5),
     ),
-    (
-        *(entry(1, ADA) + entry(1, BOB), (1,), False, {1: "Ada 1"}),
-        ("there are two entries submission_1: the second is left out",),
+    "an entry twice": (entry(1, ADA) + entry(1, BOB), 1),
+    "shared names": (SHARED, *range(12)),
+    "a former partner": (THIRD + entry(11, BOB), 11, 13),
+    "an earlier attempt is active": (
+        *(entry(13, ADA, history=[(14, "2026-11-03 09:00:00 -08:00")]), 13),
     ),
-    (
-        *(entry(1, ADA) + entry(2, OTHER) + entry(3, RENAMED), (1, 2, 3), True),
-        {1: "Ada 1", 2: "Ada 1", 3: "Ada Byron 1"},
-        ("submission_1, submission_3: ada@example.edu has more", ": Ada (2)"),
-    ),
-    (
-        "".join(
-            entry(n, person(name, email=f"{n}@a.edu")) for n, name in enumerate("FFEEDDCCBBAA")
-        ),
-        *(range(12), False, {n: f"{name} 1" for n, name in enumerate("FFEEDDCCBBAA")}),
-        ("or file's name: A (2), B (2), C (2), D (2), E (2), and 1 more",),
-    ),
-    (THIRD, (11, 13), True, {13: "Ada 3"}, ("submission_11 is left out: submission_13 is",)),
-    (THIRD + entry(11, BOB), (11, 13), False, {13: "Ada 3", 11: "Bob 1"}, ()),  # a former partner
-    (
-        entry(13, ADA, history=[(14, "2026-11-03 09:00:00 -08:00")]),
-        *((13,), False, {13: "Ada 1"}),
-        ("submission_13 is active on Gradescope, although submission_14 is newer; the",),
-    ),
-    (entry(13, ADA, at="~", history=OLD), (13,), False, {13: "Ada 1"}, ()),  # unknown: not older
-    (  # the second was an hour later
+    "an unknown time isn't older": (entry(13, ADA, at="~", history=OLD), 13),
+    "an hour later, in another zone": (
         entry(2, ADA, at="2026-11-03 08:00:00 Z") + entry(1, ADA, at="2026-11-02 23:00:00 -08:00"),
-        *((1, 2), False, {2: "Ada 1"}, (LEFT_OUT.format(1),)),
+        *(1, 2),
     ),
-    (  # who leaves a group counts alone
+    "who leaves a group counts alone": (
         entry(1, ADA, BOB) + entry(2, ADA, at="2026-11-02 10:00:00 -08:00"),
-        *((1, 2), False, {1: "Bob 1", 2: "Ada 1"}),
-        ("submission_1: 1 of the group has a later one",),
+        *(1, 2),
     ),
-]
+    "all attempts: a student's other name": (
+        entry(1, ADA) + entry(2, OTHER) + entry(3, RENAMED),
+        *(1, 2, 3),
+    ),
+    "all attempts: a third": (THIRD, 11, 13),
+}
 
 
-@pytest.mark.parametrize("text, folders, all_attempts, kept, notes", CLASSES)
-def test_nobody_is_lost_without_a_note(read_class, text, folders, all_attempts, kept, notes):
-    roll = read_class(text, *folders, all_attempts=all_attempts)
-    assert kept == {
-        int(one.id.removeprefix("submission_")): f"{one.students[0].name} {one.attempt}"
-        for one in roll.submissions
-    }
-    assert len(roll.notes) == len(notes), roll.notes
-    assert all(part in note for part, note in zip(notes, roll.notes, strict=True)), roll.notes
+def test_nobody_is_lost_without_a_note(tmp_path):
+    found = {}
+    for title, (text, *folders) in CLASSES.items():
+        root, is_all = tmp_path / title, title.startswith("all attempts")
+        found[title] = described(read_class(root, text, *folders, all_attempts=is_all))
+    check("classroom_gradescope", found)
 
 
 def test_broken_metadata_is_refused_in_one_line(monkeypatch):
