@@ -7,16 +7,19 @@ everything once.
 import re
 import shutil
 import stat
+import threading
 import zipfile
 from functools import partial
 
 import pytest
 
 from autograder.description import load_course
+from tests import pinned
 from tests.project import commit_all, contents
 from tools import (
     archive,
     autograder,
+    container,
     datafiles,
     history,
     reference,
@@ -25,6 +28,7 @@ from tools import (
     student,
     world,
 )
+from tools.arguments import Failed
 from tools.handout import build
 
 EDITION = "xcs224n"
@@ -238,6 +242,51 @@ def test_a_later_release_needs_the_earlier_archives(project, run):
     replace(project, "course.toml", "\nrelease = 1", "\nrelease = 2")
     code, printed = run()
     assert code == 2 and "make restore" in printed and printed.count("\n") == 1
+
+
+def test_an_edition_is_graded_while_the_next_one_is_typeset(project, run, monkeypatch):
+    begun = {edition: threading.Event() for edition in pinned.NAMES}  # its documents
+    documents, grade = build.for_students, autograder.build
+
+    def typeset(repo, edition, *rest):
+        begun[edition].set()
+        return documents(repo, edition, *rest)
+
+    def graded(repo, edition, *rest, **options):
+        following = {"xcs224n": "cs224n", "cs224n": "current"}.get(edition)
+        assert following is None or begun[following].wait(60)
+        return grade(repo, edition, *rest, **options)
+
+    monkeypatch.setattr(build, "for_students", typeset)
+    monkeypatch.setattr(autograder, "build", graded)
+    code, printed = run(options=())
+    assert code == 0 and len(archives(project)) == 3, printed
+
+
+@pytest.mark.parametrize("error", [Failed("no LaTeX"), KeyboardInterrupt(), None], ids=type)
+def test_what_is_graded_is_stopped_where_documents_fail(project, run, monkeypatch, error):
+    """Or else an edition that fails its proof is the release's failure."""
+    killed, documents = threading.Event(), build.for_students
+
+    def typeset(repo, edition, *rest):
+        if error and edition == "cs224n":
+            raise error
+        return documents(repo, edition, *rest)
+
+    def graded(*_, **__):
+        assert error is None or killed.wait(60)
+        raise Failed("the reference earns 52 through the zip")
+
+    monkeypatch.setattr(build, "for_students", typeset)
+    monkeypatch.setattr(autograder, "build", graded)
+    monkeypatch.setattr(container, "stop", killed.set)
+    if isinstance(error, KeyboardInterrupt):
+        with pytest.raises(KeyboardInterrupt):
+            run(options=())
+    else:
+        code, printed = run(options=())
+        assert code == 1 and ("no LaTeX" if error else "earns 52") in printed
+    assert not archives(project) and (killed.is_set() or not error)
 
 
 # ---------------------------------------------------------------- another machine
