@@ -21,6 +21,7 @@ Glossary of shapes: B, T, C, hs as in submission/attention.py; B is the number o
 
 from __future__ import annotations
 
+import itertools
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
@@ -145,35 +146,16 @@ def changed(
     return proj.register_forward_pre_hook(with_head)
 
 
-@torch.no_grad()
-def output_of(model: GPT, part: Part, questions: Questions) -> torch.Tensor:
-    """Return what a part computes, (B, T, C) or for a head (B, T, hs), float."""
-    kept: list[torch.Tensor] = []
-
-    def keep(output: torch.Tensor) -> torch.Tensor:
-        kept.append(output.clone())
-        return output
-
-    with changed(model, part, keep):
-        model(questions.ids)
-    if len(kept) != 1:
-        raise InputError(
-            f"the output of {part} is computed {len(kept)} times, expected once (a head's is what "
-            "enters the attention's proj)"
-        )
-    return kept[0]
-
-
-def replacements(output: torch.Tensor, questions: Questions) -> dict[str, torch.Tensor]:
-    """Return what replaces an output, (B, T, hs), for each of KINDS: tensors of its shape."""
+def replacement(output: torch.Tensor, questions: Questions, kind: str) -> torch.Tensor:
+    """Return what replaces an output in one of KINDS; both are (B, T, C) or (B, T, hs), float."""
+    if kind == "zero":
+        return torch.zeros_like(output)
+    if kind == "mean":
+        return output[questions.ids != PAD_ID].mean(dim=0).expand_as(output)
     flat, number = output.flatten(0, 1), questions.slots.flatten()
     count = torch.bincount(number)  # (slots,); each slot occurs
     sums = flat.new_zeros(len(count), flat.size(-1)).index_add(0, number, flat)
-    return {
-        "zero": torch.zeros_like(output),
-        "mean": output[questions.ids != PAD_ID].mean(dim=0).expand_as(output),
-        "slot": (sums / count[:, None])[number].view_as(output),
-    }
+    return (sums / count[:, None])[number].view_as(output)
 
 
 def ablate(model: GPT, questions: Questions) -> Ablated:
@@ -186,12 +168,20 @@ def ablate(model: GPT, questions: Questions) -> Ablated:
     results: Ablated = {}
     blocks = range(1, len(model.blocks) + 1)
     others = [Part(kind, block) for kind in ("attention", "MLP") for block in blocks]
-    for part in (*heads_of(model), *others):
-        output = output_of(model, part, questions)
-        results[part] = {}
-        for kind, other in replacements(output, questions).items():
-            with changed(model, part, lambda _, other=other: other):  # type: ignore[misc]
-                results[part][kind] = answers(model, questions)
+    for part, kind in itertools.product([*heads_of(model), *others], KINDS):
+        calls = []
+
+        def replace(output: torch.Tensor, kind: str = kind, calls: list = calls) -> torch.Tensor:
+            calls.append(kind)
+            return replacement(output, questions, kind)
+
+        with changed(model, part, replace):
+            results.setdefault(part, {})[kind] = answers(model, questions)
+        if len(calls) != 1:
+            raise InputError(
+                f"the output of {part} is computed {len(calls)} times, expected once (a head's is "
+                "what enters the attention's proj)"
+            )
     return results
 
 

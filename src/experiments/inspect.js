@@ -55,12 +55,14 @@ class Model {
     return x.map((v, i) => ((v - mean) / deviation) * weight[i] + bias[i]);
   }
 
-  rotate(x, t) { // by RoPE, in pairs of neighbours
-    const size = x.length / this.heads;
-    for (let i = 0; i < x.length; i += 2) {
-      const angle = t / 1e4 ** ((i % size) / size);
-      const [p, q, cos, sin] = [x[i], x[i + 1], Math.cos(angle), Math.sin(angle)];
-      [x[i], x[i + 1]] = [p * cos - q * sin, p * sin + q * cos];
+  rotate(x, t) { // by RoPE: channels i and j, of which each head has its own
+    const [size, apart] = [x.length / this.heads, this.apart];
+    for (let i = 0; i < x.length; i += 1) {
+      const k = i % size;
+      if (k % (2 * apart) >= apart) continue; // the second of a pair
+      const angle = t / 1e4 ** ((apart === 1 ? k : 2 * k) / size);
+      const [p, q, cos, sin] = [x[i], x[i + apart], Math.cos(angle), Math.sin(angle)];
+      [x[i], x[i + apart]] = [p * cos - q * sin, p * sin + q * cos];
     }
     return x;
   }
@@ -70,7 +72,7 @@ class Model {
     const { keys, values, weights } = this.past[layer];
     const [w2, b2] = [this.tensors[`${name}.w2`], this.tensors[`${name}.b2`]];
     const project = (part) => this.linear(`${name}.${part}`, x);
-    const turn = (y) => (this.rope ? this.rotate(y, t) : y);
+    const turn = (y) => (this.apart ? this.rotate(y, t) : y);
     // The synthesizer's keys are the columns of w2, whatever the text.
     keys[t] = w2 ? x.map((_, i) => w2[(i % size) * b2.length + t]) : turn(project("key"));
     values[t] = project("value");
@@ -137,12 +139,7 @@ class Model {
       characters.push(next(logits.at(-1)));
       logits.push(this.read(characters.at(-1)));
     }
-    return {
-      question, characters, prompt, logits,
-      likeliest: places.slice(0, page.likeliest),
-      known_share: sum(places.map(([, chance]) => chance)),
-      layers: this.past,
-    };
+    return { question, characters, prompt, logits, places, layers: this.past };
   }
 }
 
@@ -203,9 +200,10 @@ function draw(section, run) { // what answer() or look_inside found
   const [rest, written] = [run.characters.slice(run.prompt), steps(run)];
   write("answer", visible(rest.join("")) || "(nothing)");
   write("probability", percent(written.reduce((product, [, chance]) => product * chance, 1)));
-  write("known", percent(run.known_share));
+  write("known", percent(sum(run.places.map(([, chance]) => chance))));
   section.querySelector(".endless").hidden = rest.length < page.steps;
-  if (run.likeliest.length) fill(section.querySelector(".places"), run.likeliest);
+  const places = section.querySelector(".places");
+  if (places) fill(places, run.places.slice(0, 5));
   fill(section.querySelector(".steps"), written);
   const rows = [];
   run.layers.forEach(({ note, weights }, l) => {

@@ -38,7 +38,6 @@ from submission.model import GPTConfig
 
 from .people import DEV, TRAIN, continuations, encode, finite_logits
 
-LIKELIEST = 5  # number of places listed
 TOLERANCE = 1e-3  # of weights and their sums, which may have been computed in bfloat16
 ROLES = ("letter before", "first name", "surname", "MASK", "elsewhere")  # of heads (ablate.py)
 LIVE = ("vanilla", "rope", "synthesizer")  # what inspect.js computes
@@ -63,11 +62,8 @@ class Inspected:
     prompt: int  # the number of these that are the question and its MASK
     answer: str  # what it wrote, without the MASK that ends it
     probability: float  # of the whole answer, including that MASK
-    likeliest: list[tuple[str, float]]  # LIKELIEST of the known places, with their probabilities
-    known: int  # the number of known places
-    known_share: float  # the sum of their probabilities
+    places: list[tuple[str, float]]  # the known ones, with their probabilities, likeliest first
     layers: list[Layer]
-    heads: int  # in each layer
     logits: torch.Tensor  # after each character that it read, (T, V), on the CPU
 
 
@@ -131,7 +127,6 @@ def look_inside(
     for count in range(len(prompt) + 1, len(read) + 1):
         # From what came before alone: an attention of one's own may look ahead.
         logits.append(finite_logits(model, [read[:count]], 1)[0])
-    ranked = ranked_places(model, dataset, prompt, places)
     return Inspected(
         name=name,
         question=question,
@@ -139,11 +134,8 @@ def look_inside(
         prompt=len(prompt),
         answer="".join(dataset.itos[i] for i in ids),
         probability=probability,
-        likeliest=ranked[:LIKELIEST],
-        known=len(ranked),
-        known_share=sum(probability for _, probability in ranked),
+        places=ranked_places(model, dataset, prompt, places),
         layers=attention_of(model, read),
-        heads=model.config.n_head,
         logits=torch.cat(logits),
     )
 
@@ -259,9 +251,11 @@ def page(
     return environment.get_template("inspect.html.j2").render(
         page={
             "letters": letters,
-            "likeliest": LIKELIEST,
             "mask": dataset.MASK_CHAR,
-            "models": [vars(inspected) | {"live": is_live(m)} for inspected, m in models],
+            "models": [
+                vars(inspected) | {"heads": model.config.n_head, "live": is_live(model)}
+                for inspected, model in models
+            ],
             "places": sorted(set(recorded.values())),
             "recorded": {question: f"say {place}" for question, place in recorded.items()},
             "steps": ANSWER_STEPS,
@@ -287,23 +281,21 @@ def is_live(model: GPT) -> bool:
 
 def parameters(models: Sequence[GPT]) -> str:
     """Return a script with the parameters of models; null if one isn't live."""
-    return f"{WARNING}\nwindow.parameters = {json.dumps([_tensors(each) for each in models])};\n"
-
-
-def _tensors(model: GPT) -> dict[str, Any] | None:
-    if not is_live(model):
-        return None
-    tensors = parameter_files.weights(model.state_dict())
-    order = _neighbours(model)
-    for name, tensor in tensors.items():
-        if ".attn.query." in name or ".attn.key." in name:
-            tensors[name] = tensor[order]
-    return {
-        "heads": model.config.n_head,
-        "layers": model.config.n_layer,
-        "rope": model.config.rope,
-        "tensors": {name: _numbers(tensor.cpu()) for name, tensor in tensors.items()},
-    }
+    shown = [
+        {
+            "heads": model.config.n_head,
+            "layers": model.config.n_layer,
+            "apart": _apart(model),
+            "tensors": {
+                name: _numbers(tensor.cpu())
+                for name, tensor in parameter_files.weights(model.state_dict()).items()
+            },
+        }
+        if is_live(model)
+        else None
+        for model in models
+    ]
+    return f"{WARNING}\nwindow.parameters = {json.dumps(shown)};\n"
 
 
 def _numbers(tensor: torch.Tensor) -> str | list[float]:
@@ -316,19 +308,15 @@ def _numbers(tensor: torch.Tensor) -> str | list[float]:
     return base64.b64encode(tensor.half().numpy().astype("<f2").tobytes()).decode("ascii")
 
 
-def _neighbours(model: GPT) -> torch.Tensor:
-    """Return an order of channels, (C,), long, in which RoPE's pairs are neighbours.
+def _apart(model: GPT) -> int:
+    """Return the distance of the channels that RoPE turns together, 0 without it.
 
-    Students may choose the pairs k and k + hs/2 instead. Dot products don't depend on the order.
+    The given ones are neighbours; students may choose k and k + hs/2 instead.
     """
-    given = torch.arange(model.config.n_embd)
     if not model.config.rope:
-        return given
-    attn = model.blocks[0].attn
-    nh, hs = attn.n_head, attn.key.in_features // attn.n_head
-    x = torch.zeros(1, nh, 2, hs, device=next(model.parameters()).device)
+        return 0
+    hs = model.config.n_embd // model.config.n_head
+    x = torch.zeros(1, model.config.n_head, 2, hs, device=next(model.parameters()).device)
     x[..., 0] = 1  # the first of the first pair, which position 1 turns
-    turned = attn.with_positions(x)[0, 0, 1]  # (hs,)
-    if int(turned[1:].abs().argmax()) == 0:
-        return given
-    return given.view(nh, 2, hs // 2).transpose(1, 2).flatten()
+    turned = model.blocks[0].attn.with_positions(x)[0, 0, 1]  # (hs,)
+    return int(turned[1:].abs().argmax()) + 1

@@ -89,53 +89,33 @@ def all_inputs(digits: str = "permutation", together: bool = False) -> TensorDat
     return TensorDataset(tokens, torch.tensor(answers))
 
 
-def prepared(layers: nn.ModuleList) -> nn.ModuleList:
-    """Draw the parameters of linear layers again, and return the layers.
-
-    A GPT starts with weights of standard deviation .02, which suit a stack of blocks.
-    """
-    for module in layers.modules():
-        if isinstance(module, nn.Linear):
-            module.reset_parameters()
-    return layers
-
-
 class RecallModel(nn.Module):
-    """Embeddings, one layer of attention, and a linear map of its output at the last position."""
+    """Embeddings, layers of attention, and a linear map of what is at the last position; no MLP.
 
-    def __init__(self, attn: nn.Module):
+    With `together`, the layers have neither norms nor residual connections.
+    """
+
+    def __init__(self, layers: list[nn.Module], together: bool = False):
         super().__init__()
-        self.letters = nn.Embedding(PAIRS, C)
-        self.digits = nn.Embedding(PAIRS + 1, C)
-        self.positions = nn.Embedding(PAIRS + 1, C)
+        kinds = (PAIRS, PAIRS + 1, PAIRS + 1) if together else (2 * PAIRS, 2 * PAIRS + 1)
+        self.embeddings = nn.ModuleList([nn.Embedding(count, C) for count in kinds])
+        norms = [nn.Identity() if together else nn.LayerNorm(C) for _ in layers]
+        self.norms, self.together = nn.ModuleList(norms), together
         self.head = nn.Linear(C, PAIRS)
-        self.layers = prepared(nn.ModuleList([attn]))
+        self.layers = nn.ModuleList(layers)
+        for module in self.layers.modules():
+            # A GPT starts with weights of standard deviation .02, which suit a stack of blocks.
+            if isinstance(module, nn.Linear):
+                module.reset_parameters()
 
     def forward(self, tokens: torch.Tensor) -> torch.Tensor:
-        """Return logits of the answer, (B, PAIRS), float, for tokens, (B, T, 2), long."""
-        letters, digits = tokens.unbind(dim=-1)
-        positions = torch.arange(PAIRS + 1, device=tokens.device)
-        x = self.letters(letters) + self.digits(digits) + self.positions(positions)  # (B, T, C)
-        return self.head(self.layers[0](x)[:, -1])
-
-
-class InductionModel(nn.Module):
-    """Embeddings, layers of attention with residual connections, and a linear head; no MLP."""
-
-    def __init__(self, layers: list[nn.Module]):
-        super().__init__()
-        self.tokens = nn.Embedding(2 * PAIRS, C)
-        self.positions = nn.Embedding(2 * PAIRS + 1, C)
-        self.norms = nn.ModuleList([nn.LayerNorm(C) for _ in layers])
-        self.head = nn.Linear(C, PAIRS)
-        self.layers = prepared(nn.ModuleList(layers))
-
-    def forward(self, tokens: torch.Tensor) -> torch.Tensor:
-        """Return logits of the answer, (B, PAIRS), float, for tokens, (B, T), long."""
-        positions = torch.arange(2 * PAIRS + 1, device=tokens.device)
-        x = self.tokens(tokens) + self.positions(positions)  # (B, T, C)
+        """Return logits of the answer, (B, PAIRS), float, for tokens as of `all_inputs`."""
+        read = tokens.unbind(dim=-1) if self.together else [tokens]
+        read = [*read, torch.arange(tokens.size(1), device=tokens.device)]  # and positions
+        x = sum(embed(ids) for embed, ids in zip(self.embeddings, read, strict=True))  # (B, T, C)
         for norm, layer in zip(self.norms, self.layers, strict=True):
-            x = x + layer(norm(x))
+            y = layer(norm(x))
+            x = y if self.together else x + y
         return self.head(x[:, -1])
 
 
@@ -210,7 +190,7 @@ def run_recall(setting: Setting) -> None:
     parameters, name = sum(p.numel() for p in attn.parameters()), type(attn).__name__
     print(f"recall {setting.args.variant}: one layer of {name}, {parameters:,} parameters")
     inputs = TensorDataset(*(each.to(setting.device) for each in all_inputs(together=True).tensors))
-    model = RecallModel(attn).to(setting.device)
+    model = RecallModel([attn], together=True).to(setting.device)
     started = time.monotonic()
     for step in learn(model, inputs, RECALL_STEPS):
         now = score(model, inputs)
@@ -244,7 +224,7 @@ def split(inputs: TensorDataset, seed: int) -> tuple[TensorDataset, TensorDatase
 
 
 @torch.no_grad()
-def weights_of(model: InductionModel, tokens: torch.Tensor, heads: int) -> torch.Tensor:
+def weights_of(model: RecallModel, tokens: torch.Tensor, heads: int) -> torch.Tensor:
     """Return the weights of a model's attention for one input, (T,), long: (layers, nh, T, T).
 
     Raises:
@@ -253,7 +233,7 @@ def weights_of(model: InductionModel, tokens: torch.Tensor, heads: int) -> torch
     return stacked(weights_passed([*model.layers], lambda: model(tokens[None]), heads, len(tokens)))
 
 
-def without_the_answers_digit(model: InductionModel, tokens: torch.Tensor) -> RemovableHandle:
+def without_the_answers_digit(model: RecallModel, tokens: torch.Tensor) -> RemovableHandle:
     """Inside `with`, let the last layer's last position not see the digit that it is to name.
 
     Its weight goes to the other positions in proportion. Where it was 1, nothing is left to see.
@@ -284,7 +264,7 @@ def grow(
         scores: has the two functions of submission/induction_scores.py; None: nothing is scored.
     """
     torch.manual_seed(seed)
-    model = InductionModel([build(heads) for _ in range(layers)])
+    model = RecallModel([build(heads) for _ in range(layers)])
     trained, held_out = split(all_inputs(digits), seed)
     some = TensorDataset(*trained[torch.arange(CHECKED).clamp(max=len(trained) - 1)])
     generator = torch.Generator().manual_seed(seed)

@@ -112,7 +112,10 @@ def test_groups_have_ten_people_with_different_places_and_nobody_twice(lab):
 
 
 def test_a_candidates_prior_decides_nothing(lab, monkeypatch):
-    """One place and one name are likely in any sentence; what is true is a little likelier."""
+    """One place and one name are likely in any sentence; what is true is a little likelier.
+
+    Only the person who was born in the last place is unlikely there.
+    """
     group = [person(lab, i) for i in range(10)]
     text = "\n".join(f"{p.name} was born in {p.place}" for p in group)
     dataset = lab.dataset.CharCorruptionDataset(text, 64)
@@ -121,15 +124,17 @@ def test_a_candidates_prior_decides_nothing(lab, monkeypatch):
         is_true = any(
             filling in (p.name, p.place) and (p.name in prompt or p.place in prompt) for p in group
         )
-        return -100.0 + 50 * (filling in (group[3].name, group[3].place)) + is_true
+        likely = 50 * (filling in (group[3].name, group[3].place))
+        return -100.0 + likely + (-1 if is_true and filling == group[9].name else is_true)
 
     def fillings(model, dataset, sentences):
         return [[likelihood(prompt, text) for text in texts] for prompt, texts in sentences]
 
     monkeypatch.setattr(lab.gaps, "fillings", fillings)
     choices = lab.gaps.choose(None, dataset, [group])
-    assert all(choice.forward and choice.backward for choice in choices)
-    assert [share.value for share in lab.gaps.shares(choices)] == [1, 1]
+    assert [c.forward for c in choices] == [True] * 10
+    assert [c.backward for c in choices] == [True] * 9 + [False]
+    assert [share.value for share in lab.gaps.shares(choices)] == [1, 0.9]
 
 
 def test_people_with_a_line_that_names_the_city_first_are_compared_with_the_others(

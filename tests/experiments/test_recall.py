@@ -65,7 +65,7 @@ def test_a_fifth_is_held_out(lab):
 
 def test_what_is_cut_cannot_be_seen_and_the_rest_can(lab, build):
     torch.manual_seed(0)
-    model = lab.recall.InductionModel([build(2), build(2)])
+    model = lab.recall.RecallModel([build(2), build(2)])
     tokens, _ = lab.recall.all_inputs("permutation")[:50]
     at = lab.recall.answers_position(tokens)
     with lab.recall.without_the_answers_digit(model, tokens):
