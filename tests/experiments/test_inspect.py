@@ -121,6 +121,7 @@ def test_the_command_writes_a_page_about_two_models(run, trained, tmp_path, reco
     assert page.count("<h2") == 2 and page.count('<div class="head">') == 2 * 2 * 2  # layers, heads
     parameters = (tmp_path / "page.params.js").read_text(encoding="utf-8")
     assert parameters.count('"tok_emb.weight"') == 2 and '<script src="page.params.js">' in page
+    assert "Don't post them." in parameters.splitlines()[0] and "don't post it" in page
     assert "page.params.js for it, which holds your parameters: don't post that file." in output
     # A question of one's own is asked of one model.
     code, _, errors = run(f'{inspect} --question "Where was Nora Nara born?"')

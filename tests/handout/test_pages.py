@@ -284,11 +284,6 @@ def test_every_letter_that_is_declared_printed_prints_and_is_copied_as_itself(tm
     assert [c for c in characters if c not in others and 4 * f"x{c}y" not in text] == []
 
 
-def test_the_same_text_gives_the_same_bytes(tmp_path):
-    pdf, again = (typeset.typeset(folder_of(tmp_path / name, "Text.")) for name in ("a", "b"))
-    assert pdf.read_bytes() == again.read_bytes()
-
-
 def test_what_looks_poor_is_an_error(tmp_path):
     folder = folder_of(tmp_path, "See \\ref{nowhere}. \\texttt{" + "x" * 120 + "}")
     with pytest.raises(HandoutError, match="Reference `nowhere' .* undefined"):

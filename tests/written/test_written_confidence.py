@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 import torch
 
-from tests.laid_out import imports_from
+from tests.laid_out import imported
 from tests.written.conftest import columns
 
 
@@ -17,6 +17,27 @@ def confidence(root, monkeypatch):
     import confidence
 
     return confidence
+
+
+@pytest.fixture(scope="module")
+def lab(trained):
+    with imported(trained / "src", "inputs", "experiments.gaps", "experiments.people") as modules:
+        yield modules
+
+
+@pytest.fixture(scope="module")
+def load(lab, trained):
+    """load(stage): the corpus, and the model after a stage of training."""
+
+    def load(stage):
+        fields = lab.recipes.load_recipe().model_of("vanilla")
+        corpus = lab.inputs.read_corpus("wiki.txt", fields["block_size"])
+        config = lab.model.GPTConfig(corpus.vocab_size, **fields)
+        network = lab.inputs.build_model("vanilla", config, torch.device("cpu"))
+        lab.inputs.load(network, str(trained / f"vanilla.{stage}.params"))
+        return corpus, network
+
+    return load
 
 
 @pytest.fixture(scope="module")
@@ -33,40 +54,17 @@ def test_accuracies_are_those_of_the_predictions(of_trained, trained):
     assert found == of_models | {"london": 0.2}
 
 
-def test_confidence_is_the_product_over_all_characters(of_trained, with_trained, trained):
-    """Recomputed one answer at a time, from the model's logits alone."""
+def test_confidence_is_that_of_evaluate(of_trained, with_trained, trained, lab, load):
     found = of_trained["confidence"]
-    data = trained / "src" / "data"
-    with imports_from(trained / "src"):
-        from pretraining import recipes
-        from submission import dataset, helper, model
-
-        text = (data / "wiki.txt").read_text(encoding="utf-8").removesuffix("\n")
-        fields = recipes.load_recipe().model_of("vanilla")
-        corpus = dataset.CharCorruptionDataset(text, fields["block_size"])
-        config = model.GPTConfig(corpus.vocab_size, **fields)
-        network = helper.initialize_vanilla_model(config).double().eval()
-        network.load_state_dict(torch.load(trained / "vanilla.finetune.params", weights_only=True))
-        mask = corpus.stoi[corpus.MASK_CHAR]
-        lines = (data / "birth_unseen_inputs.tsv").read_text(encoding="utf-8").splitlines()
-        probabilities = []
-        for line in lines:
-            ids, product = [corpus.stoi[c] for c in line] + [mask], 1.0
-            for _ in range(32):
-                with torch.no_grad():
-                    logits = network(torch.tensor([ids[-fields["block_size"] :]]))[0][0, -1]
-                probability, chosen = torch.softmax(logits.double(), 0).max(0)
-                product *= probability.item()
-                ids.append(chosen.item())
-                if chosen == mask:
-                    break
-            probabilities.append(product)
+    questions, _ = lab.utils.read_places(trained / "src/data/birth_unseen_inputs.tsv")
+    corpus, network = load("finetune")
+    predictions = lab.utils.predict_places(network, corpus, questions)
+    probabilities = [prediction.probability for prediction in predictions]
     unseen = found["unseen"]
-    assert unseen["count"] == len(lines) == 12
+    assert unseen["count"] == len(questions) == 12
     assert unseen["median"] == pytest.approx(np.median(probabilities), abs=2e-4)
-    assert unseen["quartiles"] == pytest.approx(
-        list(np.quantile(probabilities, [0.25, 0.75])), abs=2e-4
-    )
+    quartiles = list(np.quantile(probabilities, [0.25, 0.75]))
+    assert unseen["quartiles"] == pytest.approx(quartiles, abs=2e-4)
     assert max(probabilities) > 1e-3  # otherwise, rounding would hide everything
     assert found["right"] is None or found["wrong"]["count"] + found["right"]["count"] == 20
     plotted = columns(with_trained / "confidence.dat")
@@ -85,24 +83,11 @@ def test_refusals_are_those_of_the_same_answers(of_trained, confidence):
     assert 0 <= found["calibration_error"] <= 1
 
 
-def test_cloze_numbers_are_those_of_the_command(of_trained, trained):
-    with imports_from(trained / "src"):
-        import inputs
-        from experiments import gaps, people
-        from pretraining import recipes
-        from submission import model, utils
-
-        fields = recipes.load_recipe().model_of("vanilla")
-        corpus = inputs.read_corpus("wiki.txt", fields["block_size"])
-        config = model.GPTConfig(corpus.vocab_size, **fields)
-        network = inputs.build_model("vanilla", config, torch.device("cpu"))
-        path = trained / "vanilla.pretrain.params"
-        network.load_state_dict(utils.load_parameters(path, network))
-        groups = {
-            split: people.people_of(*inputs.read_answered(file)[1:])
-            for split, file in (("train", "birth_places_train.tsv"), ("dev", "birth_dev.tsv"))
-        }
-        asked = list(gaps.ask(network, corpus, groups))
+def test_cloze_numbers_are_those_of_the_command(of_trained, lab, load):
+    files = {"train": "birth_places_train.tsv", "dev": "birth_dev.tsv"}
+    groups = {split: lab.people.people_in(file) for split, file in files.items()}
+    corpus, network = load("pretrain")
+    asked = list(lab.gaps.ask(network, corpus, groups))
     for row, (text, scores) in zip(of_trained["cloze"], asked, strict=True):
         shares = {
             name: round(score.right / score.total, 3) if score.total else None
