@@ -78,10 +78,8 @@ def deranged(places: Sequence[str], rng: random.Random) -> list[str]:
     """
     moved = rng.sample(list(places), len(places))
     for i, place in enumerate(places):
-        if moved[i] != place:
-            continue
         swaps = [j for j, other in enumerate(moved) if other != place and places[j] != place]
-        if swaps:
+        if moved[i] == place and swaps:
             j = rng.choice(swaps)
             moved[i], moved[j] = moved[j], moved[i]
     return moved

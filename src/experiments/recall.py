@@ -119,33 +119,20 @@ class RecallModel(nn.Module):
         return self.head(x[:, -1])
 
 
-@dataclass(frozen=True)
-class Score:
-    """The number of right answers, the number of inputs, and the mean loss over them, in nats."""
-
-    right: int
-    total: int
-    loss: float
-
-    def __str__(self) -> str:
-        right = f"{self.right:,} of {self.total:,} inputs, {self.share:.1%}"
-        return f"{right}; mean loss {self.loss:.3f}"
-
-    @property
-    def share(self) -> float:
-        """The share of right answers."""
-        return self.right / self.total
-
-
 @torch.no_grad()
-def score(model: nn.Module, inputs: TensorDataset) -> Score:
-    """Return a model's score on inputs."""
+def score(model: nn.Module, inputs: TensorDataset) -> tuple[int, float]:
+    """Return the number of a model's right answers, and its mean loss in nats."""
     tokens, answers = inputs.tensors
     model.eval()
     logits = torch.cat([model(some) for some in tokens.split(4096)])  # (B, PAIRS)
     model.train()
     right = int((logits.argmax(dim=-1) == answers).sum())
-    return Score(right, len(inputs), float(F.cross_entropy(logits, answers)))
+    return right, float(F.cross_entropy(logits, answers))
+
+
+def share(model: nn.Module, inputs: TensorDataset) -> float:
+    """Return the share of a model's right answers."""
+    return score(model, inputs)[0] / len(inputs)
 
 
 def learn(
@@ -193,9 +180,12 @@ def run_recall(setting: Setting) -> None:
     model = RecallModel([attn], together=True).to(setting.device)
     started = time.monotonic()
     for step in learn(model, inputs, RECALL_STEPS):
-        now = score(model, inputs)
+        right, loss = score(model, inputs)
+        now = (
+            f"{right:,} of {len(inputs):,} inputs, {right / len(inputs):.1%}; mean loss {loss:.3f}"
+        )
         print(f"{step:5} steps, {time.monotonic() - started:3.0f} s: {now}")
-        if now.right == now.total:
+        if right == len(inputs):
             break
     print(f"Right: {now} nats")
 
@@ -269,7 +259,7 @@ def grow(
     some = TensorDataset(*trained[torch.arange(CHECKED).clamp(max=len(trained) - 1)])
     generator = torch.Generator().manual_seed(seed)
     lessons = learn(model, trained, INDUCTION_STEPS, generator)
-    steps = next((n for n in lessons if score(model, some).share >= ENOUGH), INDUCTION_STEPS)
+    steps = next((n for n in lessons if share(model, some) >= ENOUGH), INDUCTION_STEPS)
     few = TensorDataset(*held_out[:LOOKED_AT])
     tokens, _ = few.tensors
     sums = torch.full((2, heads), 0.0 if scores else math.nan)
@@ -279,8 +269,8 @@ def grow(
         sums[1] += scores.induction_score(weights[-1], each)
     best = (float(total.max()) / LOOKED_AT for total in sums)
     with without_the_answers_digit(model, tokens):
-        cut = score(model, few).share
-    return Grown(layers, heads, steps, score(model, held_out).share, cut, *best)
+        cut = share(model, few)
+    return Grown(layers, heads, steps, share(model, held_out), cut, *best)
 
 
 def grow_all(

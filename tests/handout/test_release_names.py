@@ -4,6 +4,7 @@ Documents and zips are small fakes here, but for the autograder's content; test_
 everything once.
 """
 
+import hashlib
 import re
 import shutil
 import stat
@@ -121,7 +122,12 @@ def test_the_first_release_is_number_1_and_is_kept_whole(project, run):
     owned = {"assignment.toml", "course.toml", "errata.toml"}
     documents = {"student.zip", "autograder.zip", f"{EDITION}-handout.pdf"}
     assert set(kept.manifest["files"]) == data | secrets | owned | documents
-    assert kept.read(datafiles.SEED) == (project / datafiles.SEED).read_bytes()
+    places = {"student.zip": f"dist/{EDITION}-student.zip"}
+    places |= {"autograder.zip": f"dist/autograder-{EDITION}.zip"}
+    places |= {f"{EDITION}-handout.pdf": f"dist/{EDITION}-handout.pdf"}
+    for name, digest in kept.manifest["files"].items():
+        assert kept.read(name) == (content := (project / places.get(name, name)).read_bytes()), name
+        assert hashlib.sha256(content).hexdigest() == digest
     assert (kept.manifest["release"], kept.manifest["edition"]) == ("2027-winter.1", EDITION)
     assert kept.manifest["commit"] == "unknown" and "torch" in kept.manifest["versions"]
     before = archives(project)
