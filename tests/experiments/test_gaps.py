@@ -51,20 +51,18 @@ def test_right_choices_are_counted_by_group_and_by_whether_the_corpus_has_the_wo
     """Ask about Ada and Bo of train and Al of dev; a model prefers the place given for each."""
     preferred = {"Ada": "Rome", "Bo": "Lima", "Al": "Lima"}
     dataset = lab.dataset.CharCorruptionDataset(TEXT, 64)
-    prompts = []
+    asked = []
 
-    def continuations(model, pairs):
-        texts = [tuple("".join(dataset.itos[i] for i in ids) for ids in pair) for pair in pairs]
-        prompts.extend(dict.fromkeys(prompt for prompt, _ in texts))
-        return [-1.0 if preferred[prompt.split()[0]] == place else -2.0 for prompt, place in texts]
+    def fillings(model, dataset, sentences):
+        asked.extend(text for text, _ in sentences)
+        return [[-2.0 + (preferred[t.split()[0]] == place) for place in s] for t, s in sentences]
 
-    monkeypatch.setattr(lab.gaps, "continuations", continuations)
+    monkeypatch.setattr(lab.gaps, "fillings", fillings)
     person = lab.people.Person
     groups = {"train": [person("Ada", "Rome"), person("Bo", "Oslo")], "dev": [person("Al", "Lima")]}
-    model = type("Model", (), {"get_block_size": lambda self: 64, "eval": lambda self: self})()
     monkeypatch.setattr(lab.gaps, "WORDINGS", ["{name} was born in {gap}."])
-    ((text, scores),) = lab.gaps.ask(model, dataset, groups)
-    assert prompts == ["Ada was born in ⁇.⁇", "Bo was born in ⁇.⁇", "Al was born in ⁇.⁇"]
+    ((text, scores),) = lab.gaps.ask(None, dataset, groups)
+    assert asked == ["Ada was born in ⁇.", "Bo was born in ⁇.", "Al was born in ⁇."]
     assert text == "NAME was born in _."
     # In these words the corpus has only Ada's place.
     expected = {"train": "50% of 2", "dev": "100% of 1"}

@@ -64,18 +64,13 @@ def test_maps_are_the_attentions_weights(lab, load, variant):
     """With them and the values, the rest of the attention gives what it computes by itself."""
     dataset, model = load(variant)
     ids = [dataset.stoi[c] for c in "Born in L"]
-    seen = []
-    hooks = [
-        block.ln1.register_forward_hook(lambda m, i, out: seen.append(out))
-        for block in model.blocks
-    ]
     layers = lab.inspection.attention_of(model, ids)
-    for hook in hooks:
-        hook.remove()
     assert len(layers) == len(model.blocks) == 2
-    for block, layer, x in zip(model.blocks, layers, seen, strict=True):
+    *streams, _ = lab.trace.streams(model, torch.tensor([ids]))
+    for block, layer, stream in zip(model.blocks, layers, streams, strict=True):
         attn = block.attn
         with torch.no_grad():
+            x = block.ln1(stream)
             v = attn.value(x[0]).unflatten(1, (attn.n_head, -1)).transpose(0, 1)  # (nh, T, hs)
             y = attn.proj((layer.weights @ v).transpose(0, 1).flatten(1))
             torch.testing.assert_close(y, attn(x)[0], atol=1e-5, rtol=1e-4)

@@ -1,14 +1,13 @@
 """The numbers that written answers quote, computed by their script with and without a model."""
 
 import json
-import types
 
 import numpy as np
 import pytest
 import torch
 
 from tests import laid_out
-from tests.laid_out import imports_from, lay_out, make_model
+from tests.laid_out import imported, lay_out, make_model
 
 # Fixtures.
 one_thread = laid_out.one_thread
@@ -45,19 +44,15 @@ def trained(tmp_path_factory):
     """Return a folder like build/reference, with a model that is small, random and unsure."""
     folder = lay_out(tmp_path_factory.mktemp("trained") / "root")
     data = folder / "src" / "data"
-    with imports_from(folder / "src"):
-        from pretraining import recipes
-        from submission import dataset, model, utils
-
-        text = (data / "wiki.txt").read_text(encoding="utf-8").removesuffix("\n")
-        corpus = dataset.CharCorruptionDataset(text, recipes.load_recipe().model["block_size"])
+    with imported(folder / "src", "inputs") as lab:
+        fields = lab.recipes.load_recipe().model_of("vanilla")
+        corpus = lab.inputs.read_corpus("wiki.txt", fields["block_size"])
         torch.manual_seed(0)
-        fields = recipes.load_recipe().model_of("vanilla") | {"vocab_size": corpus.vocab_size}
-        network = make_model(types.SimpleNamespace(model=model), **fields)
+        network = make_model(lab, vocab_size=corpus.vocab_size, **fields)
         with torch.no_grad():
             network.head.weight *= 12  # otherwise, 32 characters have a probability of 1e-20
         for stage in ("finetune", "pretrain"):
-            utils.save_parameters(network, folder / f"vanilla.{stage}.params")
+            lab.utils.save_parameters(network, folder / f"vanilla.{stage}.params")
     unseen = (data / "birth_unseen_inputs.tsv").read_text(encoding="utf-8").splitlines()
     some = "".join(f"{line}\n" for line in unseen[:12])  # time enough
     (data / "birth_unseen_inputs.tsv").write_text(some, encoding="utf-8")
