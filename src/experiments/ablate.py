@@ -169,9 +169,11 @@ def ablate(model: GPT, questions: Questions) -> Ablated:
     blocks = range(1, len(model.blocks) + 1)
     others = [Part(kind, block) for kind in ("attention", "MLP") for block in blocks]
     for part, kind in itertools.product([*heads_of(model), *others], KINDS):
-        calls = []
+        calls: list[str] = []
 
-        def replace(output: torch.Tensor, kind: str = kind, calls: list = calls) -> torch.Tensor:
+        def replace(
+            output: torch.Tensor, kind: str = kind, calls: list[str] = calls
+        ) -> torch.Tensor:
             calls.append(kind)
             return replacement(output, questions, kind)
 

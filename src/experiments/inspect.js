@@ -55,9 +55,9 @@ class Model {
     return x.map((v, i) => ((v - mean) / deviation) * weight[i] + bias[i]);
   }
 
-  rotate(x, t) { // by RoPE: channels i and j, of which each head has its own
+  rotate(x, t) { // by RoPE, in pairs of channels that lie so far apart
     const [size, apart] = [x.length / this.heads, this.apart];
-    for (let i = 0; i < x.length; i += 1) {
+    for (let i = 0; i < x.length; i++) {
       const k = i % size;
       if (k % (2 * apart) >= apart) continue; // the second of a pair
       const angle = t / 1e4 ** ((apart === 1 ? k : 2 * k) / size);
@@ -202,8 +202,7 @@ function draw(section, run) { // what answer() or look_inside found
   write("probability", percent(written.reduce((product, [, chance]) => product * chance, 1)));
   write("known", percent(sum(run.places.map(([, chance]) => chance))));
   section.querySelector(".endless").hidden = rest.length < page.steps;
-  const places = section.querySelector(".places");
-  if (places) fill(places, run.places.slice(0, 5));
+  section.querySelectorAll(".places").forEach((table) => fill(table, run.places.slice(0, 5)));
   fill(section.querySelector(".steps"), written);
   const rows = [];
   run.layers.forEach(({ note, weights }, l) => {
