@@ -35,6 +35,7 @@ SCORES = (
     "Submission ID", "Submission Time", "Lateness (H:M:S)", "View Count", "Submission Count",
 )  # fmt: skip
 QUESTIONS = ("1: 2(a) Why (4.0 pts)", "2: 3(a) Copying (2.0 pts)")
+LATE = "late"
 WHY = ("agreed by mail", "Grace", "2027-01-20")
 
 
@@ -77,13 +78,16 @@ class Class:
         self,
         one: int | str,
         people: Sequence[Student],
-        time: datetime | None,
+        time: datetime | str | None,
         *scores: float,
-        is_late: bool = False,
     ) -> Path:
-        """Add a submission and its record, a staff fault without scores; return the folder."""
+        """Add a submission and its record, a staff fault without scores; return the folder.
+
+        Its platform may only have marked it as late: then, the time is LATE.
+        """
         submission_id = f"submission_{one}" if isinstance(one, int) else one
-        made = Submission(submission_id, tuple(people), time, is_late)
+        known = None if time == LATE else time
+        made = Submission(submission_id, tuple(people), known, time == LATE)
         tests = zip(TESTS, scores, strict=False)
         tests = [entry(test, "", most, score=score) for (test, most), score in tests]
         results = json.dumps(results_of(tests, max_score=26.0))

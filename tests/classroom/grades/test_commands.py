@@ -61,6 +61,7 @@ def test_what_the_commands_print_and_that_refusals_write_nothing(
     run("grades", "grades", folder, "--csv", table)
     found["all.csv"] = table.read_text(encoding="utf-8")
     decide(folder, written=scores([[ADA, [4, 2], None, "51"], [BO, [4, 2], at(-9), "52"]]))
+    run("explain an unknown time", "grades", folder, "--explain", "007")
     monkeypatch.chdir(folder)
     words = ("grades", ".", "--csv", "grades/grades.csv")
     run("without somebody, and without a time, to a relative path", *words)

@@ -2,14 +2,11 @@
 
 from datetime import UTC, datetime, timedelta, timezone
 from decimal import Decimal
-from fractions import Fraction
 
 import pytest
 
 from classroom.cells import parse
-from classroom.grades.book import read_book
 from classroom.grades.decisions import is_extra, read_scores
-from classroom.grades.people import find_one
 from classroom.store import Store
 from classroom.submissions import Student, Submission
 from grading.errors import UsageError
@@ -17,131 +14,144 @@ from tests.classroom.grades.building import (
     ADA,
     BO,
     DUE,
+    LATE,
     SCORES,
+    Class,
     at,
     command,
-    course,
     decide,
     put,
+    read_csv,
     scores,
     student,
-)
+)  # fmt: skip
 from tests.snapshots import check
 
 FULL = (10, 6, 10)
 CY = student("Cy", "1", "cy@x.edu")
 
 
-def book(folder, **grading):
-    with Store.existing(folder) as store:
-        return read_book(store, course(**grading))
+FIRST = [(1, [ADA], at(-60), *FULL)]
+TWO_UPLOADS = [
+    ("upload_1", [Student("ada.zip", "ada")], None, *FULL),
+    ("moodle_657", [Student("moodle:657", "Ada King", moodle_id="657")], None, 1, 0, 0),
+]
+AGAIN = [
+    (1, [Student("a@y.org", "Ada Byron", "a@y.org", "007")], at(-60), 1, 0, 0),
+    (2, [ADA], at(2000), *FULL),
+]
+ELSEWHERE = [
+    ("moodle_657", [Student("m", "Bo", "bo@x.edu", moodle_id="657")], None, *FULL),
+    (3, [BO], at(-60), 1, 0, 0),
+]
+# In Los Angeles, clocks go forward on 2027-03-14 at 2:00; this is 23 hours and 31 minutes.
+SATURDAY = datetime(2027, 3, 13, 23, 59, tzinfo=timezone(timedelta(hours=-8)))
+MONDAY = datetime(2027, 3, 15, 0, 30, tzinfo=timezone(timedelta(hours=-7)))
+END, EAST = DUE.astimezone(UTC), timezone(timedelta(hours=14))
+TOO_LATE = END + timedelta(seconds=1)
+AT_THE_END = [  # a time without a zone is in UTC
+    (1, [student("On Time", "1", "")], END.astimezone(EAST), *FULL),
+    (2, [student("On Time", "2", "")], END.replace(tzinfo=None), *FULL),
+    (3, [student("Too Late", "3", "")], TOO_LATE.astimezone(EAST), *FULL),
+    (4, [student("Too Late", "4", "")], TOO_LATE.replace(tzinfo=None), *FULL),
+]
+MARKED = [
+    ("canvas_5_1", [Student("canvas:5", "Ada", canvas_id="5")], LATE, *FULL),
+    ("canvas_6_1", [Student("canvas:6", "Bo", canvas_id="6")], None, *FULL),
+]
+WRITTEN = scores([[BO, [4, 2], at(-60), "52"]]).replace("(4.0 pts)", "(5.0 pts)")
+# 125 is the number of one student in Canvas; Excel makes it from 000125, another's ID.
+ZEROS = [
+    (1, [student("Ada Byron", "000777", "ada@x.edu")], at(-60), *FULL),
+    (2, [student("Bo Chen", "000125", "bo@x.edu")], at(-60), *FULL),
+]
+EXCEL = """Student,ID,SIS User ID,SIS Login ID,Section,Problem Set 5 (12)
+"Byron, Ada",125,000777,ada,S1,
+"Chen, Bo",999,000125,bo,S1,
+"""
+AT_ONCE, BY_DAY = {"hard_deadline_days": 0}, {"percent_per_day": Decimal(10)}
+# The policy, what is handed in, and the files that `decide` stores, or `grades` fills.
+CLASSES = {
+    "the latest counts": (AT_ONCE, AGAIN, {}),
+    "it counts after an extension": (AT_ONCE, AGAIN, {"extensions": [("007", at(2880))]}),
+    "nobody guesses which is the latest": ({}, ELSEWHERE, {}),
+    "people.csv says which counts": ({}, ELSEWHERE, {"people": [("657", "submission_3")]}),
+    "a day has 24 hours": (
+        BY_DAY,
+        [(1, [ADA], MONDAY, *FULL)],
+        {"extensions": [("007", SATURDAY)]},
+    ),
+    "a second late in any zone": (AT_ONCE, AT_THE_END, {}),
+    "without a policy, lateness costs nothing": ({}, AT_THE_END, {}),
+    "late by nobody knows how much": (BY_DAY, MARKED, {}),
+    "it is said": (BY_DAY, MARKED, {"overrides": [("canvas_5_1", "days_late", "2")]}),
+    "a part that no source knows is blank": ({}, FIRST, {"written": WRITTEN}),
+    "it is zero": ({"missing": "zero"}, FIRST, {"written": WRITTEN}),
+}
+for name in ("moodle:657", "657", "moodle_657", "Ada King"):
+    for row in (("ada.zip", name), (name, "upload_1")):
+        CLASSES[f"{row[0]} is {row[1]}"] = ({}, TWO_UPLOADS, {"people": [row]})
+for text in ("000125", "0125", "777", "125"):
+    files = {"extensions": [(text, at(9))], "canvas": EXCEL}
+    CLASSES[f"an extension for {text}"] = ({}, ZEROS, files)
+# A whole part by override is extra credit above the points to reach. The sheet says what it is
+# worth, not Gradescope.
+for points in ("3", "6"):
+    for scored in ([4, 0], None):
+        text = scores([[ADA, scored, at(-60), "51" if scored else ""]])
+        files = {"written": text.replace("(2.0 pts)", "(1.0 pts)")}
+        files |= {"overrides": [("007", "written", points)]}
+        title = f"all written answers by override: {points} instead of {scored}"
+        CLASSES[title] = ({"extra_credit_cap": Decimal("0.5")}, FIRST, files)
 
 
-def grade(folder, who="ada@x.edu", **grading):
-    found = book(folder, **grading)
-    return found.grade(find_one(found.people, who))
+def graded(folder, capsys, *words) -> str:
+    """Return the grades, and what `grades` says."""
+    capsys.readouterr()
+    code = command("grades", folder, *words)
+    out, err = capsys.readouterr()
+    if code:
+        return err
+    head, *rows = read_csv(folder / "grades" / "grades.csv")
+    lines = []
+    for row in rows:
+        grade = dict(zip(head, row, strict=True))
+        lines.append(f"{grade['name']}: {grade['state']} {grade['total']}".rstrip())
+    return "\n".join([*lines, *(line for line in out.splitlines() if str(folder) not in line)])
 
 
-def total(folder, who="ada@x.edu", **grading):
-    return grade(folder, who, **grading).total
+def test_grades_follow_what_was_handed_in_and_what_was_decided(tmp_path, policy, capsys):
+    found = {}
+    for number, (title, (rules, handed_in, files)) in enumerate(CLASSES.items()):
+        policy(**rules)
+        made = Class(tmp_path / str(number) / "class")
+        for each in handed_in:
+            made.add(*each)
+        paths = put(made.folder, **files)
+        words = ["--canvas", paths.pop()] if "canvas" in files else []
+        if paths:
+            command("decide", made.folder, *paths)
+        found[title] = graded(made.folder, capsys, *words)
+    check("grades_classes", found)
 
 
-@pytest.mark.parametrize("name", ["moodle:657", "657", "moodle_657", "Ada King"])
-def test_people_csv_names_any_submission_and_says_which_counts(made, name):
-    made.add("upload_1", [Student("ada.zip", "ada")], None, *FULL)
-    king = Student("moodle:657", "Ada King", moodle_id="657")
-    folder = made.add("moodle_657", [king], None, 1, 0, 0)
-    assert decide(folder, people=[("ada.zip", name)]) == 0
-    assert total(folder, "Ada King") == 26
-    decide(folder, people=[(name, "upload_1")])
-    assert total(folder, "Ada King") == 1
-
-
-def test_the_latest_counts_also_after_an_extension_and_nobody_guesses_which_it_is(made):
-    made.add(1, [Student("a@y.org", "Ada Byron", "a@y.org", "007")], at(-60), 1, 0, 0)
-    made.add(2, [ADA], at(2000), *FULL)
-    made.add("moodle_657", [Student("m", "Bo", "bo@x.edu", moodle_id="657")], None, *FULL)
-    folder = made.add(3, [BO], at(-60), 1, 0, 0)
-    assert total(folder, hard_deadline_days=0) == 0
-    decide(folder, extensions=[("007", at(2880))])
-    assert total(folder, hard_deadline_days=0) == 26
-    said = "has moodle_657 and submission_3, and their times don't tell which"
-    with pytest.raises(UsageError, match=said):
-        total(folder, "Bo Chen")
-    decide(folder, people=[("657", "submission_3")])
-    assert total(folder, "Bo Chen") == 26
-
-
-def test_a_day_has_24_hours_whatever_clocks_do(made):
-    # In Los Angeles, clocks go forward on 2027-03-14 at 2:00; this is 23 hours and 31 minutes.
-    due = datetime(2027, 3, 13, 23, 59, tzinfo=timezone(timedelta(hours=-8)))
-    handed_in = datetime(2027, 3, 15, 0, 30, tzinfo=timezone(timedelta(hours=-7)))
-    folder = made.add(1, [ADA], handed_in, *FULL)
-    decide(folder, extensions=[("007", due)])
-    found = grade(folder, percent_per_day=Decimal(10))
-    assert found.total == Fraction("23.4")  # one day, not two
-    assert found.remarks[1] == "coding: handed in 2027-03-14 23:30:00-08:00: 1 day late"
-
-
-def test_the_zone_in_which_a_time_is_written_doesnt_matter(made):
-    for late_s, points in ((0, 26), (1, 0)):
-        time = (DUE + timedelta(seconds=late_s)).astimezone(UTC)
-        for zone in (timezone(timedelta(hours=14)), None):  # without one: in UTC
-            written = time.astimezone(zone) if zone else time.replace(tzinfo=None)
-            assert total(made.add(1, [ADA], written, *FULL), hard_deadline_days=0) == points
-    assert total(made.folder) == 26  # without a policy, lateness costs nothing
-
-
-def test_late_by_nobody_knows_how_much_is_no_grade_until_it_is_said(made):
-    made.add("canvas_5_1", [Student("canvas:5", "Ada", canvas_id="5")], None, *FULL, is_late=True)
-    folder = made.add("canvas_6_1", [Student("canvas:6", "Bo", canvas_id="6")], None, *FULL)
-    found = grade(folder, "Ada")
-    assert found.total is None and "override of days_late" in found.why
-    assert total(folder, "Bo") == 26
-    assert any("counts as on time" in remark for remark in grade(folder, "Bo").remarks)
-    decide(folder, overrides=[("canvas_5_1", "days_late", "2")])
-    assert total(folder, "Ada", percent_per_day=Decimal(25)) == 13
-
-
-def test_a_part_of_which_no_source_knows_is_blank_or_zero(made):
-    folder = made.add(1, [ADA], at(-60), *FULL)
-    text = scores([[BO, [4, 2], at(-60), "52"]])
-    decide(folder, written=text.replace("(4.0 pts)", "(5.0 pts)"))
-    assert (total(folder), total(folder, "008")) == (None, None)
-    assert (total(folder, missing="zero"), total(folder, "008", missing="zero")) == (26, 6)
-    assert book(folder).notes == (
-        "the written answers are worth 7 points on Gradescope, but 6 in assignment.toml: the "
-        "outlines differ",
-        "not in written: Ada Byron <ada@x.edu> (007): submission_1",
-        "not in coding: Bo Chen <bo@x.edu> (008): written.csv, line 2",
-    )
-
-
-def test_what_doesnt_count_is_never_a_zero_and_results_that_count_have_one_total(made):
+def test_what_doesnt_count_is_never_a_zero_and_results_that_count_have_one_total(
+    made, policy, capsys
+):
+    policy(missing="zero")
     folder = made.add(1, [ADA], at(-60))
     with Store.existing(folder, writes=True) as store:
         store.add_submissions(made.folder, "folder", [Submission("x", (BO,))])
-    found = [(each.total, each.why) for each in book(folder, missing="zero").grades()]
-    assert found == [(None, "submission_1: staff fault"), (None, "x: not graded")]
+    incomplete = "Ada Byron <ada@x.edu> (007): submission_1: staff fault"
+    text = graded(folder, capsys)
+    assert incomplete in text and "Bo Chen <bo@x.edu> (008): x: not graded" in text
+    assert text.startswith("Ada Byron: incomplete\nBo Chen: incomplete\n")
     with Store.existing(folder, writes=True) as store:
         store.db.execute("DELETE FROM counted")
-    assert grade(folder).why == "submission_1: staff fault"
+    assert incomplete in graded(folder, capsys)
     made.add(2, [BO], at(-60), *FULL)
     made.add(3, [CY], at(-60), 10, 6)
-    with pytest.raises(UsageError, match="worth 16 and 26 points"):
-        book(folder)
-
-
-@pytest.mark.parametrize("points, total_", [("3", 3), ("6", "4.5")])
-@pytest.mark.parametrize("scored", [[4, 0], None])
-def test_a_whole_part_by_override_is_extra_credit_above_the_points_to_reach(
-    made, points, total_, scored
-):
-    folder = made.add(1, [ADA], at(-60), 0, 0, 0)
-    text = scores([[ADA, scored, at(-60), "51" if scored else ""]])
-    text = text.replace("(2.0 pts)", "(1.0 pts)")  # the sheet says what the part is worth
-    decide(folder, written=text, overrides=[("007", "written", points)])
-    assert total(folder, extra_credit_cap=Decimal("0.5")) == Fraction(total_)
+    assert "worth 16 and 26 points" in graded(folder, capsys)
 
 
 HEAD = ",".join(SCORES)
@@ -206,42 +216,17 @@ def test_decisions_that_cant_be_are_one_line(made, capsys):
     check("grades_decisions", found, {str(folder.parent): "HERE"})
 
 
-def test_all_files_are_stored_or_none_and_each_replaces_its_kind(made):
+def test_all_files_are_stored_or_none_and_each_replaces_its_kind(made, capsys):
     folder = made.add(1, [ADA, BO], at(-60), *FULL)
     assert decide(folder, excuses=[("007",)], late_days=[("008", "1")]) == 0
     assert decide(folder, excuses=[("008",)], overrides=[("008", "1e", "x")]) == 2
-    assert [one.state for one in book(folder).grades()] == ["excused", "graded"]
+    assert graded(folder, capsys).startswith("Ada Byron: excused\nBo Chen: graded 26.00\n")
     assert decide(folder, excuses=[("008",)], withheld=[("008",)]) == 0  # outweighs excused
-    assert [one.state for one in book(folder).grades()] == ["graded", "withheld"]
+    assert graded(folder, capsys).startswith("Ada Byron: graded 26.00\nBo Chen: withheld\n")
     with Store.existing(folder) as store:
         history = [row["what"] for row in store.rows("SELECT what FROM history")]
     assert history == ["decide excuses.csv: 1 row", "decide late_days.csv: 1 row",
                        "decide excuses.csv: 1 row", "decide withheld.csv: 1 row"]  # fmt: skip
-
-
-EXCEL = """Student,ID,SIS User ID,SIS Login ID,Section,Problem Set 5 (12)
-"Byron, Ada",125,000777,ada,S1,
-"Chen, Bo",999,000125,bo,S1,
-"""
-
-
-def test_an_id_without_its_zeros_goes_to_nobody_else(made, capsys):
-    """125 is the number of one student in Canvas; Excel makes it from 000125, another's ID."""
-    made.add(1, [student("Ada Byron", "000777", "ada@x.edu")], at(-60), *FULL)
-    folder = made.add(2, [student("Bo Chen", "000125", "bo@x.edu")], at(-60), *FULL)
-    (canvas,) = put(folder, canvas=EXCEL)
-    for text, message in (
-        ("000125", ""),
-        ("0125", "matches no submission"),
-        ("777", "would match with leading zeros"),
-        ("125", "may mean any of"),
-    ):
-        decide(folder, extensions=[(text, at(9))])
-        capsys.readouterr()
-        assert command("grades", folder, "--canvas", canvas) == (2 if message else 0)
-        err = capsys.readouterr().err
-        start = "classroom: extensions.csv, line 2: " if message else ""
-        assert message in err and err.startswith(start)
 
 
 def read(*lines: str, columns=("question", "title", "score", "max_score")) -> list[tuple]:
