@@ -12,7 +12,6 @@ import subprocess
 import sys
 import time
 from collections.abc import Callable, Iterator
-from contextlib import closing, suppress
 from pathlib import Path
 
 import psutil
@@ -43,13 +42,13 @@ def release(course) -> Path:
 @pytest.fixture(scope="session")
 def start_grading(course, release, temporary):
     """Return a function that starts to grade a class with the tiny edition."""
-    started = []
+    place = {"cwd": course, "env": os.environ | {"TMPDIR": str(temporary)}}
 
     def start(source: Path, into: Path, *words: str | Path, **keywords) -> subprocess.Popen:
-        command = [sys.executable, "-m", "classroom", "grade", source, "--into", into]
+        words = ("-m", "classroom", "grade", source, "--into", into, "--edition", "tiny", *words)
         process = subprocess.Popen(
-            [*map(str, command), "--edition", "tiny", *map(str, words)],
-            **{"cwd": course, "env": os.environ | {"TMPDIR": str(temporary)}} | keywords,
+            [sys.executable, *map(str, words)],
+            **place | keywords,
             stdout=subprocess.PIPE,
             stderr=subprocess.STDOUT,
             stdin=subprocess.DEVNULL,
@@ -57,13 +56,12 @@ def start_grading(course, release, temporary):
             # If tests run in the background, as by `nohup make test &`, SIGINT is ignored.
             preexec_fn=lambda: signal.signal(signal.SIGINT, signal.SIG_DFL),
         )
-        started.append(process)
+        stack.callback(process.wait)
+        stack.callback(process.kill)
         return process
 
-    yield start
-    for process in started:
-        process.kill()
-        process.wait()
+    with contextlib.ExitStack() as stack:
+        yield start
 
 
 @pytest.fixture(scope="session")
@@ -96,25 +94,25 @@ class Dask:
         self._certificates, self._logs = certificates, logs
         self._environment = {key: os.environ[key] for key in os.environ if key != "PYTHONPATH"}
         self._environment |= {"TMPDIR": str(temporary), "DASK_CONFIG": SETTINGS}
-        self.processes: list[subprocess.Popen] = []
+        self.processes: list[psutil.Popen] = []
         with socket.socket() as listener:
             listener.bind(("127.0.0.1", 0))
             self.port = listener.getsockname()[1]
         self.address = f"tls://127.0.0.1:{self.port}"
         self.words = ("--scheduler", self.address, "--certificates", certificates)
 
-    def start(self, program: str, *words: str) -> subprocess.Popen:
+    def start(self, program: str, *words: str) -> psutil.Popen:
         """Start one of dask's programs, with the settings of the cluster."""
         command = [sys.executable, "-m", f"distributed.cli.dask_{program}", *words]
         with open(self._logs / f"{program}-{len(self.processes)}.log", "wb") as log:
             place = {"cwd": self._certificates, "env": self._environment}
-            self.processes.append(subprocess.Popen(command, stdout=log, stderr=log, **place))
+            self.processes.append(psutil.Popen(command, stdout=log, stderr=log, **place))
         return self.processes[-1]
 
-    def scheduler(self) -> subprocess.Popen:
+    def scheduler(self) -> psutil.Popen:
         return self.start("scheduler", "--host", self.address, "--no-dashboard")
 
-    def worker(self) -> subprocess.Popen:
+    def worker(self) -> psutil.Popen:
         words = ("--nthreads", "1", "--no-dashboard", "--host", "tls://127.0.0.1")
         return self.start("worker", self.address, *words)
 
@@ -125,11 +123,8 @@ def dask(certificates, temporary, tmp_path) -> Iterator[Dask]:
     yield made
     for process in made.processes:
         process.terminate()
-    for process in made.processes:
-        try:
-            process.wait(20)
-        except subprocess.TimeoutExpired:
-            process.kill()
+    for process in psutil.wait_procs(made.processes, 20)[1]:
+        process.kill()
 
 
 @pytest.fixture(scope="session")
@@ -184,7 +179,7 @@ def row(outcome: str, reason: str, results: dict) -> list:
 def rows_of(folder: Path, sql: str) -> list[tuple]:
     """Ask a class's database, as `sqlite3` would."""
     place = f"file:{folder / 'class.db'}?mode=ro"
-    with closing(sqlite3.connect(place, uri=True, timeout=60)) as connection:
+    with contextlib.closing(sqlite3.connect(place, uri=True, timeout=60)) as connection:
         return connection.execute(sql).fetchall()
 
 
@@ -242,8 +237,8 @@ def _is_dasks(folder: Path) -> bool:
 def descendants(pid: int) -> dict[int, str]:
     """Return the command lines of a process's descendants, by process id."""
     lines: dict[int, str] = {}
-    with suppress(psutil.NoSuchProcess):
+    with contextlib.suppress(psutil.NoSuchProcess):
         for child in psutil.Process(pid).children(recursive=True):
-            with suppress(psutil.NoSuchProcess):
+            with contextlib.suppress(psutil.NoSuchProcess):
                 lines[child.pid] = " ".join(child.cmdline())
     return lines

@@ -205,15 +205,12 @@ def listening(*programs: subprocess.Popen) -> set[tuple[str, int]]:
 @pytest.fixture(scope="module")
 def pods() -> dict[str, dict]:
     """Return the specs of pods by the names of their deployments."""
-    text, found = (FOLDER / "cluster.yaml").read_text(encoding="utf-8"), {}
+    text = (FOLDER / "cluster.yaml").read_text(encoding="utf-8")
     service, *deployments = (one["spec"] | one["metadata"] for one in yaml.safe_load_all(text))
     assert service["type"] == "ClusterIP" and service["selector"] == {"app": service["name"]}
-    for one in deployments:
-        labels = one["template"]["metadata"]["labels"]
-        assert one["selector"]["matchLabels"] == labels == {"app": one["name"]}
-        found[one["name"]] = one["template"]["spec"]
-    assert service["name"] in found
-    return found
+    templates = {one["name"]: one["template"] for one in deployments}
+    assert templates[service["name"]]["metadata"]["labels"] == service["selector"]
+    return {name: template["spec"] for name, template in templates.items()}
 
 
 def test_only_root_can_read_the_certificates_and_no_pod_has_a_token_for_the_api(pods):
