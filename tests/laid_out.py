@@ -30,28 +30,6 @@ from tools.reference import GIVEN, compose
 REPOSITORY = Path(__file__).resolve().parent.parent
 VARIANTS = tuple(load_assignment(REPOSITORY).variants)
 COMMANDS = ("environment", "run", "experiments", "inputs", "dataset", "london_baseline")
-STAGE = {
-    "max_epochs": 1,
-    "batch_size": 64,
-    "learning_rate": 1e-3,
-    "betas": [0.9, 0.95],
-    "grad_norm_clip": 1.0,
-    "weight_decay": 0.1,
-    "lr_decay": True,
-    "warmup_tokens": 1_000,
-    "optimizer": "adamw",
-    "schedule": "linear",
-}
-DROPOUT = {"embd_pdrop": 0.0, "resid_pdrop": 0.0, "attn_pdrop": 0.0}
-# Learns nothing, but takes only a tenth of a second.
-TINY = {
-    "title": "for tests of the commands",
-    "usual": {"vanilla": {"lowest": 0.7, "median": 0.8, "highest": 0.9, "runs": 12}},
-    "model": {"n_layer": 1, "n_head": 2, "n_embd": 16, "block_size": 64, **DROPOUT},
-    "pretrain": STAGE,
-    "finetune_scratch": STAGE,
-    "finetune_pretrained": STAGE,
-}
 
 
 def lay_out(root: Path) -> Path:
@@ -63,11 +41,20 @@ def lay_out(root: Path) -> Path:
     compose(REPOSITORY, source)
     tables = json.loads((root / EDITION).read_text(encoding="utf-8"))
     recipes = tables["recipes"]
-    recipes["tiny"] = TINY
+    smoke = recipes["smoke"]
+    few = {"max_epochs": 1, "batch_size": 64, "warmup_tokens": 1_000}
+    stage = smoke["finetune_pretrained"] | few
+    # Learns nothing, but takes only a tenth of a second.
+    tiny = dict.fromkeys(("pretrain", "finetune_scratch", "finetune_pretrained"), stage) | {
+        "title": "for tests of the commands",
+        "usual": {"vanilla": {"lowest": 0.7, "median": 0.8, "highest": 0.9, "runs": 12}},
+        "model": smoke["model"] | {"n_layer": 1, "n_embd": 16, "block_size": 64},
+    }
+    recipes["tiny"] = tiny
     # 320 steps of the smallest model: time enough to interrupt it.
-    recipes["long"] = TINY | {"pretrain": STAGE | {"batch_size": 32, "max_epochs": 40}}
+    recipes["long"] = tiny | {"pretrain": stage | {"batch_size": 32, "max_epochs": 40}}
     # The smoke recipe's model, which trains in a second.
-    recipes["brief"] = TINY | {"model": recipes["smoke"]["model"]}
+    recipes["brief"] = tiny | {"model": smoke["model"]}
     tables["datasets"]["smoke"]["recipe"] = "tiny"
     (root / EDITION).write_text(json.dumps(tables), encoding="utf-8")
     assert world.main(["--dataset", "smoke", "--seed", "1", "--out", str(root)]) == 0

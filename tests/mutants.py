@@ -214,14 +214,14 @@ def read_table() -> dict[str, Killed]:
     return {key: Killed(**entry) for key, entry in entries.items()}
 
 
-def of_many_kinds(killers: list[Killed]) -> list[Killed]:
-    """Return the first TRIED of them, with as many different variants as possible."""
-    seen: dict[str, int] = {}
-    ranked = []
-    for killed in killers:
-        seen[killed.variant] = seen.get(killed.variant, 0) + 1
-        ranked.append((seen[killed.variant], len(ranked), killed))
-    return [killed for _, _, killed in sorted(ranked, key=lambda each: each[:2])][:TRIED]
+def killer(key: str, candidates: list[Killed]) -> Killed | None:
+    """Return the first of TRIED candidates that passes without the assertion.
+
+    Other variants are tried before other tests of the same variant.
+    """
+    firsts = {each.variant: each for each in reversed(candidates)}
+    tried = dict.fromkeys([*reversed(firsts.values()), *candidates])
+    return next((each for each in [*tried][:TRIED] if passes_without(key, each)), None)
 
 
 def write_table(executor: Executor, pattern: str = "") -> list[str]:
@@ -239,14 +239,8 @@ def write_table(executor: Executor, pattern: str = "") -> list[str]:
     known = {site.key for site in sites() if pattern not in site.key}
     table = {key: killed for key, killed in read_table().items() if key in known}
     candidates = {key: found for key, found in candidates.items() if key not in table}
-    left = {key: of_many_kinds(killers) for key, killers in candidates.items()}
-    while any(left.values()):
-        batch = {key: killers.pop(0) for key, killers in left.items() if killers}
-        passed = executor.map(passes_without, batch, batch.values())
-        for key, alive in zip(batch, passed, strict=True):
-            if alive:
-                table[key] = batch[key]
-                left.pop(key)
+    killers = executor.map(killer, candidates, candidates.values())
+    table |= {key: found for key, found in zip(candidates, killers, strict=True) if found}
     lines = [
         f"[{json.dumps(key, ensure_ascii=False)}]\n"
         f'variant = "{killed.variant}"\ntest = "{killed.test}"\n'

@@ -28,12 +28,6 @@ DOCUMENT = (ROOT / "docs" / "hot-fix.md").read_text(encoding="utf-8")
 EDITS = [step for step in follow.steps(DOCUMENT) if not isinstance(step, str)]
 CORRECTIONS = [edit for edit in EDITS if edit[0].endswith(".py")]
 EDITION = "xcs224n"
-METADATA = """submission_{number}:
-  :submitters:
-  - :name: Student {number}
-    :email: {number}@example.edu
-  :created_at: 2027-02-01 15:48:00 -08:00
-"""
 # What students handed in, by kind, and why: variants of tests/golden/span_corruption.
 TUPLE, LIST = b"return ids[:-1], ids[1:]", b"return [ids[:-1], ids[1:]]"
 SHORTER, LISTS = "padded_to_block_size", "a_list_for_the_pair"
@@ -55,25 +49,18 @@ pytestmark = [
 
 def hand_in(export: Path) -> dict[str, str]:
     """Write the class's submissions, as Gradescope exports them; return their kinds."""
-    variants = {
-        v.name.rpartition("/")[2]: v for v in all_variants() if v.topic == "span_corruption"
-    }
-    starter, module, kinds = contents.starter(), "submission/dataset.py", {}
+    variants = {v.path.stem: v for v in all_variants() if v.topic == "span_corruption"}
+    module = "submission/dataset.py"
     for number, kind in enumerate(HANDED_IN, 101):
-        key = f"submission_{number}"
-        kinds[key], files = kind, dict(starter)
+        files = contents.starter()
         if kind != "starter":
             name = SHORTER if kind == "both" else kind
             files[module] = contents.golden(variants[name])[module]
         if kind == "both":
             assert files[module].count(TUPLE) == 1
             files[module] = files[module].replace(TUPLE, LIST)
-        for name, content in files.items():
-            (export / key / name).parent.mkdir(parents=True, exist_ok=True)
-            (export / key / name).write_bytes(content)
-        with open(export / "submission_metadata.yml", "a", encoding="utf-8") as file:
-            file.write(METADATA.format(number=number))
-    return kinds
+        contents.export(export, number, [f"Student {number}"], "2027-02-01 15:48:00 -0800", files)
+    return {f"submission_{number}": kind for number, kind in enumerate(HANDED_IN, 101)}
 
 
 def run(tree: Path, command: str) -> subprocess.CompletedProcess:
