@@ -29,6 +29,15 @@ SAID = {
 }
 
 
+def expect_failures(tree: Path, upload: Path, questions: str, expected: dict[str, str]) -> None:
+    """Grade questions, of which these tests should fail, and say this; all others pass."""
+    ran = python(tree, "src/grader.py", "--submission", str(upload), *questions.split())
+    said = re.findall(r"^(\d\w-\d)\S+ +(?!passed)\w+ .*\n +(.*)", ran.stdout, re.MULTILINE)
+    assert ran.returncode == bool(expected), ran.stdout + ran.stderr
+    assert [test for test, _ in said] == [*expected], ran.stdout
+    assert [line for test, line in said if expected[test] not in line] == []
+
+
 def test_the_demo_reaches_every_point(tree, reference):
     demo = make(tree, "demo", "RECIPE=smoke")  # nothing is left to train
     assert demo.returncode == 0, demo.stdout + demo.stderr
@@ -63,18 +72,12 @@ def test_answers_from_a_text_search_earn_no_accuracy(tree, reference, tmp_path):
         ((searched / params).read_bytes(), "does not fill masked spans"),
     ):
         pretrained.write_bytes(content)
-        graded = python(tree, "src/grader.py", "--submission", str(searched), "1f")
-        assert graded.stdout.count(words) >= 2
-        outcomes = dict(re.findall(r"^(1f-\d)\S+ +(\w+)", graded.stdout, re.MULTILINE))
-        assert outcomes["1f-2"] == outcomes["1f-4"] == "failed", graded.stdout
-        assert outcomes["1f-5"] == "passed"  # the predictions are the parameters' own
+        # The predictions are the parameters' own: 1f-5 passes.
+        expect_failures(tree, searched, "1f", dict.fromkeys(("1f-2", "1f-4"), words))
     pretrained.unlink()
     missing = "vanilla.pretrain.params is missing; run.py pretrain"
-    graded = python(tree, "src/grader.py", "--submission", str(searched), "1f-4-hidden")
-    assert missing in graded.stdout
-    older = ("--edition", "cs224n", "2f-4-hidden")
-    graded = python(tree, "src/grader.py", "--submission", str(searched), *older)
-    assert graded.returncode == 0, "cs224n doesn't ask for them"
+    expect_failures(tree, searched, "1f-4-hidden", {"1f-4": missing})
+    expect_failures(tree, searched, "--edition cs224n 2f-4-hidden", {})  # which doesn't ask for it
 
 
 def test_what_is_not_a_trained_models_costs_its_points_and_is_named(tree, reference, tmp_path):
@@ -91,31 +94,21 @@ def test_what_is_not_a_trained_models_costs_its_points_and_is_named(tree, refere
     dev.write_text("".join(f"{line}\n" for line in lines), encoding="utf-8")
     pretrained, scratch = upload / "vanilla.pretrain.params", upload / "vanilla.model.params"
     shutil.copy2(scratch, pretrained)
-    assert graded(tree, upload, "1(F)") == {
-        "1f-2": SAID[f"{EVIDENCE}:expect_match: predictions.not-of-parameters"],
-        "1f-4": SAID[f"{EVIDENCE}:expect_own_answers: found.id"],
-        "1f-5": SAID[f"{EVIDENCE}:expect_match: predictions.not-of-parameters"],
-    }
+    differ = SAID[f"{EVIDENCE}:expect_match: predictions.not-of-parameters"]
+    other = SAID[f"{EVIDENCE}:expect_own_answers: found.id"]
+    expect_failures(tree, upload, "1(F)", {"1f-2": differ, "1f-4": other, "1f-5": differ})
     for path in (dev, test):
         path.write_text("Nowhere\n" * len(lines), encoding="utf-8")
     shutil.copy2(reference / "vanilla.pretrain.params", scratch)
     shutil.copy2(upload / "synthesizer.finetune.params", upload / "vanilla.finetune.params")
-    assert graded(tree, upload, "1d", "1f") == {
+    expected = {
         "1d-4": SAID[f"{TRAINING}: finetuned-parameters.training-questions"],
-        "1d-5": SAID[f"{EVIDENCE}:expect_match: predictions.not-of-parameters"],
+        "1d-5": differ,
         "1f-2": SAID[f"{FILES}.expect_accuracy: id"],
         "1f-4": SAID[f"{EVIDENCE}:expect_accuracy: test-predictions.too-few-right"],
         "1f-5": SAID[f"{FILES}.fitting: parameters.misfit"],
     }
-
-
-def graded(tree: Path, upload: Path, *questions: str) -> dict[str, str]:
-    """Grade questions; return what each test that fails says of SAID."""
-    ran = python(tree, "src/grader.py", "--submission", str(upload), *questions)
-    assert ran.returncode == 1, ran.stdout + ran.stderr
-    failed = re.findall(r"^(\d\w-\d)\S+ +failed .*\n +(.*)", ran.stdout, re.MULTILINE)
-    told = {test: [words for words in SAID.values() if words in said] for test, said in failed}
-    return {test: words for test, (words,) in told.items()}
+    expect_failures(tree, upload, "1d 1f", expected)
 
 
 @pytest.mark.long
