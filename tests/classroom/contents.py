@@ -98,9 +98,12 @@ def lay(folder: Path, files: Files) -> None:
 
 
 def export(source: Path, number: int, names: Iterable[str], at: str, files: Files) -> None:
-    """Add a submission by students of these names to an export of Gradescope."""
+    """Add a submission by students of these names, or addresses, to an export of Gradescope."""
     lay(source / f"submission_{number}", files)
-    people = [{":name": name, ":email": f"{id_of('of', name)}@x.edu"} for name in names]
+    people = [
+        {":name": n.partition("@")[0], ":email": n if "@" in n else f"{id_of('of', n)}@x.edu"}
+        for n in names
+    ]
     entry = {f"submission_{number}": {":submitters": people, ":created_at": at}}
     with open(source / "submission_metadata.yml", "a", encoding="utf-8") as file:
         yaml.safe_dump(entry, file, allow_unicode=True)

@@ -11,19 +11,14 @@ from pathlib import Path
 
 import pytest
 
-from tests.classroom.tiny import BODIES, hand_in, needs_root
+from tests.classroom.contents import export
+from tests.classroom.tiny import BODIES, HEAD, hand_in, needs_root
 from tests.follow import commands_of
 from tests.project import ROOT
 
 GUIDE = ROOT / "docs" / "grading-a-class.md"
 DOCUMENT = GUIDE.read_text(encoding="utf-8")
 COMMANDS = commands_of(DOCUMENT)
-ENTRY = """submission_{number}:
-  :submitters:
-  - :name: {name}
-    :email: {name}@example.edu
-  :created_at: 2026-11-02 15:48:00 -08:00
-"""
 FILES = {
     "written.csv": "First Name,Last Name,Email,Total Score,Max Points,Status\n"
     "A,B,ada@example.edu,3,4,Graded\nC,D,bob@example.edu,2,4,Graded\n",
@@ -68,17 +63,13 @@ def followed(tmp_path_factory, course, release, temporary):
     return answers, home
 
 
-def _hand_in(export: Path) -> None:
+def _hand_in(source: Path) -> None:
     """Put three submissions in place of the forty, of which one has nothing in it."""
-    export.unlink()
+    source.unlink()
     for number, (name, body) in enumerate((("ada", "right"), ("bob", "wrong"), ("cy", "")), 1):
-        folder = export / f"submission_{number}"
-        if body:
-            hand_in(folder, BODIES[body])
-        else:
-            folder.mkdir()
-        with open(export / "submission_metadata.yml", "a", encoding="utf-8") as file:
-            file.write(ENTRY.format(number=number, name=name))
+        code = {"submission/attention_exploration.py": (HEAD + BODIES.get(body, "")).encode()}
+        at, address = "2026-11-02 15:48:00 -08:00", f"{name}@example.edu"
+        export(source, number, [address], at, code if body else {})
 
 
 @needs_root
