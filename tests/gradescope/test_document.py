@@ -1,17 +1,20 @@
-"""results.json: documented fields, what is visible when, and Markdown that no text can break."""
+"""results.json: fields, what is visible when, Markdown that no text can break, the leaderboard."""
 
 import html
 import random
 import re
 from dataclasses import replace
 from decimal import Decimal
+from types import SimpleNamespace
 
+import numpy as np
 import pytest
 
 from autograder.gradescope import document, feedback
 from grading.edition import Edition, TestSpec
 from grading.errors import GradingError
-from grading.verdicts import Outcome, Results, TestResult
+from grading.verdicts import Outcome, Results, TestResult, failure
+from questions.shared.models import OutputsCase
 from tests import pinned
 from tools import emulate
 
@@ -62,57 +65,36 @@ def test_a_result_has_every_test_and_sums_to_the_editions_points(name):
     edition = ASSIGNMENT.edition(name)
     content = written(edition)
     assert emulate.score_of(content) == edition.coding
-    assert content["execution_time"] == 12
-    assert content["stdout_visibility"] == "hidden"
     found = sorted(test_id for entry in content["tests"] for test_id in ids(entry))
     assert found == sorted(t.test_id for t in edition.tests)
-
-
-def summed(content: dict) -> float:
-    """Return the sum of the entries' scores as a program that reads floats computes it."""
-    total = 0.0
-    for entry in content["tests"]:
-        total += entry.get("score", 0.0)
-    return total
 
 
 @pytest.mark.parametrize("shown", ["visible", "after_published"])
 def test_the_total_is_exact_wherever_it_comes_from(shown):
     edition, inexact = edition_of(hidden_tests=shown), 0
     for seed in range(20):  # each test earns some hundredths of its points, and many earn none
-        rng, points = random.Random(seed), {}
-
-        def some_points(spec, rng=rng, points=points):
-            cents = rng.choice([0, int(spec.max_score * 100), rng.randint(0, 300)])
-            points[spec.test_id] = min(Decimal(cents) / 100, spec.max_score)
-            return {"score": points[spec.test_id]}
-
-        content = written(edition, some_points)
-        total = float(sum(points.values()))
-        if shown == "visible":
-            assert content["score"] == total
-            inexact += summed(content) != total
-        else:
-            assert "score" not in content  # it would show what is to wait
-            assert summed(content) == total
+        rng = random.Random(seed)
+        cents = {
+            t: rng.choice([0, int(t.max_score * 100), rng.randint(0, 300)]) for t in edition.tests
+        }
+        points = {t.test_id: min(Decimal(c) / 100, t.max_score) for t, c in cents.items()}
+        content = written(edition, lambda spec, points=points: {"score": points[spec.test_id]})
+        total, summed = float(sum(points.values())), 0.0
         for entry in (entry for entry in content["tests"] if "score" in entry):
+            summed += entry["score"]  # as a program that reads floats does, unlike sum()
             assert abs(entry["score"] - float(points[ids(entry)[0]])) < 1e-12
-    assert inexact or shown != "visible"  # so rounding is needed where there is no total
+        inexact += summed != total
+        # A total would show what is to wait, so the sum has to be exact.
+        assert content.get("score") == (total if shown == "visible" else None)
+    assert (inexact > 0) is (shown == "visible")
 
 
 @pytest.mark.parametrize("shown", ["visible", "after_due_date", "after_published"])
 def test_hidden_tests_show_when_the_edition_says(shown):
     content = written(edition_of(hidden_tests=shown))
-    seen = {
-        test_id.rpartition("-")[2]: entry["visibility"]
-        for entry in content["tests"]
-        for test_id in ids(entry)
-    }
-    assert seen == {"basic": "visible", "hidden": shown}
+    moments = {(t.rpartition("-")[2], e["visibility"]) for e in content["tests"] for t in ids(e)}
+    assert moments == {("basic", "visible"), ("hidden", shown)}
     assert ("your total" in content["output"]) == (shown != "visible")
-    lines = "\n".join(emulate.student_lines(content))
-    assert ("-hidden" in lines) == (shown == "visible")
-    assert ("Autograder score: 53" in lines) == (shown == "visible")
 
 
 def test_waiting_points_do_not_show_in_the_overview():
@@ -264,3 +246,56 @@ def test_prints_show_with_basic_tests_only():
     for entry in content["tests"]:
         is_shown = "basic" in entry["tags"] and entry["number"] not in practice
         assert ("PRINTED" in entry["output"]) == is_shown and "DETAIL" not in str(entry)
+
+
+# ---------------------------------------------------------------- accepted models have rows
+
+PLACES = ["Rome", "Oslo", "Lima", "Bern"]
+
+
+class Case(OutputsCase):
+    """In place of a question's test case: three of four predictions are right."""
+
+    fits = True
+
+    def predictions(self, name, split):
+        assert (name, split) == ("vanilla.pretrain.dev.predictions", "dev")
+        return [*PLACES[:3], "?"]
+
+    def fitting(self, params, variant):
+        if not self.fits:
+            raise failure("it fits no model", id="misfit")
+        return {"w": np.zeros(1234)}, {}
+
+
+LAB = SimpleNamespace(data=SimpleNamespace(places=lambda split: PLACES), seed=1, staged=None)
+
+
+def rows(outcomes: dict[str, Outcome], case: type = Case) -> list[dict]:
+    """Return the rows if all tests of vanilla's question passed except these."""
+    edition = ASSIGNMENT.edition("current")
+
+    def changes(spec):
+        end = outcomes.get(spec.name, Outcome.PASSED)
+        return {"outcome": end if spec.topic == "pretraining" else Outcome.NOT_RUN}
+
+    specs = {(spec.topic, spec.name): spec for spec in edition.tests}
+    results = results_of(edition, changes)
+    return document.leaderboard(ASSIGNMENT, results, lambda *test: case(LAB, specs[test]))
+
+
+def test_what_passed_is_ranked():
+    assert rows({}) == [
+        {"name": "vanilla: right on dev (%)", "value": 75.0},
+        {"name": "vanilla: parameters", "value": 1234, "order": "asc"},
+    ]
+
+
+@pytest.mark.parametrize("name", document.RANKED)
+def test_what_did_not_pass_has_no_row(name):
+    for outcome in (Outcome.FAILED, Outcome.NOT_RUN):
+        assert rows({name: outcome}) == []
+
+
+def test_parameters_that_fit_no_model_have_no_row():
+    assert rows({}, type("Misfit", (Case,), {"fits": False})) == []

@@ -1,4 +1,7 @@
-"""A term's uploads, with metadata as Gradescope writes them: what each result shows, and when."""
+"""A term's uploads, with metadata as Gradescope writes them: what each result shows, and when.
+
+Dates are the student's own, and nothing odd in submission_metadata.json costs points.
+"""
 
 import json
 import re
@@ -13,12 +16,13 @@ import pytest
 
 import grading
 from autograder import authoritative, solutions
-from autograder.gradescope import document, session
+from autograder.gradescope import document, metadata, session
+from classroom.grade import Release
 from grading.errors import GradingError
 from grading.staging import Staged
 from tools import emulate
 
-from .test_document import FAILED, edition_of, results_of
+from .test_document import ASSIGNMENT, FAILED, edition_of, results_of
 
 NOON = datetime.fromisoformat("2027-01-28T12:00:00.250000-08:00")
 
@@ -191,7 +195,7 @@ def test_neither_order_nor_time_zones_of_earlier_uploads_matter(grade):
 
 @pytest.mark.parametrize("about", [None, {"id": 1, "created_at": "2027-01-28T12:00:00"}])
 def test_without_its_own_time_an_upload_shows_hidden_tests_and_staff_read_why(grade, about, capsys):
-    """The second time has no time zone; tests/gradescope/test_metadata.py has odder ones."""
+    """The second time has no time zone; below are odder ones."""
     if about:
         about = about | {"previous_submissions": [entry_of(NOON, "5.0")] * 3}
     results = grade(limited(1), about)
@@ -244,41 +248,115 @@ def test_nothing_of_an_earlier_result_is_kept(grade):
 # ---------------------------------------------------------------- the best score so far
 
 
-def numbers(grade, edition, *scores):
-    """The numbers in the sentence on earlier uploads, which came every hour: how many, the best."""
+def numbers(grade, edition, scores):
+    """The numbers in the sentence on other uploads, of which the hours are given from this one's.
+
+    They are: how many came earlier, the best.
+    """
     about = emulate.about("first")
-    for ago, score in enumerate(reversed(scores), 1):
-        at = emulate.CREATED - timedelta(hours=ago)
-        about["previous_submissions"].insert(0, entry_of(at, score))
+    for hours, score in scores.items():
+        at = emulate.CREATED + timedelta(hours=hours)
+        about["previous_submissions"].append(entry_of(at, score))
     lines = emulate.readable(grade(edition, about)["output"]).splitlines()
     (line,) = [line for line in lines if line.startswith("You submitted")]
     return re.findall(r"[\d.]*\d", line)
 
 
 def test_the_best_score_so_far_is_gradescopes_own(grade):
-    assert numbers(grade, edition_of(), "12.0", "19.25", 11.25) == ["3", "19.25"]
-    assert numbers(grade, edition_of(), "0.0", None) == ["2", "0"]  # the latest failed
+    earlier = {-3: "12.0", -2: "19.25", -1: 11.25}
+    assert numbers(grade, edition_of(), earlier) == ["3", "19.25"]
+    assert numbers(grade, edition_of(), {-2: "0.0", -1: None}) == ["2", "0"]  # the latest failed
+    later = {0: "6.0", 3: "50.0"}
+    assert numbers(grade, edition_of(), {-2: "5.0"} | later) == ["1", "5"]
 
 
 def test_a_score_that_is_unknown_or_has_points_that_wait_is_left_out(grade):
-    assert numbers(grade, edition_of(), None) == ["1"]
+    assert numbers(grade, edition_of(), {-1: None}) == ["1"]
     for shown in ("after_due_date", "after_published"):
-        assert numbers(grade, edition_of(hidden_tests=shown), "19.0", "30.0") == ["2"]
+        assert numbers(grade, edition_of(hidden_tests=shown), {-2: "19.0", -1: "30.0"}) == ["2"]
     edition = edition_of()
     waiting = tuple(
         replace(q, tests=tuple(replace(t, after_published=t.is_hidden) for t in q.tests))
         for q in edition.questions
     )
-    assert numbers(grade, replace(edition, questions=waiting), "19.0") == ["1"]
+    assert numbers(grade, replace(edition, questions=waiting), {-1: "19.0"}) == ["1"]
     # Over the daily limit, an upload didn't show its score.
-    assert numbers(grade, limited(2), "7.0", "9.0", "50.0") == ["3", "9"]
+    assert numbers(grade, limited(2), {-3: "7.0", -2: "9.0", -1: "50.0"}) == ["3", "9"]
 
 
-def test_later_uploads_are_not_earlier_ones(grade):
-    about = emulate.about("first")
-    for hours, score in ((-2, "5.0"), (0, "6.0"), (3, "50.0")):
-        at = emulate.CREATED + timedelta(hours=hours)
-        about["previous_submissions"].append(entry_of(at, score))
-    shown = emulate.readable(grade(edition_of(), about)["output"])
-    (line,) = [line for line in shown.splitlines() if " before; " in line]
-    assert re.findall(r"\d+", line) == ["1", "5"]
+# ---------------------------------------------------------------- odd and missing metadata
+
+
+@pytest.fixture
+def read(tmp_path):
+    """Return read(content), which reads the metadata in a file."""
+
+    def run(content):
+        path = tmp_path / session.METADATA
+        text = content if isinstance(content, str) else json.dumps(content)
+        path.write_text(text, encoding="utf-8")
+        return metadata.read(path)
+
+    return run
+
+
+def test_a_member_without_a_date_of_their_own_has_everybodys(read):
+    content = emulate.about("late")
+    for user in content["users"]:
+        del user["assignment"]
+    assert " 1 day and 2 h after " in metadata.arrival(read(content))
+    del content["users"], content["assignment"]["due_date"]
+    assert "time" not in metadata.arrival(read(content))  # only the arrival is told
+
+
+ODD = ["0001-01-01T00:00:00-01:00", "\ud800", None, 17, -1.5, "", [], {}, [[]], [None, 3], True]
+ODD += ["9" * 5000, {"due_date": 3}]
+WITHOUT = {"created_at": "visible", "previous_submissions": "visible"}
+WITHOUT["assignment"] = "after_published"  # no odd date makes hidden tests show at once
+
+
+@pytest.mark.parametrize("field", list(emulate.about("tenth")))
+def test_nothing_odd_in_a_field_stops_a_grading(read, field):
+    for odd in ODD:
+        about = read(emulate.about("tenth") | {field: odd})
+        assert isinstance(metadata.arrival(about), str)
+        for edition in ASSIGNMENT.editions.values():
+            assert isinstance(session.earlier(about, edition), str)
+        assert session.hidden_tests(about, limited(1)) == WITHOUT.get(field, "after_due_date")
+
+
+@pytest.mark.parametrize("field", ["submission_time", "score", "autograder_error", "results"])
+def test_nothing_odd_in_an_earlier_submission_stops_a_grading(read, field):
+    for odd in [*ODD, "inf", float("inf"), float("nan"), 10**400, "1e400", -1]:
+        content = emulate.about("tenth")
+        content["previous_submissions"][3][field] = odd
+        about = read(content)
+        times = 8 if field == "submission_time" and odd != ODD[0] else 9
+        best = 17 if field == "score" and odd == 17 else 8
+        told = session.earlier(about, edition_of())
+        assert told == f"You submitted {times} times before; best so far: {best} points."
+        assert about.until_feedback(1) == timedelta(hours=4)  # one 20 hours before this
+
+
+def test_what_is_missing_or_no_table_reads_as_unknown(read, tmp_path):
+    assert metadata.read(tmp_path / "nothing.json").problems
+    for text in ("", "null", "[]", "{", "[" * 100_000, '{"id": NaN}', "\ufeff{}"):
+        about = read(text)
+        assert (about.submission_id, about.created, about.previous) == (None, None, ()), text
+        assert about.problems
+
+
+def test_grading_again_has_the_same_seed_and_another_submission_another(tmp_path, monkeypatch):
+    def seed_of(number: str | None) -> int:
+        return session.seed_of(metadata.Metadata(submission_id=number))
+
+    monkeypatch.setattr(solutions, "ANSWERS", tmp_path)
+    (tmp_path / session.SECRET).write_text("secret", encoding="ascii")
+    first = seed_of("1")
+    assert seed_of("1") == first != seed_of("2")
+    # A class that is graded outside of Gradescope has the same inputs.
+    assert Release("", "tiny", "", "", b"secret", b"").seed("submission_1") == str(first)
+    (tmp_path / session.SECRET).write_text("another", encoding="ascii")
+    assert first not in (seed_of("1"), seed_of("\ud800"))
+    drawn = {seed_of(None) for _ in range(3)}  # 2^-63 to be the same
+    assert len(drawn) == 3 and all(0 <= seed < 2**63 for seed in drawn)
