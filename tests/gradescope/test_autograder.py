@@ -8,12 +8,14 @@ import dataclasses
 import hashlib
 import json
 import os
+import re
 import stat
 import zipfile
 from pathlib import Path
 
 import pytest
 
+from autograder.description import load_assignment
 from tests.interpreter import python
 from tests.project import make
 from tools import archive, autograder, container, emulate, leaks
@@ -56,18 +58,20 @@ def outcomes(seen: emulate.Result) -> dict[str, str]:
 # ---------------------------------------------------------------- the build
 
 
-def test_the_zip_holds_what_gradescope_wants_and_hashes_of_everything(release):
+def test_the_zip_holds_what_gradescope_wants_and_hashes_of_everything(tree, release):
     with zipfile.ZipFile(release) as opened:
         files = {name: opened.read(name) for name in opened.namelist()}
         modes = {i.filename: stat.S_IMODE(i.external_attr >> 16) for i in opened.infolist()}
     assert modes["setup.sh"] == modes["run_autograder"] == 0o755
     assert f"--edition {EDITION}".encode() in files["run_autograder"]
+    python_version = load_assignment(tree).gradescope_python
+    assert f"\nversion={python_version} ".encode() in files["setup.sh"]
     manifest = json.loads(files.pop("manifest.json"))
     assert manifest == {name: hashlib.sha256(text).hexdigest() for name, text in files.items()}
     assert {"solutions/hidden/training.py", "solutions/data/birth_test.tsv"} <= files.keys()
     assert not [name for name in files if name.startswith(("classroom/", "tools/", "tests/"))]
     for script in ("setup.sh", "run_autograder"):
-        assert b"@" + b"EDITION@" not in files[script] and b"\r" not in files[script]
+        assert not re.search(b"@[A-Z]+@", files[script]) and b"\r" not in files[script]
 
 
 def test_the_same_inputs_give_the_same_bytes(tree, release, tmp_path):

@@ -13,10 +13,9 @@ TRACEBACK = "Traceback:\n" + "\n".join(f"  frame {i}" for i in range(90)) + "\nO
 
 def seen(capsys, details: list[str]) -> emulate.Result:
     """A run whose tests ended as grader errors with these details, "" for a pass."""
-    specs = pinned.load().edition(None).tests
-    print("Taken: 1 files\n")
     tests = []
-    for spec, detail in zip(specs, details, strict=False):
+    print("Taken: 1 files\n")
+    for spec, detail in zip(pinned.load().edition(None).tests, details, strict=False):
         outcome = Outcome.GRADER_ERROR if detail else Outcome.PASSED
         result = TestResult(
             spec=spec, description="a test", outcome=outcome, message="ours", detail=detail
@@ -24,8 +23,7 @@ def seen(capsys, details: list[str]) -> emulate.Result:
         console.show_result(result)
         tests.append(result.as_dict(staff=True))
     print("\nTHE GRADER FAILED in at least one test")
-    stdout = capsys.readouterr().out
-    return emulate.Result(None, tests, stdout, RUN, isolated=True)
+    return emulate.Result(None, tests, capsys.readouterr().out, RUN, isolated=True)
 
 
 def test_the_first_grader_error_is_shown_from_its_first_to_its_last_line(capsys):
@@ -42,5 +40,5 @@ def test_a_run_that_failed_is_shown_whole_and_of_a_long_one_the_end(capsys):
     why = "grader.py: the grader failed: the canary did not return\n" + "a line of its\n" * 90
     failed = dataclasses.replace(ran, details=[], stdout="a line\n" * 50 + why)
     assert failed.reasons() == failed.stdout.rstrip("\n")
-    long = dataclasses.replace(seen(capsys, [""]), stdout="a line\n" * 500)
+    long = dataclasses.replace(ran, stdout="a line\n" * 500)
     assert long.reasons().splitlines() == ["a line"] * emulate.LAST_LINES

@@ -101,29 +101,28 @@ def entry_of(at, score):
     return {"submission_time": at.isoformat(), "score": score, "autograder_error": score is None}
 
 
-class Term:
-    """A student's uploads; hours count from the first noon."""
+def term(grade, a_day, hours, failed=(), kept=list):
+    """Return whether uploads show hidden tests at once: as they come, and graded again at the end.
 
-    def __init__(self, grade, edition):
-        self._grade, self._edition, self.entries = grade, edition, []
+    Args:
+        hours: when they come, counted from the first noon.
+        failed: the numbers of those of which the grading fails.
+        kept: what the metadata have of all of them at the end.
+    """
+    edition, entries = limited(a_day), []
 
-    def about(self, at):
-        """Return the metadata of the upload at that time."""
+    def shown(at):
         about = emulate.about("first") | {"created_at": at.isoformat()}
-        return about | {"previous_submissions": self.entries}
-
-    def upload(self, hours, failed=False):
-        """Grade another upload; return whether it shows hidden tests at once."""
-        at = NOON + timedelta(hours=hours)
-        results = self._grade(self._edition, self.about(at))
+        results = grade(edition, about | {"previous_submissions": entries})
         assert emulate.score_of(results) == 53  # whatever it shows, it is graded in full
-        self.entries.append(entry_of(at, None if failed else "53.0"))
         return shows(results)
 
-    def again(self):
-        """Return whether each upload shows hidden tests at once if all are graded again."""
-        times = [datetime.fromisoformat(entry["submission_time"]) for entry in self.entries]
-        return [shows(self._grade(self._edition, self.about(at))) for at in times]
+    times, first = [NOON + timedelta(hours=hour) for hour in hours], []
+    for number, at in enumerate(times):
+        first.append(shown(at))
+        entries.append(entry_of(at, None if number in failed else "53.0"))
+    entries = kept(entries)
+    return first, [shown(at) for at in times]
 
 
 def shows(results):
@@ -158,39 +157,33 @@ def test_a_grader_that_fails_leaves_no_result_and_has_closed_its_files(
 # ---------------------------------------------------------------- the daily limit
 
 
+def in_tokyo(entries):
+    """Return the entries in another order, with times of another zone."""
+    zone = timezone(timedelta(hours=9))
+    times = [datetime.fromisoformat(entry["submission_time"]) for entry in entries]
+    moved = [at.astimezone(zone).isoformat() for at in times]
+    return [e | {"submission_time": at} for e, at in zip(entries, moved, strict=True)][::-1]
+
+
 @pytest.mark.parametrize(
-    ("a_day", "hours", "seen"),
+    ("a_day", "hours", "more", "seen"),
     [
-        (0, range(4), [True] * 4),  # no limit
-        (2, [0, 1, 2, 23.9], [True, True, False, False]),
-        (2, [0, 1, 24], [True, True, True]),  # the first is a day ago
+        (0, range(4), {}, [True] * 4),  # no limit
+        (2, [0, 1, 2, 23.9], {}, [True, True, False, False]),
+        (2, [0, 1, 24], {}, [True, True, True]),  # the first is a day ago
         # Whoever uploads every six hours is not locked out by uploads that showed nothing.
-        (1, [0, 6, 12, 24, 30, 48], [True, False, False, True, False, True]),
+        (1, [0, 6, 12, 24, 30, 48], {}, [True, False, False, True, False, True]),
         # An upload that is graded again may be in the list, so the same instant doesn't count.
-        (1, [0, 0, 1], [True, True, False]),
+        (1, [0, 0, 1], {}, [True, True, False]),
+        (1, range(4), {"failed": (0, 2)}, [True, True, False, False]),  # a failure uses nothing up
+        (2, range(3), {"kept": in_tokyo}, [True, True, False]),
     ],
 )
-def test_an_upload_shows_hidden_tests_if_fewer_did_in_the_day_before(grade, a_day, hours, seen):
-    term = Term(grade, limited(a_day))
-    assert [term.upload(hour) for hour in hours] == seen
-    assert term.again() == seen  # although the metadata now also list what came later
-
-
-def test_a_run_that_failed_uses_nothing_up(grade):
-    term = Term(grade, limited(1))
-    assert term.upload(0, failed=True) and term.upload(1) and not term.upload(2, failed=True)
-    assert not term.upload(3)
-    assert term.again() == [True, True, False, False]
-
-
-def test_neither_order_nor_time_zones_of_earlier_uploads_matter(grade):
-    term, tokyo = Term(grade, limited(2)), timezone(timedelta(hours=9))
-    assert [term.upload(hour) for hour in (0, 1, 2)] == [True, True, False]
-    for entry in term.entries:
-        at = datetime.fromisoformat(entry["submission_time"])
-        entry["submission_time"] = at.astimezone(tokyo).isoformat()
-    term.entries.reverse()
-    assert term.again() == [False, True, True]
+def test_an_upload_shows_hidden_tests_if_fewer_did_in_the_day_before(
+    grade, a_day, hours, more, seen
+):
+    # The same again, although the metadata then also list what came later.
+    assert term(grade, a_day, hours, **more) == (seen, seen)
 
 
 @pytest.mark.parametrize("about", [None, {"id": 1, "created_at": "2027-01-28T12:00:00"}])
