@@ -4,7 +4,6 @@ from dataclasses import replace
 from decimal import Decimal
 from typing import Any
 
-from grading.edition import Edition
 from grading.verdicts import Outcome, Results, TestResult
 from tests import pinned
 
@@ -23,15 +22,12 @@ KEPT = {
 }
 
 
-def shortened(edition: Edition) -> Edition:
-    questions = [
-        replace(question, tests=tuple(question.tests[n] for n in KEPT.get(question.number, ())))
-        for question in edition.questions
-    ]
-    return replace(edition, questions=tuple(questions), release=RELEASE)
-
-
-EDITION = shortened(pinned.load().edition("xcs224n"))
+WHOLE = pinned.load().edition("xcs224n")
+QUESTIONS = [
+    replace(question, tests=tuple(question.tests[n] for n in KEPT.get(question.number, ())))
+    for question in WHOLE.questions
+]
+EDITION = replace(WHOLE, questions=tuple(QUESTIONS), release=RELEASE)
 FACTS = {
     "submission": "upload.zip",
     "release": RELEASE,
@@ -143,20 +139,21 @@ MIXED = {
     "4a-0-basic": CRASH | {"message": "submission/building_blocks.py:8: TypeError: f(<b>*x*</b>)"},
     "4b-0-basic": {"output": "shape (2, 3)\n"},
 }
-FILES = {"dataset.py": (57, "__getitem__"), "attention.py": (60, "forward")}
-FILES |= {"building_blocks.py": (8, "attend"), "attention_exploration.py": (9, "copying_query")}
+FIRST_UNWRITTEN = {
+    "1e": ("dataset.py", 57, "__getitem__"),
+    "1g": ("attention.py", 60, "forward"),
+    "3": ("attention_exploration.py", 9, "copying_query"),
+    "4": ("building_blocks.py", 8, "attend"),
+}
 
 
 def starter() -> dict[str, dict[str, Any]]:
     """Return the ends of all tests of an untouched starter."""
     ends = {}
     for spec in EDITION.tests:
-        file = {"3": "attention_exploration.py", "4": "building_blocks.py"}.get(spec.number[0])
-        file = file or ("attention.py" if spec.number == "1g" else "dataset.py")
-        line, function = FILES[file]
-        ends[spec.test_id] = unwritten(file, line, function, spec.is_hidden)
-        if spec.number == "1d":
-            ends[spec.test_id] = LACKING
+        number = spec.number if spec.number == "1g" else spec.number[0]
+        place = FIRST_UNWRITTEN.get(number, FIRST_UNWRITTEN["1e"])
+        ends[spec.test_id] = LACKING if spec.number == "1d" else unwritten(*place, spec.is_hidden)
     return ends
 
 
@@ -198,24 +195,16 @@ def results(run: str, is_judged: bool) -> Results:
     ends, wanted = RUNS[run]
     made = Results(EDITION, 5, [], dict(FACTS), wanted)
     for spec in EDITION.tests:
-        result = TestResult(
-            spec=spec,
-            description=f"does {spec.name}",
-            outcome=Outcome.PASSED,
-            score=spec.max_score,
-            message="",
-            wall_s=0.5,
-        )
-        asked = not wanted or spec.number in wanted
-        if asked:
-            result = replace(result, **ends.get(spec.test_id, {}))
-        else:
-            result = TestResult(spec=spec, description=result.description, is_selected=False)
-        is_by_judge = result.outcome in (Outcome.PASSED, Outcome.FAILED) and not result.place
-        if asked and spec.is_hidden and is_by_judge and not is_judged:
-            ran = failing(Outcome.RAN_NOT_GRADED, "it ran, and is graded when you submit")
-            result = TestResult(spec=spec, description=result.description, **ran)
-        made.tests.append(result)
+        result = TestResult(spec=spec, description=f"does {spec.name}")
+        if wanted and spec.number not in wanted:
+            made.tests.append(replace(result, is_selected=False))
+            continue
+        passed = {"outcome": Outcome.PASSED, "score": spec.max_score, "message": "", "wall_s": 0.5}
+        end = passed | ends.get(spec.test_id, {})
+        is_by_judge = end["outcome"] in (Outcome.PASSED, Outcome.FAILED) and not end.get("place")
+        if spec.is_hidden and is_by_judge and not is_judged:
+            end = failing(Outcome.RAN_NOT_GRADED, "it ran, and is graded when you submit")
+        made.tests.append(replace(result, **end))
     if run != "some of everything":
         made.facts |= {"warnings": [], "left": [], "place": "", "layers": [], "missing": []}
     return made
