@@ -40,13 +40,12 @@ def contents() -> dict[str, list[Callable[[], Files]]]:
     A layout is right, but unusual; in an upload, there is nothing that can be graded.
     """
     variants = all_variants()
-    attacks = [path for path in arena.ATTACKS.values() if not arena.header(path, arena.HANDS_IN)]
     return {
         "right": [partial(golden, variant) for variant in variants if variant.is_right],
         "wrong": [partial(golden, variant) for variant in variants if not variant.is_right],
         "starter": [starter],
         "layout": [lambda change=change: change(golden(None)) for change in LAYOUTS],
-        "attack": [partial(attack, path) for path in attacks],
+        "attack": [partial(attack, path) for path in arena.ATTACKS.values()],
         "upload": [partial(dict, files) for files in UPLOADS.values()],
     }
 

@@ -25,7 +25,6 @@ HERE = Path(__file__).resolve().parent
 ATTACKS = {path.stem: path for path in sorted((HERE / "attacks").glob("*.py"))}
 PRELUDE = (HERE / "prelude.py").read_text(encoding="utf-8")
 EPILOGUE = (HERE / "epilogue.py").read_text(encoding="utf-8")
-HANDS_IN = "hands in"  # header of attacks that build an upload instead of running in a worker
 PLANTED = "PLANTED-SECRET"  # plus random characters: in the solutions, the answers, the environment
 BREACH = "BREACH" + ":"  # attacks print it if they got through without earning or reading
 MARK = "PWNED"  # attacks write it wherever they can
@@ -54,8 +53,6 @@ HOARDS = """hoards_in_sockets hoards_in_dropped_mappings hoards_in_pipes
 # What a mode without Landlock and seccomp can't stop, by name, with the reason. These are not run:
 # as an ordinary user they would hit the arena itself, or whoever runs it.
 NOT_STOPPED: dict[str, dict[str, str]] = {
-    "root": {},
-    "user": {},
     "root-bare": dict.fromkeys(FILTERED, KERNEL)
     | dict.fromkeys(("hoards_in_memory_files", *HOARDS), UNCOUNTED),
     "user-bare": dict.fromkeys(
@@ -88,21 +85,10 @@ def slowness() -> float:
     return max(1.0, (time.monotonic() - started) / 0.2)
 
 
-def is_quick(mode: str, name: str) -> bool:
-    """Return whether `make test` runs an attack in this mode.
-
-    It runs all as root, and as an ordinary user one in five of those that only Landlock and seccomp
-    stop.
-    """
-    return mode == "root" or (mode == "user" and name in list(NOT_STOPPED["user-bare"])[::5])
-
-
 def header(path: Path, key: str) -> str:
     """Return the rest of the comment line `# key: ...` at the top of an attack."""
-    for line in path.read_text(encoding="utf-8").splitlines()[:4]:
-        if line.startswith(f"# {key}: "):
-            return line.removeprefix(f"# {key}: ")
-    return ""
+    found = re.search(rf"^# {key}: (.*)", path.read_text(encoding="utf-8"), re.MULTILINE)
+    return found[1] if found else ""
 
 
 def main(tree: str, mode: str, report: str, *attacks: str) -> None:
@@ -155,8 +141,6 @@ class Arena:
     def run(self, name: str) -> list[str]:
         """Grade the submission with this attack in it; return what it achieved, in words."""
         body = ATTACKS[name].read_text(encoding="utf-8") if name in ATTACKS else ""
-        if body and header(ATTACKS[name], HANDS_IN):
-            return self._hand_in(body)
         upload = self._upload(body)
         files, processes = self._files(), self._processes()
         started = time.monotonic()
@@ -172,25 +156,6 @@ class Arena:
         if took_s > MOST_S * self._slower:  # unless others began to use the machine meanwhile
             self._slower = max(self._slower, slowness())
         return faults + ([f"took {took_s:.0f} s"] if took_s > MOST_S * self._slower else [])
-
-    def _hand_in(self, body: str) -> list[str]:
-        """Grade each upload that an attack builds; each must be refused in one line about it."""
-        from grading.errors import SubmissionError
-
-        attack: dict = {}
-        exec(body, attack)
-        faults, files, processes = [], self._files(), self._processes()
-        for number in range(attack["UPLOADS"]):
-            upload = Path(tempfile.mkdtemp(prefix="upload-", dir=self._tree.parent))
-            try:
-                results, _ = self._grade(attack["build"](upload, self._tree, number) or upload)
-                faults.append(f"upload {number} was graded: {results.score} points")
-            except SubmissionError as refusal:
-                if "\n" in str(refusal) or not re.search(attack["REFUSED"], str(refusal)):
-                    faults.append(f"upload {number} was refused for another reason: {refusal}")
-            finally:
-                shutil.rmtree(upload)
-        return faults + self._left(files, processes)
 
     def _upload(self, body: str) -> Path:
         upload = Path(tempfile.mkdtemp(prefix="upload-", dir=self._tree.parent))

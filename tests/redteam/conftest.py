@@ -1,9 +1,8 @@
-"""A copy of the repository that may be damaged, an ordinary user who attacks it, and the arena."""
+"""A copy of the repository that may be damaged, a user who attacks it, and the arena."""
 
 import functools
 import json
 import os
-import pwd
 import secrets
 import shutil
 import subprocess
@@ -18,11 +17,13 @@ import grading
 from autograder.description import load_assignment
 from autograder.isolation import leftovers
 from tests import pinned
+from tests.harness.conftest import submission  # noqa: F401
+from tests.interpreter import python
 from tests.project import copy_of_the_grader
 
 from . import arena
 
-USER = "grading-redteam"
+USER = os.getuid() or 54_321  # who attacks; as root, somebody who has no name and no files
 # The default edition here: its few tests, numbered as in xcs224n, are quickly graded and written.
 ATTACKED = """
 [editions.attacked]
@@ -38,42 +39,36 @@ FILE = "submission/attention_exploration.py"
 RIGHT = (grading.SOLUTIONS / FILE).read_bytes()
 
 
-@pytest.fixture(scope="session")
-def ordinary_user() -> Iterator[pwd.struct_passwd]:
-    """A user without rights: created if we are root, else whoever runs the tests."""
-    if os.getuid() != 0:
-        yield pwd.getpwuid(os.getuid())
-        return
-    path = os.environ["PATH"] + ":/usr/sbin:/sbin"  # root's PATH may lack them (cron, su)
-    useradd, userdel = (shutil.which(name, path=path) for name in ("useradd", "userdel"))
-    made = subprocess.run([useradd, "--no-create-home", "--system", USER], check=False)
-    try:
-        yield pwd.getpwnam(USER)
-    finally:
-        if made.returncode == 0:
-            subprocess.run([userdel, USER], check=False, capture_output=True)
+def folder_for_everybody() -> Path:
+    """Return a new folder that tests' own users can pass through, unlike pytest's."""
+    folder = Path(tempfile.mkdtemp(prefix="redteam-"))
+    folder.chmod(0o755)
+    return folder
 
 
 @pytest.fixture(scope="session")
 def make_tree() -> Iterator[Callable[..., Path]]:
-    """A function that copies what grading needs to a fresh folder and gives it to a user."""
+    """A function that copies what grading needs to a fresh folder, which USER may own."""
     made = []
 
-    def make(owner: pwd.struct_passwd | None = None) -> Path:
-        base = Path(tempfile.mkdtemp(prefix="redteam-"))
+    def make(is_users: bool = False) -> Path:
+        base = folder_for_everybody()
         made.append(base)
-        base.chmod(0o755)
-        tree = base / "tree"
-        copy_tree(tree)
+        copy_tree(base / "tree")
         (base / "home").mkdir(mode=0o700)
         (base / "tmp").mkdir(mode=0o755)
-        if owner is not None and os.getuid() == 0:
-            subprocess.run(["chown", "-R", f"{owner.pw_uid}:{owner.pw_gid}", base], check=True)
-        return tree
+        if is_users:
+            give(base / "tree")
+        return base / "tree"
 
     yield make
     for base in made:
         leftovers.remove_tree(base)
+
+
+def give(tree: Path) -> None:
+    """Make USER the owner of a tree, and of what lies beside it."""
+    subprocess.run(["chown", "-R", f"{USER}:{USER}", tree.parent], check=True)
 
 
 def copy_tree(tree: Path) -> None:
@@ -106,7 +101,7 @@ def plant(tree: Path) -> str:
 
 
 @pytest.fixture(scope="session")
-def reports(request, make_tree, ordinary_user) -> Callable[[str], dict[str, dict]]:
+def reports(request, make_tree) -> Callable[[str], dict[str, dict]]:
     """Return a function that runs a mode's selected attacks once, and returns reports by attack."""
 
     @functools.cache
@@ -115,29 +110,19 @@ def reports(request, make_tree, ordinary_user) -> Callable[[str], dict[str, dict
         chosen = [item.callspec.params for item in items]
         attacks = [each["attack"] for each in chosen if each["mode"] == mode]
         as_root, _ = arena.MODES[mode]
-        tree = make_tree(None if as_root else ordinary_user)
-        uid, gid = ordinary_user.pw_uid, ordinary_user.pw_gid
-        identity = {}
+        tree = make_tree(is_users=not as_root)
+        become = {}
         if not as_root and os.getuid() == 0:  # only root may become somebody else
-            identity = {"user": uid, "group": gid, "extra_groups": []}
-        secret, report = plant(tree), tree.parent / "tmp" / "report.jsonl"
-        command = [sys.executable, "-B", tree / "tests/redteam/arena.py", tree, mode, report]
-        ran = subprocess.run(
-            command + attacks,
-            env={
-                "PATH": os.defpath,
-                "GRADER_SECRET": secret,
-                "HOME_SECRET": str(tree.parent / "home" / "secret"),
-                "TMPDIR": str(tree.parent / "tmp"),
-            },
-            stdin=subprocess.DEVNULL,
-            capture_output=True,
-            encoding="utf-8",
-            errors="replace",
-            check=False,
-            cwd=tree.parent / "tmp",
-            **identity,
-        )
+            become = {"user": USER, "group": USER, "extra_groups": []}
+        temporary, report = tree.parent / "tmp", tree.parent / "tmp" / "report.jsonl"
+        environment = {
+            "PATH": os.defpath,
+            "GRADER_SECRET": plant(tree),
+            "HOME_SECRET": str(tree.parent / "home" / "secret"),
+            "TMPDIR": str(temporary),
+        }
+        command = ["-B", tree / "tests/redteam/arena.py", tree, mode, report, *attacks]
+        ran = python(temporary, *command, env=environment, errors="replace", **become)
         lines = report.read_text(encoding="utf-8").splitlines() if report.exists() else []
         died = [f"died: {ran.stderr[-3000:]}"] if ran.returncode else []
         found = {line["attack"]: line for line in map(json.loads, lines)}
@@ -169,9 +154,7 @@ def command(tree: Path, upload: Path, *more: str | Path) -> list:
 
 @pytest.fixture
 def open_folder() -> Iterator[Path]:
-    """A folder that tests' own users can pass through, unlike pytest's."""
-    folder = Path(tempfile.mkdtemp(prefix="redteam-"))
-    folder.chmod(0o755)
+    folder = folder_for_everybody()
     yield folder
     leftovers.remove_tree(folder)
 
@@ -182,20 +165,17 @@ def grade(tree, open_folder):
 
     def run(upload: Path, *more, **keywords):
         environment = {"PATH": os.defpath, "TMPDIR": str(keywords.pop("tmpdir", open_folder))}
-        keywords = {"stdin": subprocess.DEVNULL, "capture_output": True, **keywords}
-        arguments = command(tree, upload, *(more or (ASKED,)))
-        return subprocess.run(
-            arguments, env=environment, encoding="utf-8", errors="replace", **keywords
-        )
+        words = command(tree, upload, *(more or (ASKED,)))[1:]
+        return python(tree, *words, env=environment, errors="replace", **keywords)
 
     yield run
     assert list(open_folder.iterdir()) == []
 
 
-def whole(path: Path, tree: Path) -> dict:
+def whole(path: Path, tree: Path, edition: str | None = None) -> dict:
     """Return the results, whose file must be valid and contain every test of the edition."""
     results = json.loads(path.read_text(encoding="utf-8"))
-    expected = [test.test_id for test in load_assignment(tree).edition(None).tests]
+    expected = [test.test_id for test in load_assignment(tree).edition(edition).tests]
     assert [test["test_id"] for test in results["tests"]] == expected
     return results
 

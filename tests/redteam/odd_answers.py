@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 
 from grading import wire
 from grading.pool import Ending
-from grading.verdicts import BY_REASON
+from grading.verdicts import BY_REASON, REPORT
 
 WELL = Ending(0, 0, "", 0.1, 0.2, 1 << 20)
 
@@ -24,13 +24,6 @@ ODD_NUMBERS = [0, -1, 1, 2**31, 2**63 - 1, -(2**63), 2**64, 10**400, -(10**4000)
 ODD_FLOATS = [float("nan"), float("inf"), float("-inf"), -0.0, 1e308, 5e-324]
 SHAPES = [(), (0,), (1,), (3,), (0, 0), (2, 0, 3), (1, 1, 1), (2, 2), (1,) * 8, (70_000, 1)]
 FILLS = [0, 1, -1, 0.5, 2**62, -(2**63), 1e308, np.nan, np.inf, -np.inf]
-
-
-def _nested(depth: int) -> list:
-    value: list = []
-    for _ in range(depth):
-        value = [value]
-    return value
 
 
 texts = st.sampled_from(ODD_TEXTS).map(lambda text: "é" * 70_000 if text == "long" else text)
@@ -55,8 +48,9 @@ def arrays(draw: st.DrawFn) -> np.ndarray:
     return np.full(draw(st.sampled_from(SHAPES)), fill, dtype)
 
 
-# By name: hypothesis prints what it samples from.
-HUGE = {"no entries": [None] * 150_000, "deep": _nested(100), "deeper": _nested(300)}
+# Hypothesis prints what it samples from, but no functions.
+HUGE = [lambda: [None] * 150_000, lambda: json.loads("[" * 100 + "]" * 100)]
+HUGE.append(lambda: json.loads("[" * 300 + "]" * 300))
 
 
 def values() -> st.SearchStrategy:
@@ -70,7 +64,7 @@ def values() -> st.SearchStrategy:
             ),
             max_leaves=6,
         ),
-        st.sampled_from(sorted(HUGE)).map(lambda name: HUGE[name]),
+        st.sampled_from(HUGE).map(lambda make: make()),
     )
 
 
@@ -92,38 +86,30 @@ def replaced(tree: Any, path: tuple, new: Any) -> Any:
     return copy
 
 
-ARRAYS = {  # ways to alter an array that has dimensions and entries
-    "flat": lambda array: array.reshape(-1),
-    "deeper": lambda array: array[None],
-    "transposed": lambda array: array.T,
-    "empty": lambda array: array.reshape(-1)[:0],
-    "no columns": lambda array: array[..., :0],
-    "one less": lambda array: array[..., :-1],
-    "one more": lambda array: np.concatenate([array, array[:1]]),
-    "one number": lambda array: array.reshape(-1)[0],
-    "as it is": lambda array: array,
-}
-LISTS = {  # ways to alter a list; `odd` is anything small
-    "none": lambda items, odd: [],
-    "one less": lambda items, odd: items[:-1],
-    "backwards": lambda items, odd: items[::-1],
-    "one more": lambda items, odd: [*items, odd],
-    "another first": lambda items, odd: [odd, *items[1:]],
-    "others": lambda items, odd: [odd] * len(items),
-    "deeper": lambda items, odd: [items],
-    # A long item, this often, would make a frame of gigabytes, here and not in the grader.
-    "very many": lambda items, odd: [i for i in items[:1] if _is_short(i)] * 150_000,
-}
-DICTS = {  # ways to alter a dictionary in one of its keys
-    "fewer": lambda table, key: {k: v for k, v in table.items() if k != key},
-    "more": lambda table, key: {**table, "more": 1},
-    "renamed": lambda table, key: {k + "\ud800" * (k == key): v for k, v in table.items()},
-    "none": lambda table, key: {},
-}
-
-
 def _is_short(item: Any) -> bool:
     return not isinstance(item, list | dict | np.ndarray) and len(repr(item)) < 1000
+
+
+def relatives(node: Any, odd: Any) -> list:
+    """Return values that are nearly `node`, some of them with `odd` in it."""
+    if isinstance(node, list):
+        # A long item, this often, would make a frame of gigabytes, here and not in the grader.
+        very_many = [item for item in node[:1] if _is_short(item)] * 150_000
+        return [
+            *([], node[:-1], node[::-1], [*node, odd], [odd, *node[1:]], [odd] * len(node), [node]),
+            very_many,
+        ]
+    if isinstance(node, dict):
+        fewer = [{k: v for k, v in node.items() if k != key} for key in sorted(node)]
+        renamed = [{k + "\ud800" * (k == key): v for k, v in node.items()} for key in sorted(node)]
+        return [{}, {**node, "more": 1}, *fewer, *renamed]
+    if isinstance(node, bool) or node is None:
+        return [odd]
+    if isinstance(node, int):
+        return [node + 1, node - 1, -node, float(node % 2**53), *ODD_NUMBERS]
+    if isinstance(node, float):
+        return [node + 1, -node, node / 2, *ODD_FLOATS, *ODD_NUMBERS]
+    return [node + "x", node[:-1], node * 2, odd]
 
 
 @st.composite
@@ -132,25 +118,19 @@ def altered(draw: st.DrawFn, node: Any) -> Any:
     if draw(st.integers(0, 7)) == 0:
         return draw(values())
     if isinstance(node, np.ndarray):
-        return draw(_altered_array(node))
-    if isinstance(node, list):
-        return LISTS[draw(st.sampled_from(sorted(LISTS)))](node, draw(scalars | arrays()))
-    if isinstance(node, dict):
-        key = draw(st.sampled_from(sorted(node))) if node else ""
-        return DICTS[draw(st.sampled_from(sorted(DICTS)))](node, key)
-    if isinstance(node, bool) or node is None:
-        return draw(scalars)
-    if isinstance(node, int):
-        return draw(st.sampled_from([node + 1, node - 1, -node, float(node % 2**53), *ODD_NUMBERS]))
-    if isinstance(node, float):
-        return draw(st.sampled_from([node + 1, -node, node / 2, *ODD_FLOATS, *ODD_NUMBERS]))
-    return draw(st.sampled_from([node + "x", node[:-1], node * 2]) | texts)
+        return draw(altered_array(node))
+    ways = relatives(node, draw(scalars | arrays()))
+    return ways[draw(st.integers(0, len(ways) - 1))]  # hypothesis prints what it samples from
 
 
 @st.composite
-def _altered_array(draw: st.DrawFn, array: np.ndarray) -> np.ndarray:
+def altered_array(draw: st.DrawFn, array: np.ndarray) -> np.ndarray:
+    """An array of another shape, dtype or content, or of the same."""
     if array.ndim and array.size:
-        array = np.array(ARRAYS[draw(st.sampled_from(sorted(ARRAYS)))](array))
+        flat = array.reshape(-1)
+        ways = [flat, array[None], array.T, flat[:0], array[..., :0], array[..., :-1], flat[0]]
+        ways += [np.concatenate([array, array[:1]]), array]
+        array = np.array(ways[draw(st.integers(0, len(ways) - 1))])
     dtype = np.dtype(draw(st.sampled_from([array.dtype.str] * 20 + [*wire.DTYPES])))
     with np.errstate(all="ignore"):
         changed = array.astype(dtype)
@@ -205,16 +185,10 @@ def frames(draw: st.DrawFn) -> bytes:
 def errors() -> st.SearchStrategy[bytes]:
     """Envelopes of exceptions, as a worker describes them or as one would forge them."""
     words = texts | st.sampled_from(["submission", "submission.dataset", "files", "left", "*"])
-    kinds = st.sampled_from(
-        ["KeyError", "ImportError", "NotImplementedError", "print", "__debug__", "\ud800"]
-    )
+    kinds = ["KeyError", "ImportError", "NotImplementedError", "print", "__debug__", "\ud800"]
     lines = ["submission/dataset.py:1", "submission/dataset.py:999999", "submission/\ud800.py:1"]
-    fields = {
-        "type": kinds | words,
-        "where": st.sampled_from(lines) | words,
-        "message": words,
-        "traceback": words,
-    } | dict.fromkeys(["module", "name", "file", "refused", "debugger"], words)
+    fields = dict.fromkeys(REPORT, words)
+    fields |= {"type": st.sampled_from(kinds) | words, "where": st.sampled_from(lines) | words}
     honest = st.fixed_dictionaries(fields)
     forged = st.fixed_dictionaries({}, optional={key: s | values() for key, s in fields.items()})
     flag = st.sampled_from([False, None, 0, 1, "true", [True]])

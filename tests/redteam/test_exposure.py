@@ -23,7 +23,7 @@ from grading.errors import GradingError, UsageError
 from tests.interpreter import python
 from tools import world
 
-from .conftest import ASKED, FILE, command
+from .conftest import ASKED, FILE, USER, command, give
 
 GUARDED = sandbox.Layers(root=False, landlock_abi=1, seccomp=True)
 OWN_UIDS = replace(GUARDED, root=True)
@@ -48,22 +48,30 @@ def libraries(monkeypatch, tmp_path) -> Path:
     return folder
 
 
+def refusal(*private: Path, layers: sandbox.Layers = GUARDED) -> str:
+    """Return why nothing is graded if these must be private, or ""."""
+    pool = isolation.ConfinedPool(0, layers)
+    with tempfile.TemporaryDirectory() as work, contextlib.closing(pool):
+        try:
+            pool.admit(Path(work), Path(work), private)
+        except UsageError as error:
+            return str(error)
+    return ""
+
+
 def test_what_lies_among_libraries_is_named_wherever_links_lead(libraries, tmp_path):
     inside, outside = libraries / "course" / "solutions", tmp_path / "solutions"
     inside.mkdir(parents=True)
     outside.mkdir()
-    found = authority.exposed(GUARDED, [outside, inside, inside / "data"])
-    assert len(found) == 1
-    assert str(inside) in found[0] and str(libraries) in found[0]
+    named = refusal(outside, inside, inside / "data")
+    assert f"could read {inside}" in named and f"{libraries} for libraries" in named
     (libraries / "out").symlink_to(outside)
     (tmp_path / "in").symlink_to(inside)
     # Other names that begin alike, and links that the kernel refuses, too.
-    for safe in (outside, tmp_path / "libraries-and-more", libraries / "out"):
-        assert authority.exposed(GUARDED, [safe]) == []
-    for exposed in (tmp_path, tmp_path / "in"):
-        assert authority.exposed(GUARDED, [exposed])
+    assert refusal(outside, tmp_path / "libraries-and-more", libraries / "out") == ""
+    assert refusal(tmp_path) and refusal(tmp_path / "in")
     # Without Landlock, nothing is opened because nothing is closed.
-    assert authority.exposed(replace(GUARDED, landlock_abi=0), [libraries]) == []
+    assert refusal(libraries, layers=replace(GUARDED, landlock_abi=0)) == ""
 
 
 def test_the_place_of_a_mount_is_named_by_what_is_seen_there(libraries, tmp_path):
@@ -74,73 +82,62 @@ def test_the_place_of_a_mount_is_named_by_what_is_seen_there(libraries, tmp_path
     os.link(secret, shown)
     point = str(shown).replace(" ", "\\040")
     lines = f"9 1 0:4 net:[4026532] /run/netns/a rw - nsfs nsfs rw\n9 1 8:1 /x {point} rw\n"
-    assert authority.exposed(GUARDED, [secret]) == []
+    assert refusal(secret) == ""
     authority.MOUNTS.write_text(lines, encoding="utf-8")
     for guarded in (secret, tmp_path / "solutions"):
-        assert f"could read {shown}" in authority.exposed(GUARDED, [guarded])[0]
-    assert authority.exposed(GUARDED, [tmp_path / "other" / "secret"]) == []
+        assert f"could read {shown}" in refusal(guarded)
+    assert refusal(tmp_path / "other" / "secret") == ""
 
 
-def test_nothing_is_graded_if_something_is_exposed_or_the_canary_got_out(
-    libraries, tmp_path, monkeypatch
-):
-    results = libraries / "results.json"
-    with contextlib.closing(isolation.ConfinedPool(0, GUARDED)) as pool:
-        with pytest.raises(UsageError, match=f"could read {results}.*before grading"):
-            pool.admit(tmp_path, tmp_path, [results])
+def test_a_run_whose_canary_got_out_does_not_count(monkeypatch, tmp_path):
     monkeypatch.setattr(authority, "obstacles", lambda *_: ["it got out"])
     with contextlib.closing(isolation.ConfinedPool(0, GUARDED, authoritative=True)) as pool:
         with pytest.raises(GradingError, match="can't be authoritative: it got out"):
             pool.admit(tmp_path, tmp_path, [])
 
 
-def test_what_others_cannot_read_is_safe_from_a_uid_of_its_own(libraries, monkeypatch):
-    with tempfile.TemporaryDirectory() as place:  # pytest's own folders are closed to others
-        solutions = Path(place) / "solutions"
-        solutions.mkdir()
-        monkeypatch.setattr(sandbox, "readable_by_all", lambda: (place,))
-        # 0o711: names in it may be known.
-        for outer, inner, is_safe in (
-            (0o755, 0o700, True),
-            (0o755, 0o711, False),
-            (0o700, 0o755, True),
-        ):
-            Path(place).chmod(outer)
-            solutions.chmod(inner)
-            assert (authority.exposed(OWN_UIDS, [solutions]) == []) is is_safe
-            assert authority.exposed(GUARDED, [solutions])
+# 0o711: names in it may be known.
+@pytest.mark.parametrize(
+    ("outer", "inner", "is_safe"),
+    [(0o755, 0o700, True), (0o755, 0o711, False), (0o700, 0o755, True)],
+)
+def test_what_others_cannot_read_is_safe_from_a_uid_of_its_own(
+    libraries, open_folder, monkeypatch, outer, inner, is_safe
+):
+    monkeypatch.setattr(sandbox, "readable_by_all", lambda: (str(open_folder),))
+    solutions = open_folder / "solutions"
+    solutions.mkdir()
+    open_folder.chmod(outer)
+    solutions.chmod(inner)
+    assert (refusal(solutions, layers=OWN_UIDS) == "") is is_safe
+    assert refusal(solutions)
 
 
 def test_an_environment_in_the_root_opens_it_and_one_below_does_not(monkeypatch):
     monkeypatch.setattr(sys, "prefix", str(grading.ROOT))
-    assert authority.exposed(GUARDED, [grading.SOLUTIONS])
+    assert refusal(grading.SOLUTIONS)
     monkeypatch.setattr(sys, "prefix", str(grading.ROOT / ".venv"))
-    assert authority.exposed(GUARDED, [grading.SOLUTIONS]) == []
+    assert refusal(grading.SOLUTIONS) == ""
 
 
 @pytest.mark.skipif(not can_mount(), reason="needs root and mounts")
 @pytest.mark.parametrize(("what", "authoritative"), [("tree", True), ("solutions", False)])
 @pytest.mark.sampled(2)
-def test_a_bind_mount_among_libraries_ends_the_run(
-    what, authoritative, make_tree, ordinary_user, upload
-):
-    tree = make_tree(ordinary_user)
+def test_a_bind_mount_among_libraries_ends_the_run(what, authoritative, make_tree, upload):
+    tree = make_tree()
     # An authoritative run needs data.
     world.main(["--dataset", "smoke", "--seed", "1", "--out", str(tree)])
-    for folder in (tree / "src" / "data", tree / "solutions" / "data"):
-        for path in (folder, *folder.iterdir()):
-            shutil.chown(path, ordinary_user.pw_uid)
-    mounted, start, below = {
-        "tree": (tree, THERE, "solutions/data"),
-        "solutions": (tree / "solutions", tree, "data"),
-    }[what]
+    give(tree)
+    mounted, start, below = tree, THERE, "solutions/data"
+    if what == "solutions":
+        mounted, start, below = tree / "solutions", tree, "data"
     shown = THERE / below / "birth_test.tsv"
-    shutil.copytree(upload, tree.parent / "upload")
-    with open(tree.parent / "upload" / FILE, "a", encoding="utf-8") as writer:
+    with open(upload / FILE, "a", encoding="utf-8") as writer:
         writer.write(f"print('READ', open({str(shown)!r}, encoding='utf-8').read())\n")
+    shutil.copytree(upload, tree.parent / "upload")
     script = (
-        f'mount --bind "{mounted}" {THERE}; exec setpriv --reuid={ordinary_user.pw_uid} '
-        f'--regid={ordinary_user.pw_gid} --clear-groups "$@"'
+        f'mount --bind "{mounted}" {THERE}; exec setpriv --reuid={USER} --regid={USER} '
+        '--clear-groups "$@"'
     )
     grader = [sys.executable, "-B", start / "src" / "grader.py", ASKED]
     options = ["--submission", tree.parent / "upload", *["--authoritative"] * authoritative]

@@ -1,8 +1,6 @@
 """Forged answers that once caused grader errors, and who is to blame if a judge raises.
 
-    python -m pytest tests/redteam/test_forged.py
-
-`test_fuzz.py` looks for others.
+`test_fuzz.py` looks for other answers.
 """
 
 import gc
@@ -110,66 +108,62 @@ def test_a_forged_answer_costs_the_test_and_nothing_else(grader, key, probe, cha
     assert "Traceback" not in result.detail, "a judge raised: the spec should have refused it"
 
 
-@pytest.mark.parametrize("frame", [wire.encode(value) for value in (np.ones(3), [1], "x", None)])
-def test_an_envelope_that_is_none(grader, frame):
-    result = grader.grade(ALL[VALUES], lambda *_: answering(frame))
-    assert result.outcome is Outcome.ERROR
-
-
 # Who is to blame -----------------------------------------------------------------------------
 
 
 CALL = "attention_exploration.call"
 NOTHING = forging(CALL, lambda value: {**value, "answers": [[None]]})
+BLAME = {True: Outcome.GRADER_ERROR, False: Outcome.ERROR}
+QUERY = {"module": "attention_exploration.py", "function": "copying_query", "parts": 1}
 
 
-def judged(grader, method, answer=NOTHING):
-    """Grade by a judge that gets what copying_query returned, None by default."""
+def divides(*_):
+    raise ZeroDivisionError
+
+
+def divides_by_nothing(_, part):
+    return 1 / int(part is not None)
+
+
+def refuses(case, part):
+    case.expect(part is None, "the reference is refused", id="x")
+    raise ZeroDivisionError
+
+
+def asks(case, keys):
+    """Ask the reference's function, which can't index None."""
+    schema = {"forms": [str], "answers": [[ANY_REAL]]}
+    case.reference(CALL, schema, **QUERY, arguments=[[keys, 0]])
+
+
+def asks_nobody(case, _):
+    case.probe(CALL, {}, **QUERY | {"function": "nobody_wrote_it"}, arguments=[[]])
+
+
+BLAMED = {
+    # who raises: (the judge, the student's worker's answer, is it ours)
+    "a judge, on the student's data": (divides_by_nothing, NOTHING, False),
+    "a judge, on any data": (divides, NOTHING, True),
+    "a judge, on right data": (divides, None, True),
+    "a judge, which refuses the reference": (refuses, NOTHING, True),
+    "a reference, on what a student answered": (asks, NOTHING, False),
+    "a reference, on its own data": (lambda case, _: asks(case, None), NOTHING, True),
+    "both, without a place": (asks_nobody, None, True),
+}
+
+
+@pytest.mark.parametrize("name", BLAMED)
+def test_who_raises_on_the_references_own_data_is_to_blame(grader, name):
+    method, answer, is_ours = BLAMED[name]
 
     def judge(case):
-        (answer,) = case.ask("copying_query", [[np.eye(3), 0]])
-        method(case, answer.parts[0])
+        (got,) = case.ask("copying_query", [[np.eye(3), 0]])
+        method(case, got.parts[0])
 
-    return grader.grade(replace(ALL[VALUES], method=judge), answer)
-
-
-def test_a_judge_that_raises_on_a_students_data_costs_the_test_and_tells_staff(grader):
-    result = judged(grader, lambda _, part: 1 / int(part is not None))
-    assert (result.outcome, result.score) == (Outcome.ERROR, 0)
-    assert "malformed" in result.message and "division" not in result.message
-    assert "ZeroDivisionError: " in result.detail
-
-
-def test_a_judge_that_raises_on_the_references_data_or_refuses_it_is_a_grader_error(grader):
-    def refuses(case, part):
-        case.expect(part is None, "the reference is refused", id="x")
-        raise ZeroDivisionError
-
-    for method, answer in (
-        (lambda *_: 1 / 0, NOTHING),
-        (lambda *_: 1 / 0, None),
-        (refuses, NOTHING),
-    ):
-        result = judged(grader, method, answer)
-        assert result.outcome is Outcome.GRADER_ERROR
-        assert "ZeroDivisionError" in result.detail
-
-
-@pytest.mark.parametrize(
-    ("asks_what_it_got", "outcome"), [(True, Outcome.ERROR), (False, Outcome.GRADER_ERROR)]
-)
-def test_a_reference_that_raises_is_to_blame_if_it_does_so_on_its_own_data(
-    grader, asks_what_it_got, outcome
-):
-    """Its function is called with None, which it can't index."""
-
-    def method(case, part):
-        keys = np.eye(3) if asks_what_it_got and part is not None else None
-        asked = {"function": "copying_query", "arguments": [[keys, 0]], "parts": 1}
-        asked["module"] = "attention_exploration.py"
-        case.reference(CALL, {"forms": [str], "answers": [[ANY_REAL]]}, **asked)
-
-    assert judged(grader, method).outcome is outcome
+    result = grader.grade(replace(ALL[VALUES], method=judge), answer)
+    assert (result.outcome, result.score) == (BLAME[is_ours], 0)
+    assert ("malformed" in result.message) is not is_ours
+    assert "Error" in result.detail and "division" not in result.message
 
 
 def described(**fields):
@@ -180,15 +174,9 @@ def described(**fields):
 UNPLACED = wire.encode(described())
 
 
-def test_an_error_without_a_place_is_the_students_unless_the_reference_has_it_too(grader):
+def test_an_error_without_a_place_is_the_students(grader):
     result = grader.grade(ALL[VALUES], lambda *_: answering(UNPLACED))
     assert result.outcome is Outcome.ERROR and "KeyError" in result.message
-
-    def method(case, _):
-        asked = {"module": "attention_exploration.py", "function": "nobody_wrote_it"}
-        case.probe(CALL, {}, **asked, arguments=[[]], parts=1)
-
-    assert judged(grader, method, None).outcome is Outcome.GRADER_ERROR
 
 
 def test_an_error_without_a_place_just_before_the_deadline_is_nobodys(grader):

@@ -1,7 +1,6 @@
-"""No upload causes a grader error or changes the result of the next one: archives of any kind.
+"""No upload causes a grader error or changes the result of the next one: links, floods, archives.
 
-python -m pytest tests/redteam/test_fuzz_uploads.py      120 archives, the same each time
-make redteam ARGS="-k fuzz_uploads"                      3,000, different ones each time
+make redteam ARGS="-k fuzz_uploads"     3,000 archives of any kind, other ones each time; here 120
 """
 
 import gzip
@@ -13,11 +12,13 @@ import tarfile
 import time
 import warnings
 import zipfile
+from pathlib import Path
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+import grading
 from autograder.isolation import leftovers
 from grading.errors import SubmissionError, safe_line
 from grading.staging import MAX_TOTAL_BYTES, stage
@@ -112,3 +113,98 @@ def test_any_archive_is_staged_or_refused_in_one_line(count, archives, tmp_path)
         assert os.listdir(tmp_path) == ["up.zip"]  # nothing was written elsewhere
 
     holds()
+
+
+def refusal_of(upload: Path, work: Path) -> str:
+    """Return the line in which an upload is refused, soon."""
+    started = time.process_time()
+    with pytest.raises(SubmissionError) as refused:
+        stage(upload, work, Course().provided)
+    assert time.process_time() - started < SLOWEST_S
+    assert str(refused.value) == safe_line(str(refused.value))
+    return str(refused.value)
+
+
+PLACES = {  # of a link in an upload, and the part of the solutions to which it leads
+    "submission": "submission",
+    "src": ".",
+    "src/submission": "submission",
+    "wrapping": ".",
+    "wrapping/submission": "submission",
+    "wrapping/src": ".",
+    "wrapping/src/submission": "submission",
+    "submission/notes.txt": FILE,
+    "vanilla.model.params": FILE,
+    FILE: FILE,
+}
+
+
+KINDS = {
+    "by the whole path": Path.symlink_to,
+    "by the way from there": lambda link, to: link.symlink_to(os.path.relpath(to, link.parent)),
+    "hard": Path.hardlink_to,
+    "in a zip": None,
+}
+HARD = ("vanilla.model.params", FILE)  # no folder has hard links, and notes are not read
+
+
+@pytest.mark.parametrize(
+    ("name", "kind"), [(n, k) for n in PLACES for k in KINDS if k != "hard" or n in HARD]
+)
+def test_no_link_to_the_solutions_is_followed(name, kind, tmp_path, monkeypatch):
+    upload, solutions = tmp_path / "upload", tmp_path / "solutions"
+    monkeypatch.setattr(grading, "SOLUTIONS", solutions)
+    (solutions / "submission").mkdir(parents=True)
+    (solutions / FILE).write_bytes(RIGHT)
+    (upload / name).parent.mkdir(parents=True)
+    if kind == "in a zip":
+        link = zipfile.ZipInfo(name)
+        link.external_attr = 0o120777 << 16
+        with zipfile.ZipFile(upload / "up.zip", "w") as writer:
+            writer.writestr(link, str(solutions / PLACES[name]))
+            writer.writestr(f"{name}/attention_exploration.py", "x = 1")  # through the link
+            writer.writestr("submission/__init__.py", "")
+        upload = upload / "up.zip"
+    else:
+        if PLACES[name] == FILE:
+            (upload / "submission").mkdir(exist_ok=True)
+            (upload / "submission" / "__init__.py").touch()
+        KINDS[kind](upload / name, solutions / PLACES[name])
+    assert re.search(r"\bis a (hard )?link\b", refusal_of(upload, tmp_path / "staged"))
+    assert (solutions / FILE).read_bytes() == RIGHT
+
+
+def sparse(folder: Path) -> None:
+    """Write 12 GB that take no space."""
+    for number in range(200):
+        with open(folder / f"x{number}.params", "wb") as writer:
+            writer.truncate(60 << 20)
+
+
+def crowded(folder: Path) -> None:
+    for number in range(2100):
+        (folder / "submission" / f"x{number}.py").touch()
+
+
+def compressed(folder: Path) -> None:
+    with zipfile.ZipFile(folder / "up.zip", "w", zipfile.ZIP_DEFLATED) as writer:
+        writer.writestr("submission/__init__.py", "")
+        for number in range(6):
+            writer.writestr(f"x{number}.params", bytes(60 << 20))
+
+
+def listed(folder: Path) -> None:
+    """Write a zip that is a list of files and nothing else."""
+    header = bytearray(46)
+    header[:4], header[28:30] = b"PK\1\2", (60).to_bytes(2, "little")
+    listing = b"".join(bytes(header) + b"%060d" % number for number in range(400_000))
+    end = b"PK\5\6" + bytes(8) + len(listing).to_bytes(4, "little") + bytes(6)
+    (folder / "up.zip").write_bytes(listing + end)
+
+
+@pytest.mark.parametrize("flood", [sparse, crowded, compressed, listed])
+def test_an_upload_that_is_small_itself_fills_nothing(flood, upload, tmp_path):
+    flood(upload)
+    archive = upload / "up.zip"
+    source = archive if archive.exists() else upload
+    assert re.search("too large|too many", refusal_of(source, tmp_path / "staged"))

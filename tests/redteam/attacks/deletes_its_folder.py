@@ -3,10 +3,8 @@ def attack(keys, j):
     here = os.getcwd()
     open("kept", "w", encoding="utf-8").close()
     for target in (here + ".PWNED", os.path.dirname(here) + "/PWNED", "/tmp/PWNED"):
-        try:
+        with suppress(OSError):
             os.rename(here, target)
-        except OSError:
-            continue
     import shutil
 
     shutil.rmtree(here, ignore_errors=True)

@@ -2,7 +2,5 @@
 def attack(keys, j):
     digits = "".join(chr(65 + int(n * 10)) for n in abs(keys).ravel()[:16])
     kind = type("PWNED" + digits, (ValueError,), {"__module__": "builtins"})
-    import builtins
-
     setattr(builtins, kind.__name__, kind)  # pretends to be a built-in exception
     raise kind("PWNED")

@@ -1,7 +1,5 @@
 # tries: to leave no descriptor for what comes after it
 def attack(keys, j):
-    import resource
-
     kept = []
     try:
         while True:

@@ -1,4 +1,4 @@
 # tries: an empty array whose announced shape can't exist
 def attack(keys, j):
     shape = [0, 2**29, 2**29, 2**29]
-    send_raw({"tree": {"ok": True, "value": {"$array": 0}}, "arrays": [["<f8", shape]]})
+    leave(raw({"tree": {"ok": True, "value": {"$array": 0}}, "arrays": [["<f8", shape]]}))

@@ -1,3 +1,3 @@
 # tries: an array where the envelope should be
 def attack(keys, j):
-    send_raw({"tree": {"$array": 0}, "arrays": [["<f8", [1]]]}, b"12345678")
+    leave(raw({"tree": {"$array": 0}, "arrays": [["<f8", [1]]]}, b"12345678"))

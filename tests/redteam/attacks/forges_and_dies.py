@@ -1,7 +1,4 @@
 # tries: to leave an answer behind and to die of a signal
 def attack(keys, j):
-    zeros = np.zeros(keys.shape[1])
-    os.write(
-        4, wire.encode({"ok": True, "value": {"forms": ["x"] * 20, "answers": [[zeros]] * 20}})
-    )
+    os.write(4, wire.encode(answers(np.zeros(keys.shape[1]))))
     os.kill(os.getpid(), 9)

@@ -2,6 +2,5 @@
 def attack(keys, j):
     if os.fork() == 0:
         os.setsid()
-        zeros = np.zeros(keys.shape[1])
-        send({"ok": True, "value": {"forms": ["x"] * 20, "answers": [[zeros]] * 20}})
+        send(answers(np.zeros(keys.shape[1])))
     os._exit(0)

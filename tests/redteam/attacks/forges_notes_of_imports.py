@@ -2,8 +2,6 @@
 # breaks: average_query, which a forger can only take from itself
 def attack(keys, j):
     notes = b"S submission.dataset\nI submission.attention_exploration 0\n" + b"E\n" * 2_000_000
-    view = memoryview(notes + b"I submission.attention_exploration " + b"9" * 400 + b"\n")
-    while view:
-        view = view[os.write(4, view[: 1 << 16]) :]
+    write(notes + b"I submission.attention_exploration " + b"9" * 400 + b"\n")
     while True:
         pass

@@ -1,7 +1,5 @@
 # tries: names of processes that a reader of /proc stumbles over
 def attack(keys, j):
-    import time
-
     for name in (b"\xff\xfe) Z 1", b") Z 0 0 0 0 0", b"a\nUid:\t0 0 0 0"):
         if os.fork() == 0:
             libc.prctl(15, name, 0, 0, 0)

@@ -1,9 +1,5 @@
 # tries: memory held by a thread whose process looks dead, since its first thread has ended
 def attack(keys, j):
-    import mmap
-    import threading
-    import time
-
     def hoard():
         time.sleep(0.05)  # by then it has
         populated = mmap.MAP_PRIVATE | mmap.MAP_ANONYMOUS | mmap.MAP_POPULATE

@@ -1,7 +1,5 @@
 # tries: to use memory in daemons, which nobody measures as the worker's
 def attack(keys, j):
-    import time
-
     for _ in range(4):
         if os.fork() == 0:
             if os.fork() == 0:

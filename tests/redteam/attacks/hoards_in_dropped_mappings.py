@@ -1,8 +1,5 @@
 # tries: memory in shared mappings, which remains when the process drops it and is in none then
 def attack(keys, j):
-    import mmap
-    import time
-
     part, parts, dropped = 40 << 20, 8, 4  # MADV_DONTNEED
     write = mmap.PROT_READ | mmap.PROT_WRITE
     kept = []
@@ -19,7 +16,5 @@ def attack(keys, j):
         lambda: hoard(os.open("/dev/zero", os.O_RDWR), write),
         lambda: hoard(os.open("/dev/zero", os.O_RDONLY), mmap.PROT_READ),
     ):
-        try:
+        with suppress(OSError):
             way()
-        except OSError:
-            continue

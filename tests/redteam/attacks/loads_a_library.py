@@ -1,7 +1,5 @@
 # tries: native code of its own, which no Python guard sees
 def attack(keys, j):
-    import subprocess
-
     source = '#include <unistd.h>\nint f(void) { return write(4, "PWNED", 5); }\n'
     with open("f.c", "w", encoding="utf-8") as writer:
         writer.write(source)

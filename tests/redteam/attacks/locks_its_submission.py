@@ -1,7 +1,6 @@
 # tries: to take the staged files from the tests to come, without opening them
 def attack(keys, j):
-    package = os.path.dirname(os.path.abspath(__file__))
-    for path in (__file__, package, os.path.dirname(package), str(TREE / "src"), str(TREE)):
+    for path in (__file__, PACKAGE, os.path.dirname(PACKAGE), str(TREE / "src"), str(TREE)):
         for change in (
             lambda path: os.chmod(path, 0),
             lambda path: os.utime(path, (0, 0)),
@@ -10,7 +9,5 @@ def attack(keys, j):
             lambda path: os.truncate(path, 0),
             lambda path: os.fchmod(os.open(path, os.O_RDONLY), 0),
         ):
-            try:
+            with suppress(OSError):
                 change(path)
-            except OSError:
-                continue

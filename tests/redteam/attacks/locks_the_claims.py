@@ -1,16 +1,10 @@
 # tries: to take all claims of uids, which root's graders keep in a file that a guardian has open
 def attack(keys, j):
-    import fcntl
-
     for flags in (os.O_RDONLY, os.O_RDWR, os.O_RDWR | os.O_CREAT):
-        try:
+        with suppress(OSError):
             breach(f"opened the claims as {os.open('/run/grading-uids', flags)}")
-        except OSError:
-            pass
     for fd in range(256):
-        try:
+        with suppress(OSError):
             if "grading-uids" in os.readlink(f"/proc/self/fd/{fd}"):
                 breach(f"inherited the claims as {fd}")
             fcntl.flock(fd, fcntl.LOCK_EX | fcntl.LOCK_NB)
-        except OSError:
-            continue

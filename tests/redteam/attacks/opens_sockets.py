@@ -1,7 +1,5 @@
 # tries: to reach the network and other processes
 def attack(keys, j):
-    import socket
-
     opened = []
     for family, address in (
         (socket.AF_INET, ("127.0.0.1", 80)),
@@ -11,11 +9,9 @@ def attack(keys, j):
         (socket.AF_NETLINK, (0, 0)),
     ):
         for kind in (socket.SOCK_STREAM, socket.SOCK_DGRAM, socket.SOCK_RAW):
-            try:
+            with suppress(OSError):
                 with socket.socket(family, kind) as made:
                     opened.append(family)
                     made.bind(address)
-            except OSError:
-                continue
     if opened:
         breach(opened)

@@ -9,8 +9,6 @@ def attack(keys, j):
         "src/data/birth_dev.tsv",
         "src/PWNED.py",
     ):
-        try:
+        with suppress(OSError):
             open(TREE / path, "a", encoding="utf-8").write("PWNED\n")
-        except OSError:
-            continue
-    os.unlink(TREE / "solutions" / "hidden" / "training.py")
+    os.unlink(HIDDEN)

@@ -1,9 +1,5 @@
 # tries: to ask which pages of a library are in memory, and to remove them from there
 def attack(keys, j):
-    import mmap
-
-    import numpy as np
-
     path = max(  # a library that is read only in parts
         (entry.path for entry in os.scandir(os.path.dirname(np.__file__) + ".libs")),
         key=os.path.getsize,
@@ -17,12 +13,10 @@ def attack(keys, j):
         except BlockingIOError:
             return False
 
-    try:
+    with suppress(OSError):
         os.pread(fd, 4096, page)
         if is_cached():
             breach("preadv2 tells whether a page is in memory")
-    except OSError:
-        pass
     count = ctypes.create_string_buffer(40)
     of = (ctypes.c_uint64 * 2)(0, size)
     if libc.syscall(451, fd, of, count, 0) == 0:  # a kernel from 6.5 to 6.14 tells everybody

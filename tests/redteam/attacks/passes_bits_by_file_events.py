@@ -1,9 +1,5 @@
 # tries: to notice which library another submission opens, by inotify, fanotify and F_NOTIFY
 def attack(keys, j):
-    import fcntl
-    import signal
-    import struct
-
     folder = os.path.dirname(os.__file__)
     fd = libc.inotify_init1(os.O_NONBLOCK)
     if fd >= 0:
@@ -15,10 +11,8 @@ def attack(keys, j):
         breach("fanotify works")
     heard = []
     signal.signal(signal.SIGIO, lambda *_: heard.append(1))
-    try:
+    with suppress(OSError):
         fcntl.fcntl(os.open(folder, os.O_RDONLY), fcntl.F_NOTIFY, fcntl.DN_ACCESS)
         os.read(os.open(os.__file__, os.O_RDONLY), 1)
-    except OSError:
-        pass
     if heard:
         breach("F_NOTIFY tells who reads a file")

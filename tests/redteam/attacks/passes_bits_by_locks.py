@@ -1,8 +1,5 @@
 # tries: to tell another submission something by locks on a file that both may read
 def attack(keys, j):
-    import fcntl
-    import struct
-
     path = os.__file__  # each bit is a byte of it, locked or not
     holds, asks = open(path, "rb"), open(path, "rb")  # two submissions' open files differ likewise
     get, set_own, set_posix = 36, 37, fcntl.F_SETLK  # F_OFD_GETLK, F_OFD_SETLK
@@ -15,18 +12,14 @@ def attack(keys, j):
         return struct.unpack("hhqqi", fcntl.fcntl(asks, command, asked))[0] == fcntl.F_RDLCK
 
     for set_lock in (set_own, set_posix):
-        try:
+        with suppress(OSError):
             fcntl.fcntl(holds, set_lock, lock(5))
             if is_locked(5, get) and not is_locked(6, get):
                 breach(f"a lock by command {set_lock} is seen")
-        except OSError:
-            continue
-    try:
+    with suppress(OSError):
         fcntl.fcntl(holds, set_own, lock(5))
         if is_locked(5, fcntl.F_GETLK):
             breach("a lock is seen by F_GETLK")
-    except OSError:
-        pass
     try:
         fcntl.flock(holds, fcntl.LOCK_EX)
         fcntl.flock(asks, fcntl.LOCK_EX | fcntl.LOCK_NB)

@@ -1,10 +1,8 @@
 # tries: to learn what another worker's processes have chosen about themselves
 def attack(keys, j):
     for ask in (os.getpgid, os.getsid):
-        try:
+        with suppress(OSError):
             breach(f"{ask.__name__} of another process is {ask(os.getppid())}")
-        except OSError:
-            pass
     before = os.sched_getaffinity(0)
     os.sched_setaffinity(0, {min(before)})  # each processor is a bit, which everybody can ask for
     if os.sched_getaffinity(0) != before:

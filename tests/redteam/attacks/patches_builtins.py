@@ -1,7 +1,5 @@
 # tries: to replace built-in functions for everyone in its process
 def attack(keys, j):
-    import builtins
-
     builtins.isinstance = builtins.all = builtins.any = lambda *_: True
     builtins.len = lambda *_: 1
     builtins.type = lambda value: str

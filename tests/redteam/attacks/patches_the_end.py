@@ -1,7 +1,4 @@
 # tries: to go on after the answer, by replacing what ends the process
 def attack(keys, j):
-    import threading
-    import time
-
     os._exit = lambda code: time.sleep(600)
     threading.Thread(target=time.sleep, args=(600,)).start()

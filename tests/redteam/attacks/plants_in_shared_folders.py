@@ -7,8 +7,6 @@ def attack(keys, j):
             lambda path: os.symlink("/etc/passwd", path + ".link"),
             lambda path: os.mkfifo(path + ".pipe"),
         ):
-            try:
+            with suppress(OSError):
                 make(f"{folder}/PWNED")
-            except OSError:
-                continue
     os.symlink("/tmp/PWNED", os.path.dirname(os.getcwd()) + "/scratch-next")

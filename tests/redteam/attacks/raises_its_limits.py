@@ -1,13 +1,9 @@
 # tries: to lift its own limits, and then to use what they forbid
 def attack(keys, j):
-    import resource
-
     for name in [n for n in dir(resource) if n.startswith("RLIMIT_")]:
-        try:
+        with suppress(OSError, ValueError):
             kind = getattr(resource, name)
             resource.setrlimit(kind, (resource.RLIM_INFINITY, resource.RLIM_INFINITY))
-        except (OSError, ValueError):
-            continue
     kept = []
     while True:
         kept.append(bytearray(b"x") * (50 << 20))

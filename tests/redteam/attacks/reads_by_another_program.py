@@ -1,17 +1,12 @@
 # tries: to let cat, find and a second Python read the solutions
 def attack(keys, j):
-    import subprocess
-
-    hidden = str(TREE / "solutions" / "hidden" / "training.py")
     loot = []
     for command in (
-        ["cat", hidden],
+        ["cat", HIDDEN],
         ["find", str(TREE / "solutions")],
-        [sys.executable, "-c", f"print(open({hidden!r}).read())"],
+        [sys.executable, "-c", f"print(open({HIDDEN!r}).read())"],
         ["tar", "c", str(TREE / "solutions")],
     ):
-        try:
+        with suppress(OSError, subprocess.SubprocessError):
             loot.append(subprocess.run(command, capture_output=True, timeout=2).stdout)
-        except (OSError, subprocess.SubprocessError):
-            continue
     tell(loot)

@@ -1,5 +1,3 @@
-# tries: to read the results file that is being written
+# tries: to read the results file that is being written, and earlier ones
 def attack(keys, j):
-    loot = [p.read_text(encoding="utf-8") for p in (TREE / "out").glob("*")]
-    loot.append((TREE / "out" / "results.json").read_text(encoding="utf-8"))
-    tell(loot)
+    tell([(TREE / "out" / name).read_bytes() for name in ("results.json", "earlier.json")])

@@ -1,16 +1,9 @@
 # tries: to open every file of the solutions and of the answers
 def attack(keys, j):
-    loot = []
-    for folder, _, names in os.walk(TREE / "solutions"):
-        loot += [open(os.path.join(folder, n), encoding="utf-8").read() for n in names]
-    for name in (
-        "hidden/training.py",
-        "data/birth_test.tsv",
-        "data/seed.txt",
-        "submission/dataset.py",
-    ):
-        try:
-            loot.append((TREE / "solutions" / name).read_text(encoding="utf-8"))
-        except OSError:
-            continue
+    loot, solutions = [], TREE / "solutions"
+    paths = [Path(folder, name) for folder, _, names in os.walk(solutions) for name in names]
+    names = ("hidden/training.py", "data/birth_test.tsv", "data/seed.txt", "submission/dataset.py")
+    for path in (*paths, *(solutions / name for name in names)):
+        with suppress(OSError):
+            loot.append(path.read_bytes())
     tell(loot)

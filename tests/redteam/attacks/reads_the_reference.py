@@ -5,15 +5,11 @@ def attack(keys, j):
         breach("the reference is elsewhere, so this attack tries nothing")
     loot = []
     for name in ("submission/dataset.py", "pretraining/fast.py"):
-        try:
+        with suppress(OSError):
             loot.append((reference / name).read_text(encoding="utf-8"))
             breach(f"{name} of the reference can be read")
-        except OSError:
-            continue
     for folder in (reference, reference / "submission"):
-        try:
+        with suppress(OSError):
             loot += os.listdir(folder)
             breach(f"{folder.name} of the reference can be listed")
-        except OSError:
-            continue
     tell(loot)

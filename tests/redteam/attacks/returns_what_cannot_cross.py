@@ -1,7 +1,5 @@
 # tries: generators, locks, objects and pickles in place of an answer
 def attack(keys, j):
-    import threading
-
     class Pickled:
         def __reduce__(self):
             return (os.system, ("echo PWNED > /tmp/PWNED",))

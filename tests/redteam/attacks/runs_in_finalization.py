@@ -1,8 +1,5 @@
 # tries: to go on while the interpreter and the process end
 def attack(keys, j):
-    import threading
-    import time
-
     class Last:
         def __del__(self):
             time.sleep(600)

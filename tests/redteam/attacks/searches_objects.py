@@ -1,7 +1,5 @@
 # tries: modules, frames, tracebacks and the garbage collector's lists for answers and scores
 def attack(keys, j):
-    import gc
-
     loot = [repr(o)[:300] for o in gc.get_objects() if isinstance(o, dict) and "answers" in o]
     frame = sys._getframe()
     while frame is not None:

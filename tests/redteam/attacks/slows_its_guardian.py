@@ -5,7 +5,5 @@ def attack(keys, j):
             libc.setpriority(which, who, 19)
             libc.syscall(251, which + 1, who, 3 << 13)
     for pid in range(2, os.getpid()):
-        try:
+        with suppress(OSError):
             os.sched_setscheduler(pid, os.SCHED_IDLE, os.sched_param(0))
-        except OSError:
-            continue

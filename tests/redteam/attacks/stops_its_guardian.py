@@ -1,7 +1,4 @@
 # tries: to stop the process that watches it
 def attack(keys, j):
-    import signal
-    import time
-
     os.kill(os.getppid(), signal.SIGSTOP)
     time.sleep(600)

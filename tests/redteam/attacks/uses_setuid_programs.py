@@ -1,15 +1,12 @@
 # tries: programs that run as root whoever calls them
 def attack(keys, j):
-    import subprocess
-
-    hidden = str(TREE / "solutions" / "hidden" / "training.py")
     for command in (
-        ["su", "-c", f"cat {hidden}"],
-        ["sudo", "-n", "cat", hidden],
+        ["su", "-c", f"cat {HIDDEN}"],
+        ["sudo", "-n", "cat", HIDDEN],
         ["mount", "--bind", str(TREE), "/mnt"],
         ["newgrp", "root"],
         ["passwd", "-d", "root"],
-        ["unshare", "-Ur", "cat", hidden],
+        ["unshare", "-Ur", "cat", HIDDEN],
     ):
         try:
             ran = subprocess.run(command, capture_output=True, timeout=1, stdin=subprocess.DEVNULL)

@@ -1,7 +1,5 @@
 # tries: more CPU time than allowed, in a chain of processes each of which is soon gone
 def attack(keys, j):
-    import time
-
     reading, writing = os.pipe()
     if os.fork() == 0:
         for _ in range(50):

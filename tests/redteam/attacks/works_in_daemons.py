@@ -7,6 +7,4 @@ def attack(keys, j):
                 while True:
                     pass
             os._exit(0)
-    import time
-
     time.sleep(600)
