@@ -170,31 +170,28 @@ def _points(row: Row, questions: dict[str, re.Match[str]]) -> Iterator[Columns]:
     if not total:
         yield {"question": "", "title": "", "score": None, "max_score": None}
         return
-    points = row.number("Total Score")
-    scores: list[tuple[str, str, Fraction, Fraction | None]] = []
-    for cell, match in questions.items():
+    columns: dict[str, tuple[str, str, Fraction | None]]
+    columns = {cell: (m[1], m[2], Fraction(m[3])) for cell, m in questions.items()}
+    if not columns:
+        most = row.number("Max Points") if row.cell("Max Points") else None
+        columns = {"Total Score": ("written", "", most)}
+    added = Fraction(0)
+    for cell, (question, title, most) in columns.items():
         if not row.cell(cell):
             raise row.fault(f"{cell!r:.60} is empty, but there is a Total Score")
-        scores.append((match[1], match[2], row.number(cell), Fraction(match[3])))
-    if not scores:
-        worth = row.number("Max Points") if row.cell("Max Points") else None
-        scores.append(("written", "", points, worth))
-    for question, title, score, worth in scores:
+        score = row.number(cell)
         if score < 0:
             raise row.fault(
                 f"{question} has {shown(score)} points; remove negative points on Gradescope, "
                 "because lateness is deducted here by course.toml",
             )
-        yield {
-            "question": question,
-            "title": title,
-            "score": decimal(score, 30),
-            "max_score": None if worth is None else decimal(worth, 30),
-        }
+        added += score
+        worth = None if most is None else decimal(most, 30)
+        points = {"score": decimal(score, 30), "max_score": worth}
+        yield {"question": question, "title": title} | points
     # Gradescope rounds each question's points, and their sum, to two decimals.
-    whole = sum((score for _, _, score, _ in scores), Fraction(0))
-    if abs(whole - points) > Fraction(len(scores), 100):
-        raise row.fault(f"Total Score = {total}, but the questions add up to {shown(whole)}")
+    if abs(added - row.number("Total Score")) > Fraction(len(columns), 100):
+        raise row.fault(f"Total Score = {total}, but the questions add up to {shown(added)}")
 
 
 def time_of(place: str, text: str) -> datetime:

@@ -5,8 +5,7 @@ from decimal import Decimal
 
 import pytest
 
-from classroom.cells import parse
-from classroom.grades.decisions import is_extra, read_scores
+from classroom.grades.decisions import is_extra
 from classroom.store import Store
 from classroom.submissions import Student, Submission
 from grading.errors import UsageError
@@ -229,29 +228,31 @@ def test_all_files_are_stored_or_none_and_each_replaces_its_kind(made, capsys):
                        "decide excuses.csv: 1 row", "decide withheld.csv: 1 row"]  # fmt: skip
 
 
-def read(*lines: str, columns=("question", "title", "score", "max_score")) -> list[tuple]:
-    rows = read_scores(parse("\r\n".join(lines).encode(), "written.csv"))
-    return [tuple(row[column] for column in columns) for row in rows]
+QUESTIONS = ',1: 2(a) Why (4.0 pts),"2.1: 3(a) Copying, again (2 pts)",3: Bonus (0 pts),Notes'
+IN_GERMAN = [line.replace(",", ";").replace("5.5", "5,5") for line in ("\ufeff" + HEAD, GRADED)]
+READ = {
+    "a total": (HEAD, GRADED),
+    "a column for each question": (HEAD + QUESTIONS, GRADED + ",4.0,1,.5,later"),
+    "the total is rounded, too": (HEAD + QUESTIONS, GRADED + ",4.0,1.49,0,"),
+    "semicolons and decimal commas": IN_GERMAN,
+    "a list of one's own": ("Name,SID,Email,Total Score", "A,7,a@x,3"),
+    "what isn't graded is a gap, and what is missing has no points": (
+        HEAD,
+        "A,A,1,a@x,,,6.0,Ungraded,52,2027-02-01 10:00:00 -0800,0,0,1",
+        "A,A,1,b@x,,,6.0,Missing,,,,0,0",
+        "A,A,1,c@x,,,6.0,,53,,,0,1",
+    ),
+}
 
 
-def test_a_total_or_a_column_for_each_question_is_read():
-    assert read(HEAD, GRADED) == [("written", "", "5.5", "6")]
-    head = HEAD + ',1: 2(a) Why (4.0 pts),"2.1: 3(a) Copying, again (2 pts)",Notes'
-    expected = [("1", "2(a) Why", "4", "4"), ("2.1", "3(a) Copying, again", "1.5", "2")]
-    assert read(head, GRADED + ",4.0,1.5,later") == expected
-    assert read(head, GRADED + ",4.0,1.49,")[1][2] == "1.49"  # the total is rounded, too
-    german = [line.replace(",", ";").replace("5.5", "5,5") for line in ("\ufeff" + HEAD, GRADED)]
-    assert read(*german) == [("written", "", "5.5", "6")]
-    # A list of one's own needs no other columns.
-    assert read("Name,SID,Email,Total Score", "A,7,a@x,3") == [("written", "", "3", None)]
-    # What isn't graded is a gap, and what is missing has no points.
-    ends = ("a@x,,,6.0,Ungraded,52,2027-02-01 10:00:00 -0800,0,0,1", "b@x,,,6.0,Missing,,,,0,0",
-            "c@x,,,6.0,,53,,,0,1")  # fmt: skip
-    columns = ("status", "submitted", "score")
-    assert read(HEAD, *(f"A,A,1,{end}" for end in ends), columns=columns) == [
-        ("Ungraded", "2027-02-01T18:00:00+00:00", None),
-        *(("", None, None), ("Ungraded", None, None)),
-    ]
+def test_a_total_or_a_column_for_each_question_is_read(made):
+    found = {}
+    for title, lines in READ.items():
+        assert decide(made.folder, written="\r\n".join(lines)) in (0, 1)
+        with Store.existing(made.folder) as store:
+            rows = store.rows("SELECT * FROM written")
+        found[title] = "\n".join(" | ".join(map(str, row)) for row in rows)
+    check("grades_written", found)
 
 
 def test_extra_credit_is_told_by_the_sheets_number_or_is_that_of_all():
