@@ -303,7 +303,7 @@ def run(asked: argparse.Namespace) -> int:
             entries = list(_entries(asked, submissions, Reading(notes, reader)))
         compared, target = Comparison(entries), store.path / "similar"
         with replacing(target) as draft:
-            pages = compared.write(draft, [*export.notes, *notes])
+            pages = compared.write(draft, notes)  # those of the export may name students
     for note in notes:
         print(f"note: {note}")
     _, of_the_class = next(iter(compared.rankings.values()))
