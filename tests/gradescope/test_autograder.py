@@ -15,11 +15,15 @@ from pathlib import Path
 
 import pytest
 
+from autograder import console
 from autograder.description import load_assignment
+from grading.verdicts import Outcome
 from tests.interpreter import python
 from tests.project import make
 from tools import archive, autograder, container, emulate, leaks
 from tools.arguments import Failed
+
+from .test_document import ASSIGNMENT, results_of
 
 LIMITS = container.Limits(cpus=2.0)
 EDITION = "xcs224n"
@@ -239,15 +243,6 @@ def test_where_no_container_can_be_made_a_folder_serves(tree, release, monkeypat
 # ---------------------------------------------------------------- failures of the grader
 
 
-def damaged(release: Path, target: Path, changes: dict[str, bytes | None]) -> Path:
-    """A copy of the zip with some files replaced, or left out (None)."""
-    with zipfile.ZipFile(release) as opened:
-        files = {name: opened.read(name) for name in opened.namelist()} | changes
-    kept = {name: content for name, content in files.items() if content is not None}
-    archive.write(target, kept, autograder.SCRIPTS)
-    return target
-
-
 OURS = {
     "solutions/data/grading_secret": None,
     "solutions/hidden/training.py": b"raise RuntimeError('ours')\n",
@@ -259,8 +254,11 @@ OURS = {
 @pytest.mark.parametrize("name", OURS)
 @pytest.mark.sampled(4)
 def test_a_fault_of_ours_leaves_no_result(release, upload, tmp_path, name):
-    broken = damaged(release, tmp_path / "broken.zip", {name: OURS[name]})
-    seen = emulate.grade(broken, upload, limits=LIMITS)
+    with zipfile.ZipFile(release) as opened:
+        files = {file: opened.read(file) for file in opened.namelist()} | {name: OURS[name]}
+    kept = {file: content for file, content in files.items() if content is not None}
+    archive.write(tmp_path / "broken.zip", kept, autograder.SCRIPTS)
+    seen = emulate.grade(tmp_path / "broken.zip", upload, limits=LIMITS)
     assert seen.results is None, seen.stdout
     assert seen.run.code not in (0, 1)
 
@@ -270,3 +268,42 @@ def test_a_grader_that_is_too_slow_gets_gradescopes_own_zero(release, upload):
     limits = dataclasses.replace(LIMITS, timeout_s=3.0)
     seen = emulate.grade(release, upload, limits=limits)
     assert seen.results == emulate.TIMED_OUT and emulate.score_of(seen.results) == 0
+
+
+# ---------------------------------------------------------------- what staff read of a failure
+
+RUN = container.Run(3, 1.0, 1.0, peak_bytes=0, limits=container.GRADESCOPE, limited=True)
+TRACEBACK = "Traceback:\n" + "\n".join(f"  frame {i}" for i in range(90)) + "\nOSError: first cause"
+
+
+def failed_run(capsys, *details: str) -> emulate.Result:
+    """A run in which a test passed, and others ended as grader errors with these details."""
+    passed, *others = results_of(ASSIGNMENT.edition(None)).tests
+    ours = {"outcome": Outcome.GRADER_ERROR, "message": "ours"}
+    broken = zip(others, details, strict=False)
+    tests = [passed, *(dataclasses.replace(test, detail=text, **ours) for test, text in broken)]
+    print("Taken: 1 files\n")
+    for test in tests:
+        console.show_result(test)
+    print("\nTHE GRADER FAILED in at least one test")
+    shown = [test.as_dict(staff=True) for test in tests]
+    return emulate.Result(None, shown, capsys.readouterr().out, RUN, isolated=True)
+
+
+def test_the_first_grader_error_is_shown_from_its_first_to_its_last_line(capsys):
+    later = [TRACEBACK.replace("first", "later")] * 9
+    shown = failed_run(capsys, TRACEBACK, *later).reasons()
+    assert all(f"frame {i}\n" in shown for i in range(90))
+    assert shown.index("OSError: first cause") < shown.index("[...]")
+    assert shown.count("first cause") == 1
+    assert shown.endswith("THE GRADER FAILED in at least one test")
+    assert len(shown.splitlines()) < 200  # of later ones, what the end holds
+
+
+def test_a_run_that_failed_is_shown_whole_and_of_a_long_one_the_end(capsys):
+    ran = failed_run(capsys)
+    why = "grader.py: the grader failed: the canary did not return\n" + "a line of its\n" * 90
+    failed = dataclasses.replace(ran, details=[], stdout="a line\n" * 50 + why)
+    assert failed.reasons() == failed.stdout.rstrip("\n")
+    long = dataclasses.replace(ran, stdout="a line\n" * 500)
+    assert long.reasons().splitlines() == ["a line"] * emulate.LAST_LINES
