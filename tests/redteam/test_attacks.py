@@ -1,7 +1,4 @@
-"""No attack earns, learns or breaks anything, whoever grades and on whatever system.
-
-    make redteam                                  all modes
-    python -m pytest tests/redteam -k overwrites  some attacks, in the modes that `make test` runs
+"""No attack earns, learns or breaks anything, whoever grades and on whatever system: make redteam.
 
 An attack is a file in `attacks/`; its first line says what it tries. It is put between prelude.py
 and epilogue.py into attention_exploration.py, whose other function is right and must still earn its

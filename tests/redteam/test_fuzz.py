@@ -1,12 +1,10 @@
 """No student can cause a grader error: whatever a worker answers, each test has a verdict.
 
-    python -m pytest tests/redteam/test_fuzz.py          more than 500 answers, the same each time
-    make redteam ARGS="-k fuzz"                          12,000, different ones each time
+    make redteam ARGS="-k fuzz"      12,000 answers, different ones each time; here 500, the same
 
-Every test of every edition judges answers of workers that we make up: the reference's with
-something altered, frames by the grammar, any bytes, exceptions of any form. A judge that raises is
-the grader's fault unless it raises on the reference's own answer, too; then this fails, and prints
-the smallest answer that does it. What the command does around single tests is in `test_faults.py`.
+Every test of every edition judges answers that we make up: the reference's with something altered,
+frames by the grammar, any bytes, exceptions of any form. A judge that raises is the grader's fault
+unless it raises on the reference's own answer, too; this prints the smallest answer that does it.
 """
 
 import itertools
@@ -177,7 +175,7 @@ def test_no_part_of_a_functions_answer_passes_or_breaks_its_judge(grader, name, 
 def test_an_answer_of_another_type_earns_nothing(grader, key):
     """Hidden tests give no points for the form of an answer alone."""
     for garbage in (None, "passed", {}, [[1.0]]):
-        frame = wire.encode({"ok": True, "value": garbage})
-        result = graded(grader, key, lambda *_, frame=frame: answering(frame))
+        sent = answering(wire.encode({"ok": True, "value": garbage}))
+        result = graded(grader, key, lambda *_, sent=sent: sent)
         if grader.answers.asked:
             assert result.outcome is not Outcome.PASSED and not result.score
