@@ -1,7 +1,6 @@
 """A Gradescope export is read completely, and with little memory."""
 
 import io
-from pathlib import Path
 
 import pytest
 
@@ -13,13 +12,6 @@ from tests import peak
 from tests.classroom.contents import described, lay
 from tests.project import ROOT
 from tests.snapshots import check
-
-
-def read_class(root: Path, metadata: str, *numbers: int, all_attempts: bool = False):
-    """Read an export with this metadata and with submissions' folders."""
-    files = {f"submission_{number}/submission/a.py": b"" for number in numbers}
-    lay(root, files | {METADATA: metadata.encode()})
-    return read_export(root, all_attempts)
 
 
 def read(text):
@@ -129,8 +121,9 @@ CLASSES = {
 def test_nobody_is_lost_without_a_note(tmp_path):
     found = {}
     for title, (text, *folders) in CLASSES.items():
-        root, is_all = tmp_path / title, title.startswith("all attempts")
-        found[title] = described(read_class(root, text, *folders, all_attempts=is_all))
+        files = {f"submission_{number}/submission/a.py": b"" for number in folders}
+        lay(tmp_path / title, files | {METADATA: text.encode()})
+        found[title] = described(read_export(tmp_path / title, title.startswith("all attempts")))
     check("classroom_gradescope", found)
 
 

@@ -9,7 +9,6 @@ from decimal import Decimal
 from pathlib import Path
 from types import SimpleNamespace
 
-from autograder.description import Course, Grading, load_course
 from classroom.__main__ import main
 from classroom.cells import Number, write
 from classroom.old_folder import DECISIONS
@@ -37,13 +36,6 @@ SCORES = (
 QUESTIONS = ("1: 2(a) Why (4.0 pts)", "2: 3(a) Copying (2.0 pts)")
 LATE = "late"
 WHY = ("agreed by mail", "Grace", "2027-01-20")
-
-
-def course(**grading) -> Course:
-    """Return the course with this policy, and with DUE."""
-    real = load_course()
-    dates = real.dates.model_copy(update={"due": DUE})
-    return real.model_copy(update={"dates": dates, "grading": Grading(**grading)})
 
 
 def student(name: str, sid: str, email: str) -> Student:

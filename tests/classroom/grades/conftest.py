@@ -4,8 +4,9 @@ from types import SimpleNamespace
 
 import pytest
 
+from autograder.description import Grading, load_course
 from classroom.grades import book, commands
-from tests.classroom.grades.building import EDITION, Class, course
+from tests.classroom.grades.building import DUE, EDITION, Class
 
 
 @pytest.fixture
@@ -13,9 +14,12 @@ def policy(monkeypatch):
     """Return policy(late_days=2, ...), which sets the course's [grading]."""
     described = SimpleNamespace(edition=lambda name: EDITION)
     monkeypatch.setattr(book, "load_assignment", lambda: described)
+    real = load_course()
+    dates = real.dates.model_copy(update={"due": DUE})
 
     def set_policy(**grading) -> None:
-        monkeypatch.setattr(commands, "load_course", lambda: course(**grading))
+        course = real.model_copy(update={"dates": dates, "grading": Grading(**grading)})
+        monkeypatch.setattr(commands, "load_course", lambda: course)
 
     set_policy()
     return set_policy
