@@ -3,8 +3,6 @@
 import stat
 from decimal import Decimal
 
-import pytest
-
 from tests.classroom.grades.building import ADA, at, command, decide, scores, student
 from tests.project import ROOT
 from tests.snapshots import check, printed
@@ -13,8 +11,9 @@ BO = student("=Bo Chen", "008", "bo@x.edu")
 CY = student("Cy Comma, Jr", "", "cy@x.edu")
 
 
-@pytest.fixture
-def folder(made, policy):
+def test_what_the_commands_print_and_that_refusals_write_nothing(
+    made, policy, capsys, tmp_path, monkeypatch
+):
     policy(late_days=1, percent_per_day=Decimal("12.5"), extra_credit_cap=Decimal(1))
     made.add(1, [ADA, BO], at(1500), 10, 6, 0.13)  # two days late
     folder = made.add(2, [CY], at(-60), 1, 2, 3)
@@ -28,12 +27,6 @@ def folder(made, policy):
         extensions=[("cy@x.edu", at(60))],
     )
     assert code == 0
-    return folder
-
-
-def test_what_the_commands_print_and_that_refusals_write_nothing(
-    folder, capsys, tmp_path, monkeypatch
-):
     found = {}
 
     def run(title: str, *words) -> None:

@@ -8,8 +8,6 @@ and 2 more of extra credit.
 import re
 from decimal import Decimal
 
-import pytest
-
 from classroom.cells import Number, write
 from tests.classroom.grades.building import at, command, decide, put, read_csv, scores, student
 
@@ -111,9 +109,7 @@ def canvas() -> str:
     return write([[Number(cell) for cell in row] for row in rows])
 
 
-@pytest.fixture
-def folder(policy, made):
-    """Return the class's folder; students are named by all kinds of IDs in what staff decided."""
+def test_every_cell_of_canvas_csv_is_as_computed_by_hand(policy, made, capsys):
     policy(
         grace_minutes=15,
         late_days=2,
@@ -122,8 +118,9 @@ def folder(policy, made):
         extra_credit_cap=Decimal("1.5"),
     )
     hand_in(made)
-    code = decide(
-        made.folder,
+    folder = made.folder
+    code = decide(  # students are named by all kinds of IDs
+        folder,
         written=written(),
         extensions=[
             ("0020", at(5 * 1440)),
@@ -143,10 +140,6 @@ def folder(policy, made):
         late_days=[("0014", "1"), ("0015", "2"), ("0016", "5"), ("0031", "2")],
     )
     assert code == 0
-    return made.folder
-
-
-def test_every_cell_of_canvas_csv_is_as_computed_by_hand(folder, capsys):
     (template,) = put(folder, canvas=canvas())
     assert command("grades", folder, "--canvas", template, "--assignment", "Problem Set 5") == 0
     head, posting, points, *students = read_csv(folder / "grades" / "canvas.csv")
