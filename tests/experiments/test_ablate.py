@@ -52,10 +52,17 @@ def test_a_part_that_is_zero_does_nothing_and_the_stream_passes_by(lab, made, qu
         x = streams("MLP", 1)
         assert torch.allclose(x[1], x[0] + block.attn(block.ln1(x[0])), atol=1e-5)
         x = streams("head", 2, 2)
-        lab.ablate.ablate(model, questions)
+        results = lab.ablate.ablate(model, questions)
         assert torch.equal(before, model(questions.ids)[0])  # nothing stays changed
         model.blocks[1].attn.proj.weight[:, 8:] = 0  # the columns of proj that read it
         assert torch.allclose(x[2], lab.trace.streams(model, questions.ids)[2], atol=1e-6)
+    part = lab.ablate.Part("head", 2, 2)
+    nats = {kind: each.nats.tolist() for kind, each in results[part].items()}
+    assert nats["zero"] == pytest.approx(lab.ablate.answers(model, questions).nats.tolist())
+    assert len(set(map(tuple, nats.values()))) == 3
+    model.blocks[0].attn.forward = lambda x: x
+    with pytest.raises(lab.pretraining.InputError, match="block 1 head 1 is computed 0 times"):
+        lab.ablate.ablate(model, questions)
 
 
 def test_roles_are_where_letters_of_the_name_and_the_mask_look(lab, made, people, monkeypatch):
