@@ -8,7 +8,7 @@ from classroom.store import Store
 from classroom.submissions import Record
 from tests.accessible import WINDOWS, check_files
 from tests.classroom.scripted import TESTS, ScriptedClass, answer, entry, release_named
-from tests.snapshots import check
+from tests.snapshots import check, in_lines
 
 NAMES = ("0-right", "1-hidden", "2-wrong", "3-fault", "4-refused")
 ONE, TWO, THREE = TESTS
@@ -87,10 +87,6 @@ PREVIEWS = {
     "all are right": (["passed"] * 3, []),
     "all are wrong": (FAILED, []),
     "one is worth more": (["passed", entry(*TWO, score=5.0, max_score=5.0), "passed"], []),
-    "one is dropped, and nothing else runs": (
-        ["passed", entry(*TWO, "dropped", cause="dropped", score=3.0, credit="1"), "passed"],
-        ["--tests", HIDDEN],
-    ),
     "others have their numbers, and one is gone": (
         [
             entry("1a-0-basic", "new", 1.0, "failed"),
@@ -100,6 +96,10 @@ PREVIEWS = {
         [],
     ),
     "the one that is gone is asked for": ([entry(*ONE), entry(*TWO)], ["--tests", "2b"]),
+    "one is dropped, and nothing else runs": (
+        ["passed", entry(*TWO, "dropped", cause="dropped", score=3.0, credit="1"), "passed"],
+        ["--tests", HIDDEN],
+    ),
 }
 
 
@@ -108,9 +108,13 @@ def test_a_preview_shows_what_changes_for_whom_and_names_nobody(made):
     for title, (tests, words) in PREVIEWS.items():
         made.workers.usual = tests
         code, texts[title], _ = made("regrade", *words)
+        (page,) = made.path.glob("regrades/*/index.html")
+        last = in_lines(page.read_text(encoding="utf-8"))
         assert code == 0 and made("discard")[0] == 0
     ids = {key: f"<id of {name}>" for key, name in zip(made.ids, NAMES, strict=True)}
-    check("classroom_regrade", texts, ids | {str(made.path): "CLASS"})
+    check(
+        "classroom_regrade", texts | {"the last one's page": last}, ids | {str(made.path): "CLASS"}
+    )
     # Ids that mean two tests are refused, and no points are lost.
     made.workers.usual = [entry(ONE[0], *TWO[1:]), entry(HIDDEN, *ONE[1:]), entry(*THREE)]
     code, _, complaint = made("regrade", "--tests", HIDDEN)
