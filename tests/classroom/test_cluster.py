@@ -156,17 +156,9 @@ def test_an_interruption_while_the_release_is_sent_ends_the_cluster_without_nois
 
 @pytest.mark.long
 @needs_root
-def test_no_cluster_serves_pages_and_our_own_listens_on_loopback_alone(
-    dask, certificates, start_grading, six, tmp_path
+def test_our_own_cluster_serves_no_pages_and_listens_on_loopback_alone(
+    start_grading, six, tmp_path
 ):
-    from distributed import Client
-
-    started = [dask.scheduler(), dask.worker()]
-    with Client(dask.address, security=security(certificates)) as client:
-        client.wait_for_workers(1)
-        ports = listening(*started)
-        assert len(ports) >= 4  # of the scheduler, the nanny and the worker, and their web servers
-        assert served(ports) == []
     process = start_grading(six, tmp_path / "class", "--slots", "1")
     wait_for_records(tmp_path / "class", 1, process)
     ports = listening(process)
@@ -238,7 +230,7 @@ def test_the_image_gets_files_that_exist():
 
 @pytest.mark.long
 @needs_root
-def test_the_commands_of_the_containers_grade_a_class(
+def test_the_commands_of_the_containers_grade_a_class_and_serve_no_pages(
     pods, six, undisturbed, graded, dask, certificates, tmp_path
 ):
     mounted = sorted(certificates.iterdir())
@@ -256,4 +248,7 @@ def test_the_commands_of_the_containers_grade_a_class(
     code, output = graded(six, tmp_path / "class", *dask.words)
     assert code == 0, output
     assert table(tmp_path / "class") == undisturbed
+    ports = listening(*dask.processes)
+    assert len(ports) >= 4  # of the scheduler, the nannies and the workers, and their web servers
+    assert served(ports) == []
     assert sorted(certificates.iterdir()) == mounted  # which is read-only there
