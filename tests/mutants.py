@@ -4,11 +4,8 @@
     python -m tests.mutants --write    find a wrong variant that only this assertion catches
     python -m tests.mutants --write rope    the same for those with "rope" in their names
 
-An assertion is a statement `expect(...)`, `fail(...)`, `raise failure(...)` or
-`raise Malformed(...)` in the files JUDGES, named by its file, its function and the id that it gives
-a failure. The table, tests/golden/killers.toml, names a variant and a test for each; an assertion
-without them is dead, and should be deleted. tests/test_end_to_end.py hands in wrong files for the
-assertions about trained ones.
+The table, tests/golden/killers.toml, names a variant and a test for each assertion; one without
+them is dead, and should be deleted. tests/test_end_to_end.py has those about trained files.
 """
 
 from __future__ import annotations
@@ -75,7 +72,7 @@ class Killed:
 
 
 def is_assertion(node: ast.AST) -> bool:
-    """Return whether a statement makes a test fail."""
+    """Return whether a statement is expect(), fail(), or raises failure() or Malformed()."""
     if isinstance(node, ast.Expr) and isinstance(node.value, ast.Call):
         return getattr(node.value.func, "attr", None) in ("expect", "fail")
     if isinstance(node, ast.Raise) and isinstance(node.exc, ast.Call):
@@ -121,8 +118,9 @@ def id_of(node: ast.AST) -> str:
     return given.value if isinstance(given, ast.Constant) else ast.unparse(given)
 
 
-def code_without(site: Site) -> CodeType:
-    """Return the function's code without the assertion, whose names stay known."""
+@contextmanager
+def disabled(site: Site) -> Iterator[None]:
+    """Disable an assertion until the end of the block; the names in it stay known."""
     path = ROOT / site.file
     lines = path.read_text(encoding="utf-8").split("\n")
     statement = lines[site.first_line - 1]
@@ -131,15 +129,8 @@ def code_without(site: Site) -> CodeType:
     code = compile("\n".join(lines), str(path), "exec", dont_inherit=True)
     for name in site.function.split("."):
         code = next(c for c in code.co_consts if isinstance(c, CodeType) and c.co_name == name)
-    return code
-
-
-@contextmanager
-def disabled(site: Site) -> Iterator[None]:
-    """Disable an assertion until the end of the block."""
     function = _function(site)
-    before = function.__code__
-    function.__code__ = code_without(site)
+    before, function.__code__ = function.__code__, code
     try:
         yield
     finally:
@@ -152,24 +143,6 @@ def _function(site: Site) -> FunctionType:
     for name in site.function.split("."):
         owner = inspect.unwrap(vars(owner)[name])  # @contextmanager, for example
     return owner
-
-
-@contextmanager
-def watched(note: Callable[[Site], None]) -> Iterator[None]:
-    """Call note(site) for each assertion that ends a test."""
-
-    def noting(init: Callable) -> Callable:
-        def __init__(self, *arguments, **keywords) -> None:
-            init(self, *arguments, **keywords)
-            if site := _site_of(sys._getframe(1)):
-                note(site)
-
-        return __init__
-
-    with ExitStack() as patches:
-        for kind in (TestEnd, items.Malformed):
-            patches.enter_context(patch.object(kind, "__init__", noting(kind.__init__)))
-        yield
 
 
 def _site_of(frame) -> Site | None:
@@ -186,12 +159,24 @@ def _site_of(frame) -> Site | None:
 def caught(variant: Variant) -> dict[str, list[str]]:
     """Return, for each test that a wrong variant fails, the keys of the assertions that failed."""
     bench, found = here("in process"), {}
-    for test in variant.tests(bench.tests):
-        keys: list[str] = []
-        with watched(lambda site, keys=keys: keys.append(site.key)):
+    keys: set[str] = set()
+
+    def noting(init: Callable) -> Callable:
+        def __init__(self, *arguments, **keywords) -> None:
+            init(self, *arguments, **keywords)
+            if site := _site_of(sys._getframe(1)):
+                keys.add(site.key)
+
+        return __init__
+
+    with ExitStack() as patches:
+        for kind in (TestEnd, items.Malformed):
+            patches.enter_context(patch.object(kind, "__init__", noting(kind.__init__)))
+        for test in variant.tests(bench.tests):
+            keys.clear()
             bench.verdicts(variant, [test], SEED)
-        if keys:
-            found[f"{test.spec.topic}.{test.spec.name}"] = sorted(set(keys))
+            if keys:
+                found[f"{test.spec.topic}.{test.spec.name}"] = sorted(keys)
     return found
 
 

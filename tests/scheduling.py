@@ -1,9 +1,7 @@
 """A pytest-xdist plugin: which tests share a process, which start first, which are long; limits.
 
-The tests of one file share a process, and with it the fixtures of their module. Some files share a
-process with each other, for the reasons given below. The longest tests start first, so that no
-process is left working alone at the end. `make test` leaves out the tests marked `long`, which
-pyproject.toml defines, and `make test-long` runs these alone.
+The tests of one file share a process, and with it their module's fixtures; some files share one
+with each other. The longest start first, so that no process is left alone at the end.
 
 No test measures time, but a test that hangs fails: each has a limit, which is longer on a machine
 that others use, too. What a test starts has no limit of its own.

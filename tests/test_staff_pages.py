@@ -1,7 +1,10 @@
-"""Pages about one upload, for those who read answers or talk to a student: no code of it runs."""
+"""Pages about one upload, for staff: no code of it runs; and the model that staff give students."""
 
+import io
 import json
 import shutil
+import zipfile
+from pathlib import Path
 from types import SimpleNamespace
 
 import pytest
@@ -13,7 +16,7 @@ from questions.span_corruption.items import expected_vocabulary
 from submission.model import GPT, GPTConfig
 from tests.harness.test_staging import pack
 from tests.interpreter import python
-from tools import viva
+from tools import datafiles, staff_model, viva, world
 
 NEVER = "raise AssertionError('this code must never run')\n"
 FILE = "submission/dataset.py"
@@ -114,3 +117,34 @@ def test_code_that_cannot_be_asked_about_is_said_to_be_so(tmp_path, code, reason
     with pytest.raises(viva.Missing) as missing:
         viva.about_code(case)
     assert str(missing.value).startswith(reason)
+
+
+# The staff's model, of another world than the course's ------------------------------------------
+
+SPLITS = (datafiles.TRAIN, datafiles.DEV, datafiles.TEST_INPUTS, datafiles.UNSEEN_INPUTS)
+
+
+def test_nobody_is_in_its_world_and_in_the_courses(tmp_path):
+    course = world.make_world(staff_model.FIRST_SEED)
+    datafiles.write_all(tmp_path, course)
+    other = staff_model.other_world(tmp_path, "world")
+    people = [staff_model.questions([texts[name] for name in SPLITS]) for texts in (other, course)]
+    assert [*map(len, people)] == [450, 450] and not people[0] & people[1]
+
+
+def test_its_files_are_in_float16_and_trained_once(tree, released):
+    """The release has trained it."""
+    again = python(tree, "-m", "tools.staff_model")
+    assert again.returncode == 0, again.stderr
+    assert "done" not in again.stdout and "up to date in build/staff" in again.stdout
+    with zipfile.ZipFile(tree / "dist/xcs224n-student.zip") as opened:
+        inside = [name for name in opened.namelist() if "/src/staff/" in name]
+        files = {Path(name).name: opened.read(name) for name in inside}
+    parameters = [f"vanilla.{stage}.params" for stage in ("pretrain", "finetune")]
+    names = {Path(name).name for name in (*staff_model.TABLES, *parameters)}
+    assert set(files) == names
+    course = (tree / datafiles.WIKI).read_text(encoding="utf-8")
+    assert files["wiki.txt"].decode() != course
+    for name in parameters:
+        state = torch.load(io.BytesIO(files[name]), weights_only=True)
+        assert {tensor.dtype for tensor in state.values()} == {torch.float16}

@@ -1,8 +1,7 @@
 """Whatever folder a student packs, and with whatever program, the same files are graded.
 
-Each layout is handed in to the grader itself, to Gradescope, which unpacks zips as they are, and as
-part of a class. All three take the same files, or refuse the upload. What is said of each layout is
-in snapshots/stored/staging_layouts.txt.
+The grader itself, Gradescope, which unpacks zips as they are, and a class take the same files or
+refuse the upload. What is said of each layout is in snapshots/stored/staging_layouts.txt.
 """
 
 import io
@@ -17,6 +16,7 @@ from classroom.exports import read_export
 from grading.errors import SubmissionError
 from grading.staging import Staged, stage
 from questions.provided import PROVIDED
+from tests.classroom.contents import zipped
 
 Files = dict[str, bytes]
 MODULES = {f"submission/{name}" for name in (*PROVIDED.modules, *PROVIDED.given)}
@@ -24,14 +24,6 @@ DEV = "vanilla.nopretrain.dev.predictions"
 OUTPUTS = {DEV, "vanilla.model.params", "vanilla.finetune.params"}
 HAND_IN: Files = {name: f"# {name}\n".encode() for name in sorted(MODULES | OUTPUTS)}
 REQUIRED = (*sorted(f"submission/{name}" for name in PROVIDED.modules), *sorted(OUTPUTS))
-
-
-def zipped(files: Files) -> bytes:
-    buffer = io.BytesIO()
-    with zipfile.ZipFile(buffer, "w") as writer:
-        for name, content in files.items():
-            writer.writestr(name, content)
-    return buffer.getvalue()
 
 
 def tarred(files: Files, mode: str = "w:gz") -> bytes:

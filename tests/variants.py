@@ -1,20 +1,6 @@
-"""Variants of the reference, right ones and wrong ones, and what the grader says about them.
+"""Variants of the reference, right ones and wrong ones: tests/golden/README.md says how they look.
 
-A variant is a file tests/golden/TOPIC/right/NAME.py, or .../wrong/NAME.py, with the code between
-the markers of one region. It begins with comments:
-
-    # What it does, in a line.
-    # caught by: values, dropout          tests that are meant for it; wrong variants only
-    # message of: values                  tests whose messages are pinned, besides killers.toml
-    # region: helper.py, finetune, pretraining    file, function, marker, if not the topic's
-
-or it has nothing but comments, one of which changes given code,
-
-    # edit: attention.py | config.block_size)) | config.block_size - 1))
-
-or a folder NAME/ of whole modules. `lay_out` lays it over the complete reference, and so does
-
-    python -m tests.variants TOPIC/wrong/NAME.py FOLDER     into a new folder, to be graded
+python -m tests.variants TOPIC/wrong/NAME.py FOLDER     lay one out, to be graded
 """
 
 from __future__ import annotations
