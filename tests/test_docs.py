@@ -68,34 +68,25 @@ def test_the_grader_knows_the_options():
     assert len(options) > 5 and [option for option in options if option not in known] == []
 
 
-def test_readme_has_the_points_and_hours_of_the_default_edition():
-    coding, written, required, extra, _ = figures(None)
-    name = describe(ROOT, None).edition.name
-    assert f"{coding} for code and {written['extra']} for written answers (`{name}`)" in README
-    assert f"{required} required and {extra} for extra credit (`{name}`)" in README
-
-
-def test_the_table_for_instructors_has_the_figures_of_each_edition():
-    expected = []
+def test_readme_and_the_table_for_instructors_have_the_figures_of_the_sheets():
+    expected, default = [], load_assignment(ROOT).default_edition
     for name in load_assignment(ROOT).editions:
-        coding, written, required, extra, training = figures(name)
-        parts = [written["written"], f"{written['extra']} extra"]
+        described = describe(ROOT, name, "world")  # the data set with measured times
+        worth = {k: v.split()[0] for k, v in totals(described.edition.questions).items()}
+        stated = re.findall(r"([\d.]+) hours? (required|for extra)", work_in_all(described))
+        hours = {kind: number for number, kind in stated}
+        required, extra = hours["required"], hours.get("for extra")
+        training, *_ = time_of(described, *described.questions)
+        if name == default:
+            points = f"{worth['coding']} for code and {worth['extra']} for written answers"
+            assert f"{points} (`{name}`)" in README
+            assert f"{required} required and {extra} for extra credit (`{name}`)" in README
+        parts = [worth["written"], f"{worth['extra']} extra"]
         answers = ", and ".join(part for part in parts if not part.startswith("0"))
-        hours = f"{required}, and {extra} for extra credit" if extra else required
-        expected.append(f"`{name}` | {coding} | {answers} | {hours} | {training} |")
+        work = f"{required}, and {extra} for extra credit" if extra else required
+        expected.append(f"`{name}` | {worth['coding']} | {answers} | {work} | {training} |")
     rows = re.findall(r"^\| (`\w+`)[^|]*(\|.*)$", TEXTS["instructor.md"], re.MULTILINE)
     assert "\n".join(map(" ".join, rows)) == "\n".join(expected)
-
-
-def figures(edition: str | None) -> tuple[str, dict[str, str], str, str, str]:
-    """Return what the sheet says: points for code and written, hours and extra ones, training."""
-    described = describe(ROOT, edition, "world")  # the data set with measured times
-    worth = {k: v.split()[0] for k, v in totals(described.edition.questions).items()}
-    hours = dict(
-        map(reversed, re.findall(r"([\d.]+) hours? (required|for extra)", work_in_all(described)))
-    )
-    training = time_of(described, *described.questions)
-    return worth.pop("coding"), worth, hours["required"], hours.get("for extra", ""), training[0]
 
 
 def test_readme_has_the_times_of_training_that_were_measured():

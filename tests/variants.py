@@ -44,14 +44,7 @@ TOPICS = {
     ),
     "building_blocks": tuple(c.topic for c in Course().cases() if c.topic.startswith("blocks_")),
 }
-NEEDS_FILES = (
-    "dev_predictions",
-    "test_predictions",
-    "remembers_training",
-    "matches_checkpoint",
-    "dev_accuracy",
-    "test_accuracy",
-)
+NEEDS_FILES = {name for case in Course().cases() for name in case.of_files}
 # Tests of `synthesizer` that use the helper; the others test the reference's attention.
 OF_THE_HELPER = ("uses_synthesizer", "whole_model")
 
