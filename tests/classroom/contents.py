@@ -145,7 +145,7 @@ UPLOADS: dict[str, Files] = {
 
 
 def described(export: Export) -> str:
-    """Return what is known of submissions, except for those of plain folders, and the notes."""
+    """Return what is known of an export's submissions, and the notes."""
     lines = []
     for one in export.submissions:
         students = [
@@ -154,4 +154,4 @@ def described(export: Export) -> str:
         ]
         words = (one.id, *students, one.submitted, "late" * one.late, f"attempt {one.attempt}")
         lines.append("  ".join(map(str, filter(None, words))))
-    return "\n".join([*(line for line in lines if not line.startswith("upload_")), *export.notes])
+    return "\n".join([*lines, *export.notes])
