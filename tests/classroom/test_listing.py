@@ -37,6 +37,7 @@ Participant 8,Bob,,bob@x.edu,Submitted,"Monday, November 2, 2026, 11:05 AM",
 Participant 9,Cy,,cy@x.edu,Submitted,"Monday, 2 November 2026, 09:00",
 Participant 10,Dee,,dee@x.edu,Submitted,vor 3 Stunden,
 Participant 11,Eve,,eve@x.edu,No submission,-,
+Participant 14,Hal,,hal@x.edu,Submitted,-,
 Participant 12,Fay,,fay@x.edu,Submitted,"Monday, 2 November 2026, 2:22 PM",
 ,Gus,,gus@x.edu,Submitted,"Monday, 2 November 2026, 2:22 PM",
 """
@@ -44,7 +45,7 @@ Participant 12,Fay,,fay@x.edu,Submitted,"Monday, 2 November 2026, 2:22 PM",
 
 def test_a_worksheet_adds_names_addresses_and_times_and_another_is_refused(tmp_path, capsys):
     source, path = tmp_path / "class", tmp_path / "worksheet.csv"
-    for number in (7, 8, 9, 10, 13):
+    for number in (7, 8, 9, 10, 13, 14):
         lay(source / f"P{number}_{number}_assignsubmission_file", RIGHT)
     (source / "eve_LATE_1_2_work.zip").write_bytes(zipped(RIGHT))  # of Canvas
 
