@@ -59,12 +59,18 @@ def copied_lines(pdf: Path) -> list[str]:
     return [" ".join(line.split()) for line in text.splitlines()]
 
 
-@contextlib.contextmanager
-def edited(path: Path, before: str, after: str) -> Iterator[None]:
-    """Replace a text in a file, which must be there, until the end of the block."""
+def replace(path: Path, before: str, after: str, count: int = 1) -> str:
+    """Replace a text in a file, which must be there; return the file's earlier contents."""
     text = path.read_text(encoding="utf-8")
     assert before in text, f"{path} lacks {before!r}"
-    path.write_text(text.replace(before, after, 1), encoding="utf-8")
+    path.write_text(text.replace(before, after, count), encoding="utf-8")
+    return text
+
+
+@contextlib.contextmanager
+def edited(path: Path, before: str, after: str) -> Iterator[None]:
+    """Replace a text in a file until the end of the block."""
+    text = replace(path, before, after)
     try:
         yield
     finally:
@@ -95,15 +101,8 @@ def repo(tmp_path) -> Path:
 
 @pytest.fixture
 def change(repo):
-    """change(file, before, after) edits a file of the copy; `before` must be there."""
-
-    def change(name: str, before: str, after: str) -> None:
-        path = repo / name
-        text = path.read_text(encoding="utf-8")
-        assert before in text, f"{name} lacks {before!r}"
-        path.write_text(text.replace(before, after), encoding="utf-8")
-
-    return change
+    """change(file, before, after) edits a file of the copy, wherever it has `before`."""
+    return lambda name, before, after: replace(repo / name, before, after, count=-1)
 
 
 @pytest.fixture

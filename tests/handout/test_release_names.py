@@ -16,6 +16,7 @@ import pytest
 
 from autograder.description import load_course
 from tests import pinned
+from tests.handout.conftest import replace
 from tests.project import commit_all, contents
 from tools import (
     archive,
@@ -90,12 +91,6 @@ def run(capsys):
 def append(project, name, text="\n# changed\n"):
     with open(project / name, "a", encoding="utf-8") as file:
         file.write(text)
-
-
-def replace(project, name, before, after):
-    text = (project / name).read_text(encoding="utf-8")
-    assert before in text
-    (project / name).write_text(text.replace(before, after, 1), encoding="utf-8")
 
 
 def archives(project):
@@ -203,8 +198,8 @@ OTHER_DATA = [(datafiles.WIKI, ".\n", "!\n", "data set: smoke")]
 @pytest.mark.parametrize("changes", [UNFAIR, OTHER_DATA], ids=["many", "data"])
 def test_what_is_unfair_needs_a_reason(project, run, changes):
     assert run()[0] == 0
-    for *edit, _ in changes:
-        replace(project, *edit)
+    for file, *edit, _ in changes:
+        replace(project / file, *edit)
     own = [project / "errata.toml", project / "course.toml"]
     before = [path.read_bytes() for path in own]
     code, printed = run()
@@ -245,7 +240,7 @@ def test_other_zips_of_the_same_name_are_refused(project, run, monkeypatch):
 
 
 def test_a_later_release_needs_the_earlier_archives(project, run):
-    replace(project, "course.toml", "\nrelease = 1", "\nrelease = 2")
+    replace(project / "course.toml", "\nrelease = 1", "\nrelease = 2")
     code, printed = run()
     assert code == 2 and "make restore" in printed and printed.count("\n") == 1
 
