@@ -13,6 +13,7 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 from dataclasses import astuple, dataclass
+from typing import NamedTuple
 
 from inputs import Setting, find_data, load, predict, read_answered
 from pretraining import plots
@@ -46,8 +47,7 @@ class Bin:
     count: int
 
 
-@dataclass(frozen=True)
-class Refusal:
+class Refusal(NamedTuple):
     """The effect of giving an answer only if its probability reaches a threshold."""
 
     threshold: float
@@ -116,9 +116,7 @@ def run(setting: Setting) -> None:
 def report(answers: Answers) -> str:
     """Return the effects of some round thresholds as a table, and the calibration error."""
     rows = []
-    for threshold in THRESHOLDS:
-        one = refuse_below(answers, threshold)
-        shares = (one.answered, one.accuracy, one.unseen)
+    for threshold, *shares in (refuse_below(answers, threshold) for threshold in THRESHOLDS):
         rows.append([f"{threshold:.2f}", *("-" if s is None else f"{s:.0%}" for s in shares)])
     header = ["threshold", "dev answered", "right of these", "unseen answered"]
     error = f"expected calibration error on dev: {calibration_error(answers):.3f}"

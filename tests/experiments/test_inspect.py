@@ -318,6 +318,7 @@ def test_a_question_is_answered_as_by_torch(lab, written, models, dataset, recor
         listed = {row.locator("th").inner_text(): percent(row.locator("td")) for row in rows}
         # The page leaves out what is below 1e-5.
         assert len(listed) <= 5 and all(p < 1e-4 for _, p in expected.places[len(listed) : 5])
+        assert all(p > 1e-6 for _, p in expected.places[: len(listed)])
         likely = [(name, chance) for name, chance in expected.places[:5] if chance > 2e-3]
         for (name, chance), shown_name in zip(likely, listed, strict=False):
             assert shown_name == name and listed[name] == pytest.approx(chance, rel=0.05, abs=1e-3)
