@@ -6,7 +6,7 @@
     python -m classroom history DIR                   show what was decided, when and why
 
 The records of a regrade have the kind `regrade-N`. If only some tests were run, they lack the
-others until the regrade is applied; `Regrade.pairs` adds them.
+others until the regrade is applied; `Regrade.difference` adds them.
 """
 
 from __future__ import annotations

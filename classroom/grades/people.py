@@ -263,6 +263,7 @@ def _weakly_joined(
         first, *others = several
         for other in others:
             _merge(other, first)
+            first.preferred += other.preferred
         gone |= {*others}
         joined.append(first.label)
     if joined:

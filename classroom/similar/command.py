@@ -118,12 +118,15 @@ class Reading:
         try:
             if len(content) > MOST_BYTES[suffix]:
                 raise Unreadable(f"more than {MOST_BYTES[suffix]} bytes")
+            if suffix == PARAMETERS:  # as text, they would take longer than everything else
+                if self._read_parameters is not None:
+                    self._add_parameters(entry, self._read_parameters(content))
+                return
+            text = content.decode("utf-8-sig", "replace")
             if suffix == CODE:
                 self._add_code(entry, Text(file, text, self._known))
-            elif suffix == PREDICTIONS:
+            else:
                 self._add_predictions(entry, file, text.removesuffix("\n").split("\n"))
-            elif self._read_parameters is not None:
-                self._add_parameters(entry, self._read_parameters(content))
         except Unreadable as error:
             shown = safe_line(file, 80)
             self._notes.append(safe_line(f"{entry.name}: {shown} is not compared: {error}"))

@@ -264,6 +264,15 @@ def test_an_edition_is_graded_while_the_next_one_is_typeset(project, run, monkey
     assert code == 0 and len(archives(project)) == 3, printed
 
 
+def test_a_release_has_its_solutions(project, run, monkeypatch):
+    def fail(*_):
+        raise Failed("no LaTeX")
+
+    monkeypatch.setattr(build, "solutions", fail)
+    code, printed = run()
+    assert code == 1 and "no LaTeX" in printed and not archives(project)
+
+
 @pytest.mark.parametrize("error", [Failed("no LaTeX"), KeyboardInterrupt(), None], ids=type)
 def test_what_is_graded_is_stopped_where_documents_fail(project, run, monkeypatch, error):
     """Or else an edition that fails its proof is the release's failure."""

@@ -74,6 +74,13 @@ CASES = {
     "people.csv joins": [*BY_HAND, ("BO@mail.com", "5")],
     "people.csv names nobody": [*BY_HAND, ("b", "5")],
     "people.csv joins two of Canvas": [*BY_HAND, ("6", "5")],
+    "what it prefers is joined by name": [
+        said("coding", "Ada L"),
+        said("coding", "Ada", canvas="33"),
+        said("written", "Ada"),
+        said("canvas", "A", canvas="33"),
+        ("coding Ada L", "coding Ada"),
+    ],
 }
 
 
@@ -88,5 +95,6 @@ def test_who_is_one_person():
             found[title] = f"refused: {error}"
             continue
         lines = [" + ".join(mention.where for mention in person.mentions) for person in people]
+        lines += [f"preferred: {each.where}" for person in people for each in person.preferred]
         found[title] = "\n".join([*lines, *(f"note: {note}" for note in notes)])
     check("grades_people", found)
