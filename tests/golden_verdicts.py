@@ -6,12 +6,10 @@
     make seeds                                      the right variants, each with 200 seeds
     make seeds ARGS="--seeds 20 span"               fewer, and variants with "span" in the name
 
-A variant or a test without an entry in the table passes. At the end, a line for each question and
-one for all say how many right and wrong codes were judged, and what follows: if none of n is
-misjudged, of all such codes at most 1 - 0.05^(1/n) are, which is just below 3/n, with 95 %
-confidence (if these n are drawn from them). The seed is fixed: with another one, a wrong variant
-may pass a test that it fails by chance, but a right variant must always pass: every bound of the
-grader allows for fewer than one false alarm in a million.
+Last, a line for each question and one for all say how many codes were judged, and what follows: if
+none of n is misjudged, of all such codes at most 1 - 0.05^(1/n) are, which is just below 3/n, with
+95 % confidence (if these n are drawn from them). With another seed, a wrong variant may pass a test
+that it fails by chance; a right one must pass: fewer than one false alarm in a million is allowed.
 """
 
 from __future__ import annotations

@@ -63,22 +63,11 @@ def test_a_wrong_value_is_one_line_that_lists_the_right_ones_and_changes_nothing
     assert contents(tree) == before
 
 
-# As if a topic's table in assignment.toml had been deleted.
-UNDESCRIBED = """
-
-class Unseen(AttentionCase):
-    topic = "consider_unseem"
-
-    @graded()
-    def test_forgotten(self):
-        "is in no table"
-"""
-
-
 def test_check_finds_tests_of_a_topic_that_is_not_described(tmp_path):
+    """As if a topic's table in assignment.toml had been deleted."""
     tree = copy_of_the_project(tmp_path)
     with open(tree / "src/questions/attention_exploration/tests.py", "a", encoding="utf-8") as file:
-        file.write(UNDESCRIBED)
+        file.write('\n\nclass Unseen(AttentionCopying):\n    topic = "consider_unseem"\n')
     ran = make(tree, "check")
     assert ran.returncode == 2 and "Traceback" not in ran.stdout + ran.stderr
     assert "Unseen has the topic 'consider_unseem', but assignment.toml has no table" in ran.stdout

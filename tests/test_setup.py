@@ -1,7 +1,6 @@
 """`make setup`: its choice of interpreter, how it gets uv, and when it starts over.
 
-The packages themselves are not installed here: `make test` has just done that. Set-ups run in a
-small copy of the project that requires no packages, or only a made-up torch.
+Set-ups run in a small copy of the project that requires no packages, or only a made-up torch.
 """
 
 import os
