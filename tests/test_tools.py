@@ -27,12 +27,6 @@ HAVE_EDITIONS = (
 HAVE_RECIPES = ("autograder", "demo", "reference", "release")
 
 
-@pytest.fixture
-def bare(tmp_path):
-    """Return a fresh checkout, without a data set or builds."""
-    return copy_of_the_project(tmp_path)
-
-
 # Commands, one a line, in one process.
 SCRIPT = """
 import contextlib, io, runpy, sys
@@ -65,8 +59,9 @@ def answers(tree, calls) -> dict[str, str]:
     return {" ".join(call): line for call, line in zip(calls, said, strict=True)}
 
 
-def test_wrong_usage_and_a_missing_data_set_are_one_line(bare):
+def test_wrong_usage_and_a_missing_data_set_are_one_line(tmp_path):
     assert len(COMMANDS) >= 20
+    bare = copy_of_the_project(tmp_path)  # without a data set or builds
     unknown = [(name, "--papers=a4") for name in sorted(COMMANDS)]
     calls = [(*command.split(), "--edition=nope") for command in HAVE_EDITIONS]
     calls += [(command, "--recipe=nope") for command in HAVE_RECIPES]
@@ -81,13 +76,10 @@ def test_wrong_usage_and_a_missing_data_set_are_one_line(bare):
     check("tools_without_data", lacking, {str(bare): "PROJECT"})
 
 
-# ---------------------------------------------------------------- this Python
-
-
-def test_a_missing_package_is_one_line_with_a_command(bare):
+def test_a_missing_package_is_one_line_with_a_command(tmp_path):
     ran = subprocess.run(
         [sys.executable, "-S", "-E", "-s", "-m", "tools.release"],  # without installed packages
-        cwd=bare,
+        cwd=copy_of_the_project(tmp_path),
         env={key: value for key, value in os.environ.items() if key in ("PATH", "SYSTEMROOT")},
         capture_output=True,
         encoding="utf-8",
@@ -96,9 +88,6 @@ def test_a_missing_package_is_one_line_with_a_command(bare):
     assert (ran.returncode, ran.stdout) == (2, ""), ran.stderr
     assert ran.stderr.startswith("error: this Python (") and ran.stderr.count("\n") == 1
     assert " has no " in ran.stderr and "`make setup` creates .venv" in ran.stderr
-
-
-# ---------------------------------------------------------------- make reference
 
 
 def test_checkpoints_of_other_code_are_not_gone_on_with(tmp_path):
@@ -110,9 +99,6 @@ def test_checkpoints_of_other_code_are_not_gone_on_with(tmp_path):
     assert checkpoint.exists()
     reference.Finished(tmp_path, "of other code", "laptop")
     assert not checkpoint.exists()
-
-
-# --------------------------------------------------------------- make autograder
 
 
 @pytest.mark.parametrize("failing", ["reference", "starter"])
