@@ -22,11 +22,11 @@ import textwrap
 import tomllib
 from collections.abc import Collection, Iterable
 from concurrent.futures import Executor, Future, as_completed
-from fractions import Fraction
-from typing import Any, NamedTuple
+from typing import Any
 
 from autograder.description import load_assignment
 from grading.errors import UsageError
+from grading.verdicts import TestResult
 
 from .benches import here, open_executor
 from .variants import GOLDEN, ROOT, Variant, all_variants, without_files
@@ -43,24 +43,14 @@ HEADING = """\
 Outcomes = dict[str, str]  # test -> outcome's word
 
 
-class Ending(NamedTuple):
-    """How a test ended."""
-
-    outcome: str
-    message: str
-    cause: str
-    detail: str  # for staff
-    credit: Fraction  # the share of the points
-
-
 def endings(
     variant: Variant | None,
     seed: int,
     order: int | None = None,
     pool: str = "local",
     only: Collection[str] | None = None,
-) -> dict[str, Ending]:
-    """Return how each test of a variant, or of the reference (None), ended.
+) -> dict[str, TestResult]:
+    """Return the result of each test of a variant, or of the reference (None).
 
     Call it in a process of `open_executor`.
 
@@ -77,14 +67,11 @@ def endings(
     if order is not None:
         random.Random(order).shuffle(shuffled)
     results = bench.verdicts(variant, shuffled, seed)
-    ended = ((name, results[t.spec.topic, t.spec.name]) for name, t in named.items())
-    return {
-        name: Ending(r.outcome.value, r.message, r.cause, r.detail, r.credit) for name, r in ended
-    }
+    return {name: results[test.spec.topic, test.spec.name] for name, test in named.items()}
 
 
-def outcomes(ended: dict[str, Ending]) -> Outcomes:
-    return {test: ending.outcome for test, ending in ended.items()}
+def outcomes(results: dict[str, TestResult]) -> Outcomes:
+    return {test: result.outcome.value for test, result in results.items()}
 
 
 def submit(
@@ -162,11 +149,11 @@ def try_seeds(executor: Executor, variants: Iterable[Variant], count: int) -> bo
     failed = 0
     for done, future in enumerate(as_completed(futures), 1):
         variant, seed = futures[future]
-        wrong = {test: e for test, e in future.result().items() if e.outcome != PASSED}
+        wrong = {test: r for test, r in future.result().items() if r.outcome.value != PASSED}
         failed += bool(wrong)
-        for test, e in wrong.items():
-            name = variant.name if variant else "reference"
-            print(f"{name}, --seed {seed}: {test} {e.outcome}: {e.message} {e.detail}", flush=True)
+        for test, r in wrong.items():
+            ended = f"{test} {r.outcome.value}: {r.message} {r.detail}"
+            print(f"{variant.name if variant else 'reference'}, --seed {seed}: {ended}", flush=True)
         if done % 100 == 0:
             print(f"{done} of {len(runs)}", flush=True)
     print(f"{len(runs)} runs of {len(codes)} right codes, {failed} with failures")

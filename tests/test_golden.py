@@ -11,9 +11,9 @@ from typing import Any
 import pytest
 
 from grading.cases import HINTS
+from grading.verdicts import Outcome, TestResult
 from questions.building_blocks.tests import BlocksAttention
 from tests import benches, golden_verdicts, pinned
-from tests.golden_verdicts import Ending
 from tests.snapshots import check
 from tests.variants import GOLDEN, NEEDS_FILES, ROOT, Variant, all_variants
 
@@ -110,9 +110,9 @@ def test_confined_workers_say_the_same(name: str, found, alone):
     assert said(confined.result()) == said(found[name].result())
 
 
-def said(endings: dict[str, Ending]) -> dict[str, tuple[str, str, str]]:
+def said(results: dict[str, TestResult]) -> dict[str, tuple[Outcome, str, str]]:
     """Return what a student sees, and the cause."""
-    return {test: (e.outcome, e.message, e.cause) for test, e in endings.items()}
+    return {test: (r.outcome, r.message, r.cause) for test, r in results.items()}
 
 
 def test_messages(found):
@@ -143,7 +143,7 @@ def test_messages_of_blocks_ask_a_question_and_tell_no_formula(found):
             if test.split(".")[1].startswith(("random", "any_", "long", "shares")):
                 continue
             ending = found[name].result()[test]
-            assert ending.outcome == "failed", (name, ending.detail)
+            assert ending.outcome is Outcome.FAILED, (name, ending.detail)
             assert f"in submission/{module}" in ending.message, name
             id = ending.cause.partition(".")[2]
             if id.endswith(OF_THE_FORM):
@@ -157,10 +157,11 @@ def test_messages_of_blocks_ask_a_question_and_tell_no_formula(found):
     assert seen == set(tomllib.loads(HINTS_FILE.read_text(encoding="utf-8")))
 
 
-def shown(ending: Ending) -> str:
-    texts = [f"{ending.outcome} ({ending.cause}), {ending.credit} of the points", ending.message]
-    if ending.outcome == "failed" and ending.detail:  # otherwise, it is a traceback
-        texts.append(f"staff: {ending.detail}")
+def shown(result: TestResult) -> str:
+    first = f"{result.outcome.value} ({result.cause}), {result.credit} of the points"
+    texts = [first, result.message]
+    if result.outcome is Outcome.FAILED and result.detail:  # otherwise, it is a traceback
+        texts.append(f"staff: {result.detail}")
     return DECIMAL.sub("0.0", re.sub(r"seed: \d+", "seed: N", "\n".join(texts)))
 
 
@@ -197,7 +198,7 @@ def test_what_computes_nothing_earns_nothing():
 def test_the_reference_passes(seed: int, executor):
     """Every bound of the grader fails correct code with probability below 1e-6."""
     ended = executor.submit(golden_verdicts.endings, None, seed).result()
-    assert {e.outcome for e in ended.values()} == {"passed"}, ended
+    assert {result.outcome for result in ended.values()} == {Outcome.PASSED}, ended
 
 
 def test_a_bound_follows_from_how_many_codes_were_judged():
