@@ -10,7 +10,6 @@ import functools
 import hashlib
 import multiprocessing
 import os
-import shutil
 import tempfile
 import time
 from collections.abc import Iterator
@@ -27,7 +26,7 @@ from grading.cases import BoundTest, Run, bind
 from grading.edition import Assignment, Question, load_assignment
 from grading.pool import Finished, InProcessPool, Job, LocalPool, Pool, clean_environment
 from grading.runner import judge
-from grading.staging import Staged, stage
+from grading.staging import stage
 from grading.verdicts import TestResult
 from questions.course import Course
 from questions.provided import CourseData
@@ -101,7 +100,14 @@ class Bench:
         self, variant: Variant | None, tests: list[BoundTest], seed: int
     ) -> dict[tuple[str, str], TestResult]:
         """Run `tests` on a variant, or on the reference (None); by topic and name."""
-        with self._staged(variant) as (staged, work):
+        with tempfile.TemporaryDirectory(dir=self._work, ignore_cleanup_errors=True) as folder:
+            work = Path(folder)
+            work.chmod(0o755)  # users of confined workers enter it
+            lay_out(variant, work / "source", self._complete)
+            (work / "staged").mkdir()
+            staged = stage(work / "source", work / "staged", Course().provided)
+            staged.reference = self._reference
+            Course().prepare(self._assignment, staged.root)
             run = Run(
                 assignment=self._assignment,
                 edition=self._assignment.edition(None),
@@ -120,20 +126,6 @@ class Bench:
                 judge(run, t, TestResult(spec=t.spec, description=t.description)) for t in tests
             ]
         return {(r.spec.topic, r.spec.name): r for r in results}
-
-    @contextmanager
-    def _staged(self, variant: Variant | None) -> Iterator[tuple[Staged, Path]]:
-        name = variant.name.replace("/", ".") if variant else "reference"
-        work = self._work / f"{name}.{time.monotonic_ns()}"
-        try:
-            lay_out(variant, work / "source", self._complete)
-            (work / "staged").mkdir()
-            staged = stage(work / "source", work / "staged", Course().provided)
-            staged.reference = self._reference
-            Course().prepare(self._assignment, staged.root)
-            yield staged, work
-        finally:
-            shutil.rmtree(work, ignore_errors=True)
 
 
 def every_test(assignment: Assignment) -> list[BoundTest]:
