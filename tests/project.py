@@ -120,6 +120,13 @@ def quick_release(tree: Path) -> None:
     _replace(tree / "tools/release.py", scripts, '"collect_submission.py",')
 
 
+def edit(path: Path, old: str, new: str) -> None:
+    """Replace the first occurrence of a text in a file, where it must be."""
+    text = path.read_text(encoding="utf-8")
+    assert old in text, (path, old)
+    path.write_text(text.replace(old, new, 1), encoding="utf-8", newline="\n")
+
+
 def _replace(path: Path, pattern: str, new: str) -> None:
     text, count = re.subn(pattern, new, path.read_text(encoding="utf-8"))
     assert count == 1, (path, pattern)

@@ -14,7 +14,7 @@ from autograder.judging import course_runner
 from grading import worker
 from grading.pool import LocalPool
 from grading.runner import Observer, Options, Runner
-from grading.verdicts import TestResult
+from grading.verdicts import Results, TestResult
 from grading.worker import Limits
 from questions.course import Course
 from tests import pinned
@@ -29,24 +29,6 @@ HEAD = "import numpy as np\n\ndef copying_query(keys, j):\n"
 @pytest.fixture(scope="session")
 def runner() -> Runner:
     return course_runner(pinned.load(), Course())
-
-
-@pytest.fixture
-def hasty_runner(runner, monkeypatch) -> Runner:
-    """A runner with short limits of CPU time, for code that never ends.
-
-    Right code takes some milliseconds, except with torch, when it is used for the first time.
-    Limits of wall time end no test, however busy the machine.
-    """
-    for_test = Limits.for_test
-
-    def hasty(cpu_s: float, *left_s: float) -> Limits:
-        return for_test(cpu_s if cpu_s > 2 else cpu_s / SHORTER, *left_s)
-
-    monkeypatch.setattr(Limits, "for_test", hasty)
-    monkeypatch.setattr("grading.worker.WALL_FACTOR", worker.WALL_FACTOR * SHORTER * 10)
-    monkeypatch.setattr("grading.worker.IMPORT_S", 5.0)
-    return runner
 
 
 @pytest.fixture(scope="session")
@@ -68,8 +50,8 @@ def submission(tmp_path) -> Path:
 
 
 @pytest.fixture
-def grade(runner, pools) -> Callable[..., dict[str, TestResult]]:
-    """Grade a submission; returns results by test id."""
+def run(runner, pools) -> Callable[..., Results]:
+    """Grade a submission; a module may have a `runner` or `pools` of its own."""
 
     def run(
         submission: Path,
@@ -79,22 +61,39 @@ def grade(runner, pools) -> Callable[..., dict[str, TestResult]]:
         layers: Layers | None = None,
         answers: Path | None = None,
         **options,
-    ) -> dict:
+    ) -> Results:
         asked = Options(submission=submission, selection=wanted, **options)
         with pytest.MonkeyPatch.context() as patch:
             if layers is not None:
                 patch.setattr(pools[way], "layers", layers)
             if answers is not None:
                 patch.setattr(runner.judging, "answers", answers)
-            results = runner.run(asked, seed, Observer(), pools[way])
-        return {t.spec.test_id: t for t in results.tests}
+            return runner.run(asked, seed, Observer(), pools[way])
 
     return run
 
 
 @pytest.fixture
-def grade_hastily(hasty_runner, grade) -> Callable[..., dict[str, TestResult]]:
-    """Grade like `grade`, with short limits of CPU time."""
+def grade(run) -> Callable[..., dict[str, TestResult]]:
+    """Grade a submission; returns results by test id."""
+    return lambda *given, **named: {t.spec.test_id: t for t in run(*given, **named).tests}
+
+
+@pytest.fixture
+def grade_hastily(grade, monkeypatch) -> Callable[..., dict[str, TestResult]]:
+    """Grade like `grade`, with short limits of CPU time, for code that never ends.
+
+    Right code takes some milliseconds, except with torch, when it is used for the first time.
+    Limits of wall time end no test, however busy the machine.
+    """
+    for_test = Limits.for_test
+
+    def hasty(cpu_s: float, *left_s: float) -> Limits:
+        return for_test(cpu_s if cpu_s > 2 else cpu_s / SHORTER, *left_s)
+
+    monkeypatch.setattr(Limits, "for_test", hasty)
+    monkeypatch.setattr("grading.worker.WALL_FACTOR", worker.WALL_FACTOR * SHORTER * 10)
+    monkeypatch.setattr("grading.worker.IMPORT_S", 5.0)
     return grade
 
 

@@ -13,7 +13,6 @@ from tests.student.folder import students_copy
 ID = "3a-0-basic"
 RELATIVE = re.compile(r"^( *)from \.(\w+) import", re.MULTILINE)
 COMMANDS = ("attention_exploration", "dataset", "london_baseline", "run")
-UTF16 = "submission/{}.py:1: not valid Python: saved as UTF-16, expected UTF-8: in VS Code"
 
 
 def with_bare_names(package: Path) -> int:
@@ -33,6 +32,12 @@ def test_bare_names_are_graded_like_relative_imports(submission, grade):
     assert {*outcomes} == {Outcome.PASSED} and len(outcomes) > 5
 
 
+MODULES = {
+    "token": "raise KeyError('not a library')\n",
+    "first": "COUNT = [1]\nimport second\nCOUNT.append(2)\n",
+    "second": "import first\nfrom submission import first as other\n"
+    "NAMES = first.COUNT + other.COUNT\n",
+}
 BODIES = [
     # Whichever name comes first, the module is run once.
     "import utils; import submission.utils; assert utils is submission.utils",
@@ -51,12 +56,7 @@ BODIES = [
 @pytest.mark.sampled(4)
 def test_a_bare_name_is_the_packages_module(body, way, write_query, grade):
     upload = write_query(f"{body}\nreturn 100.0 * keys[j]\n")
-    texts = {"token": "raise KeyError('not a library')\n"}
-    texts["first"] = "COUNT = [1]\nimport second\nCOUNT.append(2)\n"
-    texts["second"] = (
-        "import first\nfrom submission import first as other\nNAMES = first.COUNT + other.COUNT"
-    )
-    for name, text in texts.items():
+    for name, text in MODULES.items():
         (upload / "submission" / f"{name}.py").write_text(text, encoding="utf-8")
     result = grade(upload, ID, way=way)[ID]
     assert result.outcome is Outcome.PASSED, result.detail
@@ -69,14 +69,16 @@ def test_errors_in_a_module_with_a_bare_name_have_their_line(write_query, grade)
     assert "submission/mine.py:1: import failed: No module named 'a_'" in message
 
 
+UTF16 = "submission/mine.py:1: not valid Python: saved as UTF-16, expected UTF-8: in VS Code"
+
+
 @pytest.mark.parametrize("way", POOLS)
-def test_a_module_in_utf16_is_named(way, write_query, grade):
+def test_a_module_that_is_no_utf8_is_a_syntax_error_and_named(way, write_query, grade):
     upload = write_query("return keys", before="import mine\n")
-    mine = upload / "submission" / "mine.py"
-    mine.write_text("x = 1\n", encoding="utf-16")
-    result = grade(upload, ID, way=way)[ID]
-    assert UTF16.format("mine") in result.message
-    assert result.outcome is Outcome.SYNTAX_ERROR
+    for encoding, words in (("utf-16", UTF16), ("latin-1", "submission/mine.py")):
+        (upload / "submission" / "mine.py").write_text("x = 'café'\n", encoding=encoding)
+        result = grade(upload, ID, way=way)[ID]
+        assert words in result.message and result.outcome is Outcome.SYNTAX_ERROR
 
 
 # A student's copy ---------------------------------------------------------------------------------

@@ -7,10 +7,10 @@ import pytest
 
 from autograder.judging import course_runner
 from grading.edition import Erratum
-from grading.runner import Observer, Options
 from grading.staging import stage
 from questions.course import Course
 from tests import pinned
+from tests.project import edit
 
 HERE = "2027-spring.3"
 ERRATA = (
@@ -30,42 +30,32 @@ def runner():
 
 
 @pytest.fixture
-def grade(runner, submission, pools):
+def grade(run, submission):
     """Grade the reference's files with this release.json."""
 
-    def run(content: dict, *words: str, edition: str = "xcs224n"):
+    def grade(content: dict, *words: str, edition: str = "xcs224n"):
         (submission / "release.json").write_text(json.dumps(content), encoding="utf-8")
-        options = Options(submission=submission, edition=edition, selection=words)
-        return runner.run(options, 7, Observer(), pools["zygote"])
+        return run(submission, *words, edition=edition)
 
-    return run
+    return grade
 
 
 def copy(release: str, edition: str = "xcs224n") -> dict[str, str]:
     return {"release": release, "edition": edition}
 
 
-@pytest.mark.parametrize(
-    ("content", "words"),
-    [
-        (copy("2027-spring.3"), ""),
-        (
-            copy("2027-spring.1"),
-            "your copy is release 1; release 3, which grades it, corrects 1e-3-basic and 1f (",
-        ),
-        (copy("2027-spring.4"), "your copy is release 4, and this grader is still release 3: tell"),
-        (
-            copy("2026-fall.1"),
-            "this is work on xcs224n of 2026-fall.1, and it is graded as xcs224n of 2027-spring.3: "
-            "copy your work to this term's zip, train again",
-        ),
-        (
-            copy("2027-spring.3", "cs224n"),
-            "this is work on cs224n of 2027-spring.3, and it is graded as xcs224n of "
-            "2027-spring.3: hand it in where cs224n is",
-        ),
-    ],
-)
+GRADED_AS = f"and it is graded as xcs224n of {HERE}"
+# The copy, and how the warning begins.
+COPIES = [
+    (copy(HERE), ""),
+    (copy("2027-spring.1"), "your copy is release 1; release 3, which grades it, corrects 1e-3-"),
+    (copy("2027-spring.4"), "your copy is release 4, and this grader is still release 3: tell"),
+    (copy("2026-fall.1"), f"this is work on xcs224n of 2026-fall.1, {GRADED_AS}: copy your work"),
+    (copy(HERE, "cs224n"), f"this is work on cs224n of {HERE}, {GRADED_AS}: hand it in where cs"),
+]
+
+
+@pytest.mark.parametrize(("content", "words"), COPIES)
 def test_another_copy_is_named_in_one_line_and_costs_nothing(grade, content, words):
     results = grade(content, "3a-0-basic")
     warnings = results.facts.get("warnings", [])
@@ -92,11 +82,8 @@ def test_a_broken_file_says_nothing_and_costs_nothing(submission, tmp_path):
 
 def test_what_another_edition_lacks_is_put_down_to_the_edition(grade, submission):
     path = submission / "submission" / "attention.py"
-    text = path.read_text(encoding="utf-8")
     # as in the copies of editions that don't train this variant, which still use the name
-    changed = text.replace("\ndef precompute_rotary_emb(", "\ndef another(")
-    assert changed != text
-    path.write_text(changed, encoding="utf-8")
+    edit(path, "\ndef precompute_rotary_emb(", "\ndef another(")
     results = grade(copy("2027-spring.3", "cs224n"), "1h", edition="current")
     ends = {test.spec.test_id: test.message for test in results.selected_tests}
     cause = "this is work on cs224n of 2027-spring.3"

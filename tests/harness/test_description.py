@@ -16,6 +16,7 @@ from grading.errors import UsageError
 from tests import pinned
 
 SMALL = Path(__file__).resolve().parent.parent / "small" / "assignment.toml"
+DESCRIBED = SMALL.read_text(encoding="utf-8")
 # Python's names of types, which an instructor need not know.
 PYTHON = re.compile(
     r"\b(str|int|float|bool|dict|tuple|NoneType|Decimal|datetime|None|True|False)\b"
@@ -48,19 +49,10 @@ def small() -> StaffAssignment:
     return load_assignment(SMALL.parent)
 
 
-def load(folder: Path, *edits: tuple[str, str]) -> StaffAssignment:
-    """Return the small description, edited: the first occurrence of each old text is replaced."""
-    text = SMALL.read_text(encoding="utf-8")
-    for old, new in edits:
-        assert old in text
-        text = text.replace(old, new, 1)
-    (folder / "assignment.toml").write_text(text, encoding="utf-8")
-    return load_assignment(folder)
-
-
-def load_course(folder, errata, release=2, described=None, term="Spring 2027") -> StaffAssignment:
+def load_course(
+    folder, errata="", release=2, described=DESCRIBED, term="Spring 2027"
+) -> StaffAssignment:
     """Return the small description, or another, with a course and its errata."""
-    described = described or SMALL.read_text(encoding="utf-8")
     course = COURSE.replace('"T"', f'"{term}"\nrelease = {release}')
     for name, text in (("assignment", described), ("course", course), ("errata", errata)):
         (folder / f"{name}.toml").write_text(text, encoding="utf-8")
@@ -97,7 +89,8 @@ def test_files_are_required_by_the_topics_of_an_edition(small, tmp_path):
     assert small.edition("short").required_files == files
     assert small.edition("long").required_files == files[1:]
     line = '  { number = "1b", topic = "training", coding = 4, written = 1 },\n'
-    assert load(tmp_path, (line, "")).edition("short").required_files == ()
+    without = load_course(tmp_path, described=DESCRIBED.replace(line, ""))
+    assert without.edition("short").required_files == ()
 
 
 @pytest.mark.parametrize(
@@ -162,9 +155,8 @@ def test_errata_may_be_about_everything_or_about_a_question_of_another_edition(t
     editions = load_course(tmp_path, everything + other).editions
     found = {name: [(e.question, e.sentence) for e in editions[name].errata] for name in editions}
     assert found == {"short": [("", "a b")], "long": [("", "a b"), ("2b", "b")]}
-    assert (
-        load_course(tmp_path, everything, release=1).edition(None).errata == ()
-    )  # the next release's
+    first = load_course(tmp_path, everything, release=1)
+    assert first.edition(None).errata == ()  # it is the next release's
 
 
 # -- mistakes -------------------------------------------------------------------------------------
@@ -263,7 +255,7 @@ ERRATA_SLIPS = [
     ("= 2\n", "= 1\n", "release = 1 should be 2 or more"),
 ]
 FILES_WITH_SLIPS = {
-    "assignment.toml": (SMALL.read_text(encoding="utf-8"), SLIPS),
+    "assignment.toml": (DESCRIBED, SLIPS),
     "course.toml": (COURSE, COURSE_SLIPS),
     "errata.toml": (ERRATUM, ERRATA_SLIPS),
 }

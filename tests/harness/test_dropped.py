@@ -44,22 +44,18 @@ def runner(tmp_path) -> Runner:
     return course_runner(described(tmp_path, BASIC, HIDDEN), Course())
 
 
-def graded(runner: Runner, upload, pool, *words: str) -> Results:
-    options = Options(submission=upload, edition="tiny", selection=words)
-    return runner.run(options, 7, Observer(), pool)
-
-
 def ends(results: Results) -> dict[str, tuple[str, Decimal]]:
     return {t.spec.test_id: (t.outcome.value, t.score) for t in results.tests}
 
 
 def test_everybody_gets_its_points_and_no_other_verdict_changes(
-    tmp_path, runner, write_query, pools
+    tmp_path, run, write_query, pools
 ):
-    before = graded(
-        course_runner(described(tmp_path), Course()), write_query(WEAK), pools["zygote"]
-    )
-    after = graded(runner, write_query(WEAK), pools["zygote"])
+    upload = write_query(WEAK)
+    options = Options(submission=upload, edition="tiny")
+    undropped = course_runner(described(tmp_path), Course())
+    before = undropped.run(options, 7, Observer(), pools["zygote"])
+    after = run(upload, edition="tiny")
     dropped = {"1a-0-basic", "1a-3-hidden"}
     for old, new in zip(before.tests, after.tests, strict=True):
         assert new.spec.max_score == old.spec.max_score == WORTH[new.spec.test_id]
@@ -73,14 +69,12 @@ def test_everybody_gets_its_points_and_no_other_verdict_changes(
     assert (after.score, after.max_score) == (kept + 4, before.max_score)
 
 
-def test_it_fails_no_run_and_whoever_was_not_asked_for_it_gets_no_points(
-    runner, write_query, pools
-):
+def test_it_fails_no_run_and_whoever_was_not_asked_for_it_gets_no_points(run, write_query):
     upload = write_query(STARTER)
-    results = graded(runner, upload, pools["zygote"], "1a-0-basic", "1a-3-hidden")
+    results = run(upload, "1a-0-basic", "1a-3-hidden", edition="tiny")
     assert exit_code(results.outcomes) is ExitCode.OK
     assert results.score == results.max_score == 4
-    other = graded(runner, upload, pools["zygote"], "1a-1-hidden")
+    other = run(upload, "1a-1-hidden", edition="tiny")
     assert {*ends(other).values()} == {("failed", 0), ("not run", 0)}
 
 
@@ -91,8 +85,8 @@ def test_an_upload_with_nothing_to_grade_gets_its_points_too(runner):
     assert results.as_dict(staff=True)["score"] == 4
 
 
-def test_gradescope_gives_its_points_and_says_why(runner, write_query, pools):
-    results = graded(runner, write_query(STARTER), pools["zygote"])
+def test_gradescope_gives_its_points_and_says_why(run, write_query):
+    results = run(write_query(STARTER), edition="tiny")
     extra = {"judged_by": "0" * 64, "versions": {}, "layers": [], "missing": []}
     content = document.document(results, "visible", [], extra | {"authoritative": True}, 1.0)
     document.serialize(content)

@@ -6,7 +6,6 @@ import pytest
 
 from autograder import pages
 from grading import report
-from grading.runner import Observer, Options
 from grading.staging import Staged, stage
 from questions.course import Course
 
@@ -23,11 +22,11 @@ TRACE = {
 def staged(submission, tmp_path):
     """Stage the reference with an experiments.json of this content, at this place."""
 
-    def run(content: bytes, place: str = "experiments.json") -> Staged:
+    def make(content: bytes, place: str = "experiments.json") -> Staged:
         (submission / place).write_bytes(content)
         return stage(submission, tmp_path / "staged", Course().provided)
 
-    return run
+    return make
 
 
 @pytest.mark.parametrize("place", ["experiments.json", "submission/experiments.json"])
@@ -39,11 +38,10 @@ def test_what_a_student_noted_is_taken(staged, place):
     assert "experiments.json" in taken.taken and not taken.omissions
 
 
-def test_it_is_recorded_and_shown_to_staff_alone(runner, submission, pools, tmp_path):
+def test_it_is_recorded_and_shown_to_staff_alone(submission, run, tmp_path):
     for content in (json.dumps({"trace": TRACE}), "[]"):
         (submission / "experiments.json").write_text(content, encoding="utf-8")
-        options = Options(submission=submission, selection=("3a",))
-        results = runner.run(options, 7, Observer(), pools["zygote"])
+        results = run(submission, "3a")
         assert {test.outcome.value for test in results.selected_tests} == {"passed"}
         results.write(tmp_path / "results.json", staff=True)
         is_noted = content != "[]"

@@ -5,7 +5,7 @@ import shutil
 import pytest
 
 from tests.interpreter import python
-from tests.project import copy_of_the_grader
+from tests.project import copy_of_the_grader, edit
 
 
 @pytest.fixture
@@ -16,36 +16,18 @@ def tree(tmp_path):
 JUDGE = "def span_corruption_every_length("
 TESTS = "src/questions/span_corruption/tests.py"
 HIDDEN = "solutions/hidden/span_corruption.py"
-MISTAKES = {
-    "a judge that is missing": (
-        HIDDEN,
-        lambda text: text.replace(JUDGE, "def every_length("),
-        "every_length is a hidden test, but solutions/hidden/ has no judge span_corruption_every_",
-    ),
-    "a judge of no test": (
-        HIDDEN,
-        lambda text: text + "\n\ndef span_corruption_everything(case):\n    pass\n",
-        "solutions/hidden/span_corruption.py: span_corruption_everything judges no hidden test",
-    ),
-    "a judge's module that is not valid Python": (
-        HIDDEN,
-        lambda text: "x y\n" + text,
-        "solutions/hidden/: span_corruption.py:1: SyntaxError: ",
-    ),
-    "a test's module that is not valid Python": (
-        TESTS,
-        lambda text: "x y\n" + text,
-        "src/questions/span_corruption/tests.py can't be imported: tests.py:1: SyntaxError",
-    ),
-}
+MISTAKES = [
+    # (file, a text in it, what replaces it, words of the output)
+    (HIDDEN, JUDGE, "def every_length(", "every_length is a hidden test, but solutions/hidden/ has no"),
+    (HIDDEN, JUDGE, f"def span_corruption_x(): 5\n\n\n{JUDGE}", f"{HIDDEN}: span_corruption_x judges no"),
+    (HIDDEN, '"""', 'x y\n"""', "solutions/hidden/: span_corruption.py:1: SyntaxError: "),
+    (TESTS, '"""', 'x y\n"""', f"{TESTS} can't be imported: tests.py:1: SyntaxError"),
+]
 
 
-@pytest.mark.parametrize("name", MISTAKES)
-def test_a_mistake_of_staff_is_one_line(name, tree):
-    file, change, words = MISTAKES[name]
-    text = (tree / file).read_text(encoding="utf-8")
-    assert change(text) != text
-    (tree / file).write_text(change(text), encoding="utf-8")
+@pytest.mark.parametrize(("file", "old", "new", "words"), MISTAKES)
+def test_a_mistake_of_staff_is_one_line(tree, file, old, new, words):
+    edit(tree / file, old, new)
     ran = python(tree, "src/grader.py", "--list")
     assert (ran.returncode, ran.stdout) == (2, "")
     assert ran.stderr.count("\n") == 1 and words in ran.stderr

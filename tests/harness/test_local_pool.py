@@ -2,7 +2,7 @@
 
 import contextlib
 import textwrap
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from dataclasses import replace
 
 import numpy as np
@@ -85,6 +85,7 @@ ATTACKS = {
     "a flood of answers": "while True: os.write(4, b'PWNED' * 1000)",
     "a fork": "os.fork()",
     "a session of its own": "import time\nif os.fork() == 0: os.setsid(); time.sleep(2)",
+    "much at once": arena.ATTACKS["poisons_the_next_test"].read_text("utf-8") + "attack(keys, j)",
 }
 ATTACKS_ON_TORCH = {
     "a function": "torch.nn.functional.softmax = lambda *_: torch.zeros(3)",
@@ -109,19 +110,12 @@ ALONE: dict[bool, list] = {}
 
 
 @pytest.fixture(scope="module")
-def pool() -> Iterator[LocalPool]:
-    pool = LocalPool(hash_seed=1)
-    yield pool
-    pool.close()
-
-
-@pytest.fixture(scope="module")
 def slower() -> float:
     return arena.slowness()
 
 
 @pytest.fixture
-def run(pool, tmp_path, slower):
+def run(pools, tmp_path, slower):
     """Return a function that runs a query of a submission with this code in it."""
     package = tmp_path / "staged" / "submission"
     package.mkdir(parents=True)
@@ -134,7 +128,7 @@ def run(pool, tmp_path, slower):
         args = {**called, "arguments": asked, "parts": 1}
         request = {"probe": PROBE, "args": args, "seed": 5, "submission": str(package.parent)}
         limits = replace(Limits.for_test(0.3), wall_s=slower, total_wall_s=3 * slower)
-        return pool.run(Job("submission", torch, request, limits, tmp_path, fresh))
+        return pools["local"].run(Job("submission", torch, request, limits, tmp_path, fresh))
 
     return run
 
@@ -162,41 +156,27 @@ threads, the seed, tiny numbers, its standard input, the probe under another nam
 inference""".replace("\n", " ").split(", ")
 
 
-@pytest.mark.parametrize("name", ATTACKS)
-@pytest.mark.sampled(2)
-def test_a_job_meets_nothing_of_an_earlier_one(name, run, undisturbed):
-    later = run_after(run, attacking(ATTACKS[name]), torch=False)
-    assert answer(later) == undisturbed[False]
+@pytest.mark.parametrize(
+    ("name", "torch"),
+    [*((name, False) for name in ATTACKS), *((name, True) for name in ATTACKS_ON_TORCH)],
+)
+@pytest.mark.sampled(2, group_of=lambda name, torch: torch)
+def test_a_job_meets_nothing_of_an_earlier_one(name, torch, run, undisturbed):
+    attack = ATTACKS_ON_TORCH[name] if torch else ATTACKS[name]
+    code = attacking(attack, "import torch" if torch else "")
+    attacked = run(code, "copying_query", torch)
+    with contextlib.suppress(WireError):
+        envelope = wire.decode(attacked.frame or b"")
+        assert envelope["ok"] or envelope["error"]["type"] not in WRONG, envelope
+    later = run(code, "average_query", torch)
+    assert answer(later) == undisturbed[torch]
     assert later.used is (name in UNDONE)
-
-
-@pytest.mark.parametrize("name", ATTACKS_ON_TORCH)
-@pytest.mark.sampled(3)
-def test_a_job_meets_nothing_that_an_earlier_one_did_to_torch(name, run, undisturbed):
-    later = run_after(run, attacking(ATTACKS_ON_TORCH[name], "import torch"), torch=True)
-    assert answer(later) == undisturbed[True]
-    assert later.used is (name in UNDONE)
-
-
-def test_the_attack_that_poisons_the_next_test(run, undisturbed):
-    attack = arena.ATTACKS["poisons_the_next_test"].read_text(encoding="utf-8")
-    later = run_after(run, attacking("attack(keys, j)", attack), torch=False)
-    assert answer(later) == undisturbed[False] and not later.used
 
 
 def attacking(attack: str, before: str = "") -> str:
     body = textwrap.indent(textwrap.dedent(attack).strip(), "    ")
     head = f"import os, sys\nimport numpy as np\n{before}\n"
     return f"{head}def copying_query(keys, j):\n{body}\n    return keys[j]\n{LATER}"
-
-
-def run_after(run: Callable[..., Finished], code: str, torch: bool) -> Finished:
-    """Let a worker run an attack; return what the next job answers."""
-    attacked = run(code, "copying_query", torch)
-    with contextlib.suppress(WireError):
-        envelope = wire.decode(attacked.frame or b"")
-        assert envelope["ok"] or envelope["error"]["type"] not in WRONG, envelope
-    return run(code, "average_query", torch)
 
 
 # What counts ------------------------------------------------------------------------------------
@@ -214,24 +194,9 @@ FUNCTIONS = ("copying_query", "copying_keys", "average_query")
 ASKED = ("3a-0-basic", "3a-1-hidden", "3b-0-basic")
 
 
-class Recorder:
-    """A pool that notes which of its jobs had to be fresh."""
-
-    def __init__(self, pool: LocalPool) -> None:
-        self._pool, self.fresh = pool, []
-
-    def __getattr__(self, name: str) -> object:
-        return getattr(self._pool, name)
-
-    def run(self, job: Job) -> Finished:
-        if job.role == "submission":
-            self.fresh.append(job.fresh)
-        return self._pool.run(job)
-
-
 @pytest.fixture
-def recorded(runner, submission):
-    """Return a function that grades a submission with this code; results, and which were fresh."""
+def recorded(runner, submission, monkeypatch):
+    """Return a function that grades this code; results, and which jobs had to be fresh."""
 
     def grade(
         code: str, *selection: str, pool: LocalPool | None = None
@@ -239,9 +204,15 @@ def recorded(runner, submission):
         path = submission / "submission" / "attention_exploration.py"
         path.write_text(f"import numpy as np\n{code}", encoding="utf-8")
         with contextlib.closing(pool or LocalPool(1)) as pool:
-            recorder = Recorder(pool)
+            fresh, run_job = [], pool.run
+
+            def record(job: Job) -> Finished:
+                fresh.extend([job.fresh] * (job.role == "submission"))
+                return run_job(job)
+
+            monkeypatch.setattr(pool, "run", record)
             options = Options(submission=submission, selection=selection)
-            return runner.run(options, 7, Observer(), recorder), recorder.fresh
+            return runner.run(options, 7, Observer(), pool), fresh
 
     return grade
 

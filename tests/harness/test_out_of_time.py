@@ -5,7 +5,6 @@ import re
 import pytest
 
 from grading.pool import Ending, Finished
-from grading.runner import Observer, Options
 from grading.staging import Staged
 from grading.verdicts import Outcome, of_ending
 from grading.worker import Limits
@@ -89,12 +88,11 @@ def test_only_a_line_that_exists_is_repeated_with_slashes(tmp_path, runner):
 
 @pytest.mark.parametrize("counts", [False, True])
 def test_a_question_is_left_after_two_time_outs_unless_the_run_counts(
-    counts, hasty_runner, pools, write_query, monkeypatch
+    counts, grade, run, write_query, monkeypatch
 ):
     monkeypatch.setattr("grading.runner.require_data", lambda data: None)
     endless = write_query("while True: pass")
-    options = Options(endless, selection=("3a", "1e-1-basic"), patience=2, counts=counts)
-    results = hasty_runner.run(options, 7, Observer(), pools["zygote"])
+    results = run(endless, "3a", "1e-1-basic", patience=2, counts=counts)
     other, *results = results.selected_tests
     ends = [test.outcome for test in results]
     assert ends[:2] == [Outcome.TIMED_OUT] * 2 and len(ends) > 2

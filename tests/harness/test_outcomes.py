@@ -154,17 +154,6 @@ def test_orphans_are_reaped_while_a_test_runs_and_still_count(write_query, grade
     assert many.cause == "killed.processes", many
 
 
-def test_folders_too_deep_for_a_path_are_removed(tmp_path):
-    opened = [os.open(tmp_path, os.O_RDONLY)]
-    for _ in range(60):
-        os.mkdir("x" * 200, dir_fd=opened[-1])
-        opened.append(os.open("x" * 200, os.O_RDONLY, dir_fd=opened[-1]))
-    for descriptor in opened:
-        os.close(descriptor)
-    leftovers.remove_tree(tmp_path / ("x" * 200))
-    assert list(tmp_path.iterdir()) == []
-
-
 def test_removing_stops_in_time(tmp_path):
     for number in range(50):
         (tmp_path / "flood" / str(number)).mkdir(parents=True)
@@ -177,14 +166,12 @@ def test_removing_stops_in_time(tmp_path):
 def test_a_worker_has_no_descriptors_but_its_own(write_query, grade):
     """With its guardian's, it could tell the grader how it ended."""
     body = """
-        import os
+        import contextlib, os
         opened = []
         for number in range(256):
-            try:
+            with contextlib.suppress(OSError):
                 os.fstat(number)
-            except OSError:
-                continue
-            opened.append(number)
+                opened.append(number)
         raise ValueError(opened)
     """
     assert "[0, 1, 2, 3, 4]" in grade(write_query(body), ID)[ID].message
@@ -207,14 +194,6 @@ def test_nothing_outlives_a_test(write_query, grade, tmp_path):
     assert grade(write_query(body), ID, layers=UNCONFINED)[ID].outcome is Outcome.PASSED
     with pytest.raises(ProcessLookupError):
         os.kill(int((tmp_path / "daemon").read_bytes()), 0)
-
-
-def test_bytes_that_are_no_utf8_are_a_syntax_error(submission, grade):
-    path = submission / "submission" / "attention_exploration.py"
-    path.write_bytes(b"name = 'caf\xe9'\n")
-    result = grade(submission, ID)[ID]
-    assert result.outcome is Outcome.SYNTAX_ERROR
-    assert "attention_exploration.py" in result.message
 
 
 def test_a_function_that_is_there_but_not_found_is_not_said_to_be_missing(submission, grade):

@@ -5,7 +5,6 @@ import os
 import re
 import subprocess
 import sys
-from dataclasses import replace
 from decimal import Decimal
 from fractions import Fraction
 
@@ -13,19 +12,16 @@ import pytest
 
 import grading
 from autograder import replay
-from grading.runner import Observer, Options
 from grading.verdicts import Outcome, write_atomically
+from tests.project import edit
 
 
-def test_a_run_says_what_it_graded(submission, runner, pools):
-    options = Options(submission=submission, selection=("3a-0-basic",))
-
+def test_a_run_says_what_it_graded(submission, run):
     def facts(name: str = "") -> dict:
-        run = runner.run(replace(options, name=name), 7, Observer(), pools["zygote"])
-        line = replay.line(run).removeprefix(replay.RECORD)
-        recorded = json.loads(line)["facts"]
-        assert recorded.items() <= run.facts.items() and "digest" in recorded
-        return run.facts
+        results = run(submission, "3a-0-basic", name=name)
+        recorded = json.loads(replay.line(results).removeprefix(replay.RECORD))["facts"]
+        assert recorded.items() <= results.facts.items() and "digest" in recorded
+        return results.facts
 
     first, path = facts(), submission / "submission" / "attention_exploration.py"
     assert first["submission"] == submission.name == "upload"
@@ -94,10 +90,8 @@ def verdicts(results):
 def test_the_same_seed_gives_the_same_verdicts_in_any_order_and_number(submission, grade):
     """The submission has mistakes, whose messages depend on the random inputs."""
     path = submission / "submission" / "dataset.py"
-    text = path.read_text(encoding="utf-8")
-    broken = text.replace("span = random.randint(0, len(truncated) // 2)", "span = 1")
-    assert broken != text
-    path.write_text(broken + "\nprint(hash('a'), set('abcdef'))\n", encoding="utf-8")
+    edit(path, "span = random.randint(0, len(truncated) // 2)", "span = 1")
+    edit(path, "import random\n", "import random\nprint(hash('a'), set('abcdef'))\n")
     together = verdicts(grade(submission, *WANTED, seed=5))
     assert Outcome.FAILED in {v[0] for v in together.values()}
     assert verdicts(grade(submission, *WANTED, seed=5, jobs=3)) == together

@@ -1,29 +1,37 @@
-"""What is staged of a submission, and how long that may take; only permitted files are copied.
+"""What is staged of a submission: only permitted files, and no file from outside through a link.
 
 tests/test_upload_layouts.py has the layouts that are found, tests/snapshots what is left out or
-refused, and with which words, and tests/redteam/test_fuzz_uploads.py archives of any kind.
+refused, and with which words. tests/redteam has links at each level, in folders and zips, and in
+test_fuzz_uploads.py archives of any kind.
 """
 
 import errno
 import io
 import os
+import stat
+import sys
 import tarfile
 import zipfile
 from pathlib import Path
+from types import SimpleNamespace
 
 import pytest
 
-from grading import staging
+import grading
+from grading import staging, upload
 from grading.errors import GradingError, SubmissionError, UsageError
 from grading.staging import stage
+from tests.peak import growth_kib
+from tests.redteam.arena import ATTACKS
 
 OUTPUT = "vanilla.model.params"
+CODE = [f"submission/{name}.py" for name in ("__init__", "dataset", "helper")]
 
 
 def make_package(folder: Path) -> Path:
     folder.mkdir(parents=True)
-    for name in ("__init__.py", "dataset.py", "helper.py"):
-        (folder / name).write_text(f"# {name}\n", encoding="utf-8")
+    for name in CODE:
+        (folder / Path(name).name).write_text(f"# {name}\n", encoding="utf-8")
     return folder
 
 
@@ -35,11 +43,9 @@ def pack(folder: Path, archive: Path, prefix: str = "") -> Path:
     return archive
 
 
-def test_equal_copies_of_an_output_are_fine(tmp_path):
-    make_package(tmp_path / "a5" / "src" / "submission")
-    for place in (".", "src"):
-        (tmp_path / "a5" / place / OUTPUT).write_bytes(b"weights")
-    assert stage(tmp_path / "a5", tmp_path / "first").path(OUTPUT).read_bytes() == b"weights"
+def link(path: Path, target: Path | str) -> None:
+    path.parent.mkdir(parents=True, exist_ok=True)
+    path.symlink_to(target)
 
 
 @pytest.mark.parametrize("packed", [False, True])
@@ -48,9 +54,124 @@ def test_what_editors_leave_beside_a_file_is_nothing(tmp_path, packed):
     for name in ("#dataset.py#", "dataset.py~", ".dataset.py.swp"):
         (package / name).write_bytes(b"x")
     source = pack(package, tmp_path / "a.zip", "submission/") if packed else package.parent
-    (package / ".#dataset.py").symlink_to("ada@laptop.4711:1790000000")  # Emacs's lock
+    link(package / ".#dataset.py", "ada@laptop.4711:1790000000")  # Emacs's lock
     staged = stage(source, tmp_path / "staged")
     assert len(staged.taken) == 3 and staged.omissions == []
+
+
+# Links --------------------------------------------------------------------------------------------
+
+
+@pytest.fixture
+def solutions(tmp_path) -> Path:
+    """What an attacker would like to hand in, in each layout that a submission may have."""
+    root = tmp_path / "elsewhere"
+    for package in ("submission", "src/submission"):
+        make_package(root / package)
+    (root / OUTPUT).write_bytes(b"secret")
+    return root
+
+
+@pytest.fixture(params=[True, False], ids=["by descriptor", "by path"])
+def platform(request, monkeypatch):
+    """Both ways of opening; the one of Windows is forced on Linux here."""
+    monkeypatch.setattr(upload, "BY_DESCRIPTOR", request.param)
+
+
+# Uploads by the name of the entry that is a link: where it leads, and what is beside it.
+LINKS = {
+    "submission": ("submission", False),
+    "wrapping/src": ("src", False),
+    CODE[1]: (CODE[1], True),
+    "submission/notes.txt": (CODE[1], True),
+    OUTPUT: (OUTPUT, True),
+}
+
+
+@pytest.mark.parametrize("name", LINKS)
+def test_a_link_is_refused_and_named(name, solutions, tmp_path, platform):
+    target, has_code = LINKS[name]
+    work = tmp_path / "upload"
+    if has_code:
+        (make_package(work / "submission") / "dataset.py").unlink()
+    link(work / name, solutions / target)
+    with pytest.raises(SubmissionError, match=f"^{name} is a link") as caught:
+        stage(work, tmp_path / "staged")
+    assert "\n" not in str(caught.value)
+    assert "dataset.py" not in {p.name for p in (tmp_path / "staged").rglob("*")}
+
+
+def test_links_that_cost_nothing(tmp_path, platform):
+    """A virtual environment, data on another disk, the given path, a second name of a file."""
+    package = make_package(tmp_path / "upload" / "submission")
+    for name in ("upload/.venv", "upload/data"):
+        link(tmp_path / name, tmp_path)
+    link(tmp_path / "given", tmp_path / "upload")
+    os.link(package / "helper.py", tmp_path / "backup.py")
+    assert list(stage(tmp_path / "given", tmp_path / "staged").taken) == CODE
+
+
+def test_above_the_path_that_was_given_only_the_assignments_own_outputs_are_taken(
+    tmp_path, monkeypatch, platform
+):
+    for name, files in (("upload", CODE), ("a5", [*CODE, OUTPUT])):
+        make_package(tmp_path / name / "src" / "submission")
+        (tmp_path / name / OUTPUT).write_bytes(b"weights")
+        monkeypatch.setattr(grading, "ROOT", tmp_path / "a5")
+        for number, part in enumerate(("src", "src/submission")):
+            staged = stage(tmp_path / name / part, tmp_path / f"staged-{name}{number}")
+            assert list(staged.taken) == files
+
+
+def test_a_junction_counts_as_a_link(tmp_path, monkeypatch):
+    """On Windows, Python 3.11's lstat shows it as a folder with a tag."""
+    make_package(tmp_path / "upload" / "submission")
+    monkeypatch.setattr(upload, "BY_DESCRIPTOR", False)
+    seen = SimpleNamespace(st_mode=stat.S_IFDIR | 0o755, st_reparse_tag=upload.JUNCTION)
+    changed = {"lstat": lambda path: seen if str(path).endswith("submission") else os.lstat(path)}
+    monkeypatch.setattr(upload, "os", SimpleNamespace(**vars(os) | changed))
+    with pytest.raises(SubmissionError, match="^submission is a link"):
+        stage(tmp_path / "upload", tmp_path / "staged")
+
+
+@pytest.mark.skipif(not upload.BY_DESCRIPTOR, reason="not on this platform")
+def test_a_folder_swapped_for_a_link_in_between_is_not_followed(tmp_path, solutions, monkeypatch):
+    """The check before opening sees a folder or file, which is a link by the time it is opened."""
+    monkeypatch.setattr(upload, "os", SimpleNamespace(**vars(os) | {"lstat": os.stat}))
+    link(tmp_path / "upload" / "submission", solutions / "submission")
+    with pytest.raises(SubmissionError, match="submission can't be listed"):
+        stage(tmp_path / "upload", tmp_path / "staged")
+    (make_package(tmp_path / "other" / "submission") / "dataset.py").unlink()
+    link(tmp_path / "other" / CODE[1], solutions / CODE[1])
+    assert CODE[1] not in stage(tmp_path / "other", tmp_path / "again").taken
+
+
+AS_ROOT = pytest.mark.skipif(os.getuid() != 0, reason="needs root")
+
+
+@pytest.mark.parametrize("whose", ["staff's", pytest.param("another student's", marks=AS_ROOT)])
+def test_a_hard_link_to_somebody_elses_file_is_refused(
+    tmp_path, solutions, monkeypatch, platform, whose
+):
+    theirs = solutions / CODE[1]
+    if whose == "staff's":
+        monkeypatch.setattr(grading, "SOLUTIONS", solutions)
+    else:
+        os.chown(theirs, 12345, 12345)
+    (make_package(tmp_path / "upload" / "submission") / "dataset.py").unlink()
+    os.link(theirs, tmp_path / "upload" / CODE[1])
+    with pytest.raises(SubmissionError, match="^submission/dataset.py is a hard link"):
+        stage(tmp_path / "upload", tmp_path / "staged")
+
+
+def test_links_in_a_zip_that_nobody_looks_at_cost_nothing(tmp_path):
+    archive = pack(make_package(tmp_path / "p"), tmp_path / "up.zip", "submission/")
+    with zipfile.ZipFile(archive, "a") as writer:
+        for name in ("src", "w/submission", ".venv/bin/python", "a/b/c"):
+            info = zipfile.ZipInfo(name)
+            info.external_attr = (stat.S_IFLNK | 0o755) << 16
+            writer.writestr(info, str(tmp_path))
+    assert list(stage(archive, tmp_path / "staged").taken) == CODE
 
 
 # Tars ---------------------------------------------------------------------------------------------
@@ -62,8 +183,8 @@ def entry(name: str, kind: bytes = tarfile.REGTYPE, target: str = "") -> tarfile
     return info
 
 
-def tar_with(folder: Path, archive: Path, *entries: tarfile.TarInfo, mode: str = "w:gz") -> Path:
-    with tarfile.open(archive, mode) as writer:
+def tar_with(folder: Path, archive: Path, *entries: tarfile.TarInfo) -> Path:
+    with tarfile.open(archive, "w:gz") as writer:
         writer.add(folder, arcname=".")
         for info in entries:
             writer.addfile(info, io.BytesIO(bytes(max(info.size, 0))))
@@ -72,8 +193,7 @@ def tar_with(folder: Path, archive: Path, *entries: tarfile.TarInfo, mode: str =
 
 def test_a_tar_with_a_negative_size_ends(tmp_path):
     """Python's reader would otherwise find the same file again, for ever."""
-    info = entry("submission/x.py")
-    data = info.tobuf()
+    data = entry("submission/x.py").tobuf()
     field = (-1024).to_bytes(12, "big", signed=True)  # base 256, as for sizes beyond 8 GiB
     data = data[:124] + field + data[136:148] + b" " * 8 + data[156:]
     data = data[:148] + b"%06o\0 " % sum(data[:512]) + data[156:]
@@ -111,7 +231,7 @@ def test_a_search_keeps_no_folders_open_and_follows_no_link(tmp_path):
     package = make_package(tmp_path / "upload" / "a" / "Submission")
     for number in range(1_500):
         (tmp_path / "upload" / f"{number}").mkdir()
-    (tmp_path / "upload" / "zz").symlink_to(package.parent)
+    link(tmp_path / "upload" / "zz", package.parent)
     assert stage(tmp_path / "upload", tmp_path / "staged").place == "a/Submission"
 
 
@@ -124,9 +244,27 @@ def test_of_what_lies_deep_in_a_zip_no_folders_are_made(tmp_path):
             writer.writestr(f"wrapping/{number}/" + "d/" * 450 + "x.py", b"")
         writer.writestr("wrapping/src/submission/deeper/x.py", b"")
     staged = stage(archive, tmp_path / "staged")
-    assert "submission/dataset.py" in staged.taken
+    assert CODE[1] in staged.taken
     assert [one.name for one in staged.omissions] == ["wrapping/src/submission/deeper"]
     assert {path.name for path in tmp_path.iterdir()} == {"p", "up.zip", "staged"}
+
+
+TOO_LONG = (f"submission/{'x' * 300}.py", "d/" * 3000 + "x.py", f"{'x' * 300}/x.py")
+
+
+def test_names_that_no_disk_can_have_leave_other_files_unharmed(tmp_path):
+    package = make_package(tmp_path / "p" / "submission")
+    archive = pack(package, tmp_path / "up.zip", "submission/")
+    with zipfile.ZipFile(archive, "a") as writer:
+        for name in TOO_LONG:
+            writer.writestr(name, b"x = 2\n")
+    staged = stage(archive, tmp_path / "staged")
+    assert len(staged.taken) == 3
+    for path in package.iterdir():
+        assert (staged.root / "submission" / path.name).read_bytes() == path.read_bytes()
+
+
+# What the machine lacks ---------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize("packed", [True, False], ids=["zip", "folder"])
@@ -145,16 +283,38 @@ def test_what_the_machine_lacks_is_no_fault_of_the_upload(tmp_path, monkeypatch,
         assert not isinstance(raised.value, UsageError) and "\n" not in str(raised.value)
 
 
-TOO_LONG = (f"submission/{'x' * 300}.py", "d/" * 3000 + "x.py", f"{'x' * 300}/x.py")
+MEASURED = """
+from pathlib import Path
+from grading import staging
+before = peak_kib()
+try:
+    staging.stage(Path(sys.argv[2]), Path(sys.argv[3]))
+except staging.SubmissionError as error:
+    print(error, file=sys.stderr)
+print(peak_kib() - before)
+"""
 
 
-def test_names_that_no_disk_can_have_leave_other_files_unharmed(tmp_path):
-    package = make_package(tmp_path / "p" / "submission")
-    archive = pack(package, tmp_path / "up.zip", "submission/")
-    with zipfile.ZipFile(archive, "a") as writer:
-        for name in TOO_LONG:
-            writer.writestr(name, b"x = 2\n")
-    staged = stage(archive, tmp_path / "staged")
-    assert len(staged.taken) == 3
-    for path in package.iterdir():
-        assert (staged.root / "submission" / path.name).read_bytes() == path.read_bytes()
+def zeros(work: Path) -> Path:
+    """Parameters of 60 MiB, which take no space here."""
+    make_package(work / "submission")
+    with open(work / OUTPUT, "wb") as writer:
+        writer.truncate(60 << 20)
+    return work
+
+
+def long_listing(work: Path) -> Path:
+    """A zip that lists 400,000 empty files: 40 MB, of which objects would take 300 MB."""
+    attack: dict = {}
+    exec(ATTACKS["hands_in_too_much"].read_text(encoding="utf-8"), attack)
+    work.mkdir()
+    return attack["build"](work, None, 3)
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="counts as Linux does")
+@pytest.mark.parametrize("make", [zeros, long_listing])
+def test_staging_holds_a_few_megabytes_whatever_is_handed_in(make, tmp_path):
+    # Pieces of 1 MiB, a few alive at a time: 2 to 4 MiB when measured.
+    (tmp_path / "staged").mkdir()
+    used = growth_kib(MEASURED, make(tmp_path / "upload"), tmp_path / "staged" / "here")
+    assert used < 16 << 10

@@ -4,14 +4,13 @@ What is told to staff alone is in tests/snapshots/stored/json.txt, and attacks n
 try to get more out of a hidden test.
 """
 
-import json
 import sys
 
 import pytest
 
 from grading import worker
-from grading.runner import Observer, Options
 from grading.verdicts import Outcome, float_ranges
+from tests.project import edit
 
 ID, HIDDEN = "3a-0-basic", "3a-1-hidden"
 FILE = "submission/attention_exploration.py"
@@ -25,16 +24,6 @@ def test_prints_are_shown_with_basic_tests_and_capped(write_query, grade):
     assert result.output.startswith("100%\ndone\nx")  # of a progress bar, the last state
 
 
-def test_hidden_tests_show_no_message_of_the_students_code(write_query, grade):
-    body = "raise ValueError(f'secret {keys.tolist()}')\n"
-    result = grade(write_query(body), HIDDEN)[HIDDEN]
-    assert result.outcome is Outcome.ERROR
-    assert result.message.startswith(f"{FILE}, in copying_query: ValueError")
-    assert "secret" in result.detail and "line 4" in result.detail
-    shown = json.dumps(result.as_dict(staff=False))
-    assert "secret" not in shown and ":4" not in shown and "output" not in shown
-
-
 def test_staff_are_told_where_a_failed_test_advises_to_look(write_query, grade):
     results = grade(write_query("return keys\n"), ID, HIDDEN)
     for result in (results[ID], results[HIDDEN]):
@@ -42,16 +31,23 @@ def test_staff_are_told_where_a_failed_test_advises_to_look(write_query, grade):
         assert "look_at" not in result.as_dict(staff=False)
 
 
-# body, what is before the function, and the beginning of a hidden test's message
+HELPERS = "import submission.helper as h; raise AttributeError(name='secret_17', obj=h)\n"
+# body, what is before the function, and what a hidden test says after the file's name
 CRASHES = {
-    "a function within": ("def secret_17(): raise ValueError\nsecret_17()\n", "", ", in copying"),
-    "a function within, on one line": (
-        "if True:\n  [int('x') for _ in keys]\n",
-        "",
-        ", in copying",
+    "a function within": (
+        *("def secret_17(): raise ValueError\nsecret_17()\n", ""),
+        ", in copying_query: ValueError; ",
     ),
-    "a function of their own": ("secret_17()\n", "def secret_17():\n    raise ValueError\n", ": "),
-    "at import": (RIGHT, "raise ValueError\n", ": "),
+    "a function within, on one line": (
+        *("if True:\n  [int('x') for _ in keys]\n", ""),
+        ", in copying_query: ValueError; ",
+    ),
+    "a function of their own": (
+        *("secret_17()\n", "def secret_17():\n    raise ValueError\n"),
+        ": ValueError; ",
+    ),
+    "at import": (RIGHT, "raise ValueError\n", ": ValueError; "),
+    "a function that is missing": (RIGHT, HELPERS, ": AttributeError; "),
 }
 
 
@@ -59,7 +55,7 @@ CRASHES = {
 def test_hidden_tests_name_functions_of_the_assignment_only(name, write_query, grade):
     body, before, words = CRASHES[name]
     message = grade(write_query(body, before), HIDDEN)[HIDDEN].message
-    assert message.startswith(f"{FILE}{words}") and "ValueError" in message
+    assert message.startswith(f"{FILE}{words}")
     assert "secret_17" not in message and not any(c.isdigit() for c in message)
 
 
@@ -78,12 +74,6 @@ def test_hidden_tests_name_no_file_of_a_students_own(name, submission, write_que
     own.write_text("def encode():\n    raise ValueError\nencode()\n", encoding="utf-8")
     result = grade(submission, HIDDEN)[HIDDEN]
     assert result.message.startswith("ValueError; ") and name in result.detail
-
-
-def test_of_functions_that_are_missing_hidden_tests_name_only_the_assignments(write_query, grade):
-    before = "import submission.helper as h; raise AttributeError(name='secret', obj=h)\n"
-    message = grade(write_query(RIGHT, before=before), HIDDEN)[HIDDEN].message
-    assert "AttributeError; " in message and "secret" not in message
 
 
 def test_an_exception_whose_attributes_are_hostile_is_described(tmp_path):
@@ -106,15 +96,13 @@ def test_a_place_that_a_worker_made_up_is_not_repeated(tmp_path):
         assert float_ranges({"float_ranges": claimed}, tmp_path) == ""
 
 
-def test_randint_with_a_float_is_named_once_before_gradescope_refuses_it(submission, runner, pools):
+def test_randint_with_a_float_is_named_once_before_gradescope_refuses_it(submission, runner, run):
     """It works up to Python 3.11."""
     path = submission / "submission" / "dataset.py"
-    text = path.read_text(encoding="utf-8")
-    changed = text.replace("random.randint(", "random.randint(1.0 * ")
-    path.write_text(changed, encoding="utf-8")
-    number = next(i for i, row in enumerate(changed.splitlines(), 1) if "1.0 * " in row)
-    options = Options(submission=submission, selection=("1e-1-basic", "1e-2-basic"))
-    results = runner.run(options, 7, Observer(), pools["local"])
+    edit(path, "random.randint(", "random.randint(1.0 * ")
+    lines = path.read_text(encoding="utf-8").splitlines()
+    number = next(i for i, row in enumerate(lines, 1) if "1.0 * " in row)
+    results = run(submission, "1e-1-basic", "1e-2-basic", way="local")
     if sys.version_info < worker.SINCE:
         assert {*results.outcomes} == {Outcome.PASSED}
         (warning,) = results.facts["warnings"]

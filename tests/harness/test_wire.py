@@ -48,11 +48,9 @@ def test_a_request_is_read_to_its_end_and_no_further():
             wire.read_request(io.BufferedReader(io.BytesIO(frame[:length])))
 
 
-OTHERS = [object(), b"bytes", {1: "key"}, {"$array": 0}, np.array(["a"]), np.array([1j]), {1, 2}]
-
-
 def test_other_types_do_not_cross():
-    for value in OTHERS:
+    arrays = np.array(["a"]), np.array([1j])
+    for value in (object(), b"bytes", {1: "key"}, {"$array": 0}, {1, 2}, *arrays):
         with pytest.raises(WireError):
             wire.encode(value)
 
@@ -88,11 +86,6 @@ SPEC = {"names": [str], "x": Array("int64", (None, 2)), "note": Maybe(str), "n":
 SPEC |= {"rows": table({"a": int, "b": float})}
 
 
-def test_a_right_answer_passes_its_schema():
-    check(RIGHT, SPEC)
-    check(RIGHT | {"note": "", "n": "one"}, SPEC)
-
-
 @pytest.mark.parametrize(
     "change",
     [
@@ -112,12 +105,10 @@ def test_a_right_answer_passes_its_schema():
     ],
     ids=str,
 )
-def test_any_other_answer_is_refused(change):
-    with pytest.raises(WireError):
-        check(RIGHT | change, SPEC)
-
-
-def test_an_answer_without_a_part_is_refused():
-    for value in (None, [], {key: part for key, part in RIGHT.items() if key != "note"}):
+def test_any_other_answer_than_a_right_one_is_refused(change):
+    check(RIGHT, SPEC)
+    check(RIGHT | {"note": "", "n": "one"}, SPEC)
+    lacking = {key: part for key, part in RIGHT.items() if key != "note"}
+    for value in (RIGHT | change, lacking, None, []):
         with pytest.raises(WireError):
             check(value, SPEC)

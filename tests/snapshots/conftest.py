@@ -3,8 +3,8 @@
 from tests.harness.conftest import (  # noqa: F401
     grade,
     grade_hastily,
-    hasty_runner,
     pools,
+    run,
     runner,
     submission,
     write_query,
