@@ -4,7 +4,6 @@ import subprocess
 import sys
 from dataclasses import replace
 from pathlib import Path
-from types import ModuleType
 
 import pytest
 
@@ -13,21 +12,22 @@ from grading.pool import Ending, Finished, InProcessPool
 from grading.runner import Observer, Options
 from grading.verdicts import Outcome, Stuck, find_stuck
 from grading.wire import Notes, read_notes
-from grading.worker import Finder, Limits
+from grading.worker import Limits
 from questions.provided import CourseData
 from questions.shared.trained_files import model_configs
 from tests.harness.conftest import POOLS
 from tools import world
 
 FILE = "submission/attention_exploration.py"
-LOOP = "\n\nwhile True:\n    pass\n"
+LOOP = "\n\nfrom . import mine\nwhile True:\n    pass\n"  # what it imports has ended
 SOON_S = 1.5  # of code that never ends; torch is imported before
 ASKED = ("3a-0-basic", "3a-1-hidden", "3b-0-basic", "3b-1-hidden")
 
 
-def append(submission: Path, text: str, name: str = FILE) -> Path:
-    with open(submission / name, "a", encoding="utf-8") as writer:
+def append(submission: Path, text: str) -> Path:
+    with open(submission / FILE, "a", encoding="utf-8") as writer:
         writer.write(text)
+    (submission / "submission" / "mine.py").touch()
     return submission
 
 
@@ -76,8 +76,8 @@ def test_the_limit_of_a_test_begins_after_its_imports(code, way, submission, gra
 
 
 def test_an_exception_that_is_caught_while_importing_changes_nothing(submission, grade):
-    (submission / "submission" / "mine.py").write_text("raise KeyError\n", encoding="utf-8")
     append(submission, "\ntry:\n    from . import mine\nexcept KeyError:\n    pass\n")
+    (submission / "submission" / "mine.py").write_text("raise KeyError\n", encoding="utf-8")
     assert grade(submission, ASKED[0])[ASKED[0]].outcome is Outcome.PASSED
 
 
@@ -93,7 +93,6 @@ def test_an_import_that_waits_is_run_once(way, submission, grade, monkeypatch):
 
 # What counts as stuck: otherwise, each of the other tests has to try ------------------------------
 
-MINE = "submission.mine"
 WHOLE = Limits.for_test(20.0)
 SHORTENED = Limits.for_test(20.0, left_s=15.0)  # by the run's deadline
 
@@ -123,24 +122,10 @@ def test_of_imports_within_imports_the_last_that_has_not_ended_is_noted():
         assert read_notes(forged).importing == ""
 
 
-def test_thousands_of_imports_leave_room_for_the_last_note(tmp_path):
-    (tmp_path / "mine.py").touch()
-    with open(tmp_path / "notes", "w+b") as file:
-        finder = Finder(file.fileno(), (), lambda importing: None)
-        spec = finder.find_spec(MINE, [str(tmp_path)])
-        spec.loader.exec_module(ModuleType(MINE))
-        file.seek(0)
-        assert read_notes(file.read()).importing == ""  # it has ended
-        for _ in range(2000):
-            spec.loader.exec_module(ModuleType(MINE))
-        file.seek(0)
-        assert read_notes(file.read() + b"U 0.500000 0.250000\n").cpu_s == 0.5
-
-
 def test_thousands_of_imports_leave_the_frame_where_it_is(write_query, grade):
     loop = "for _ in range(5000): importlib.reload(submission.mine)\nreturn 100.0 * keys[j]\n"
     submission = write_query(f"import importlib, submission.mine\n{loop}")
-    (submission / "submission" / "mine.py").touch()
+    append(submission, "")
     assert grade(submission, ASKED[0])[ASKED[0]].outcome is Outcome.PASSED
 
 
