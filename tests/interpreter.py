@@ -24,3 +24,18 @@ def python(folder: Path, *arguments: str | Path, **keywords) -> subprocess.Compl
         **keywords,
     }
     return subprocess.run([sys.executable, *arguments], **keywords)
+
+
+def python_after(
+    statements: str, folder: Path, *arguments: str | Path, **keywords
+) -> subprocess.CompletedProcess:
+    """Run `python src/COMMAND.py ARGUMENT...` in a folder, after some statements."""
+    command = "sys.path.insert(0, 'src'); sys.argv = sys.argv[1:]"
+    run = "runpy.run_path(sys.argv[0], run_name='__main__')"
+    code = "\n".join(["import runpy, sys", statements, command, run])
+    return python(folder, "-c", code, *arguments, **keywords)
+
+
+def without(*packages: str) -> str:
+    """Return a statement after which these packages can't be imported."""
+    return f"sys.modules.update(dict.fromkeys({packages!r}))"

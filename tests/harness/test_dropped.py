@@ -48,9 +48,7 @@ def ends(results: Results) -> dict[str, tuple[str, Decimal]]:
     return {t.spec.test_id: (t.outcome.value, t.score) for t in results.tests}
 
 
-def test_everybody_gets_its_points_and_no_other_verdict_changes(
-    tmp_path, run, write_query, pools
-):
+def test_everybody_gets_its_points_and_no_other_verdict_changes(tmp_path, run, write_query, pools):
     upload = write_query(WEAK)
     options = Options(submission=upload, edition="tiny")
     undropped = course_runner(described(tmp_path), Course())

@@ -1,7 +1,6 @@
 """edition.json holds what an edition's students may know, and all that Gradescope needs."""
 
 import json
-import os
 import re
 import sys
 from dataclasses import replace
@@ -13,7 +12,7 @@ from grading import edition
 from grading.edition import EDITION, Erratum, read, to_json
 from grading.errors import UsageError
 from tests import pinned
-from tests.interpreter import python
+from tests.interpreter import python, python_after, without
 from tests.project import ROOT
 from tests.student.folder import students_copy
 from tools import autograder, starter
@@ -75,17 +74,6 @@ def test_a_damaged_one_is_one_line(tmp_path):
             read(tmp_path / "edition.json")
 
 
-@pytest.fixture
-def without_pydantic(tmp_path):
-    """Return the environment of a Python that has none."""
-    hidden = tmp_path / "hidden" / "pydantic" / "__init__.py"
-    hidden.parent.mkdir(parents=True)
-    hidden.write_text("raise ImportError('there is no pydantic')\n", encoding="utf-8")
-    environment = os.environ | {"PYTHONPATH": str(hidden.parent.parent)}
-    assert "no pydantic" in python(ROOT, "-c", "import pydantic", env=environment).stderr
-    return environment
-
-
 def unpack(files, folder):
     for name, content in files.items():
         (folder / name).parent.mkdir(parents=True, exist_ok=True)
@@ -93,12 +81,12 @@ def unpack(files, folder):
     return folder
 
 
-def test_the_autograders_zip_grades_without_pydantic(tree, tmp_path, without_pydantic):
+def test_the_autograders_zip_grades_without_pydantic(tree, tmp_path):
     autograder.keep_secret(tree)
     zipped = unpack(autograder.contents(tree, "cs224n"), tmp_path / "zip")
     assert (zipped / EDITION).read_bytes() == to_json(load_assignment(tree))
     options = ("--edition", "cs224n", "--submission", ROOT / "solutions", "--seed", "7")
-    graded = python(zipped, "src/grader.py", "1a", *options, env=without_pydantic)
+    graded = python_after(without("pydantic"), zipped, "src/grader.py", "1a", *options)
     assert (graded.returncode, graded.stderr) == (0, "")
     assert re.search(r"^1a-\d-hidden +passed", graded.stdout, re.MULTILINE)
     # The hash of what judges is that of the checkout.
@@ -107,13 +95,13 @@ def test_the_autograders_zip_grades_without_pydantic(tree, tmp_path, without_pyd
     assert judge.search(graded.stdout)[0] == judge.search(checkout.stdout)[0]
 
 
-def test_a_students_copy_grades_without_pydantic(tree, tmp_path, without_pydantic):
+def test_a_students_copy_grades_without_pydantic(tree, tmp_path):
     copy = students_copy(tree, tmp_path / "copy")
     unpack(starter.reference_of(tree, "xcs224n"), copy / "src" / "submission")
-    graded = python(copy, "src/grader.py", "3a", env=without_pydantic)
+    graded = python_after(without("pydantic"), copy, "src/grader.py", "3a")
     assert (graded.returncode, graded.stderr) == (0, "")
     assert re.search(r"^3a-\d-hidden +ran, not graded", graded.stdout, re.MULTILINE)
-    trained = python(copy, "src/run.py", "--help", env=without_pydantic)
+    trained = python_after(without("pydantic"), copy, "src/run.py", "--help")
     assert "vanilla" in trained.stdout and "rope" not in trained.stdout
 
 

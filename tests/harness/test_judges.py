@@ -18,8 +18,8 @@ TESTS = "src/questions/span_corruption/tests.py"
 HIDDEN = "solutions/hidden/span_corruption.py"
 MISTAKES = [
     # (file, a text in it, what replaces it, words of the output)
-    (HIDDEN, JUDGE, "def every_length(", "every_length is a hidden test, but solutions/hidden/ has no"),
-    (HIDDEN, JUDGE, f"def span_corruption_x(): 5\n\n\n{JUDGE}", f"{HIDDEN}: span_corruption_x judges no"),
+    (HIDDEN, JUDGE, "def every_length(", "every_length is a hidden test, but solutions/hidden/"),
+    (HIDDEN, JUDGE, f"def span_corruption_x(): 5\n{JUDGE}", f"{HIDDEN}: span_corruption_x judges"),
     (HIDDEN, '"""', 'x y\n"""', "solutions/hidden/: span_corruption.py:1: SyntaxError: "),
     (TESTS, '"""', 'x y\n"""', f"{TESTS} can't be imported: tests.py:1: SyntaxError"),
 ]

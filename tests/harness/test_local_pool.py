@@ -2,7 +2,6 @@
 
 import contextlib
 import textwrap
-from collections.abc import Callable
 from dataclasses import replace
 
 import numpy as np

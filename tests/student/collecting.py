@@ -13,11 +13,10 @@ from grading import staging
 from grading.edition import EDITION, to_json
 from grading.release import fingerprints
 from tests import pinned
-from tests.project import ROOT
+from tests.project import ROOT, edit
 from tests.student.folder import Folder
 from tools.reference import compose
 
-SCRIPT = ROOT / "handout" / "student" / "collect_submission.sh"
 STARTER = ROOT / "src" / "submission"
 PRETRAINING = ROOT / "src" / "pretraining"
 QUESTIONS = {"birth_dev.tsv": "Where was {} born?\tRome\n", "birth_test_inputs.tsv": "Where {}?\n"}
@@ -58,10 +57,7 @@ class Desk(Folder):
             return {name: archive.read(name) for name in archive.namelist()}
 
     def replace(self, name: str, old: str, new: str) -> None:
-        path = self.code / name
-        text = path.read_text(encoding="utf-8")
-        assert old in text
-        path.write_text(text.replace(old, new, 1), encoding="utf-8", newline="\n")
+        edit(self.code / name, old, new)
 
 
 def required_files() -> list[str]:

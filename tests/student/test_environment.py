@@ -9,7 +9,7 @@ from importlib import metadata
 import pytest
 
 import environment
-from tests.interpreter import python
+from tests.interpreter import python, python_after
 from tests.project import ROOT
 from tests.snapshots import check
 
@@ -25,13 +25,6 @@ NEEDS = {
 }
 BARE = ("-S", "-E", "-s")  # Python without any installed package
 NO_PACKAGES = ("collect_submission.py", "check_written.py", "update.py")
-OLD = """
-import runpy, sys
-sys.version_info = (3, 10, 4, "final", 0)
-sys.argv = sys.argv[1:]
-sys.path.insert(0, "src")
-runpy.run_path(sys.argv[0], run_name="__main__")
-"""
 
 
 @pytest.mark.parametrize("name", sorted(NEEDS))
@@ -51,7 +44,7 @@ def test_packing_checking_and_updating_need_no_package(name):
 
 def test_an_old_python_is_one_line_with_a_command():
     """Each command begins with the same check; see below."""
-    ran = python(ROOT, "-c", OLD, "src/grader.py")
+    ran = python_after("sys.version_info = (3, 10, 4, 'final', 0)", ROOT, "src/grader.py")
     assert (ran.returncode, ran.stdout) == (2, ""), ran.stderr
     assert ran.stderr.count("\n") == 1
     assert ran.stderr.startswith("grader.py: this is Python 3.10, expected 3.11")
@@ -102,21 +95,18 @@ def test_a_module_that_is_run_names_its_command():
 
 
 CTRL_C = """
-import builtins, runpy, sys
+import builtins
 usual = builtins.__import__
 def load(name, *rest):
     if name == "torch":
         raise KeyboardInterrupt
     return usual(name, *rest)
 builtins.__import__ = load
-sys.path.insert(0, "src")
-sys.argv = sys.argv[1:]
-runpy.run_path(sys.argv[0], run_name="__main__")
 """
 
 
 def test_ctrl_c_while_torch_is_imported_is_one_line():
-    ran = python(ROOT, "-c", CTRL_C, "src/run.py", "--help")
+    ran = python_after(CTRL_C, ROOT, "src/run.py", "--help")
     assert (ran.returncode, ran.stdout, ran.stderr) == (130, "", "\nInterrupted.\n")
 
 

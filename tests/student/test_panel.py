@@ -10,7 +10,7 @@ import pytest
 
 from grading.edition import load_assignment
 from tests.interpreter import python
-from tests.project import ROOT
+from tests.project import ROOT, edit
 from tests.student.folder import students_copy
 
 EXPLORATION = "src/questions/attention_exploration/tests.py"
@@ -115,9 +115,7 @@ def test_next_to_the_solutions_pytest_grades_nothing(run):
 def test_outcomes_and_messages_are_the_graders(run, submission):
     shutil.copy(REFERENCE / "attention_exploration.py", submission)
     (submission / "london_baseline.py").write_text("x = = 1\n", encoding="utf-8")
-    path = submission / "attention_exploration.py"
-    text = path.read_text(encoding="utf-8").replace("def copying_keys(", "def copying_kies(")
-    path.write_text(text, encoding="utf-8")
+    edit(submission / "attention_exploration.py", "def copying_keys(", "def copying_kies(")
     code, lines = run("3a", "3b", "1d-2-basic", "-rs")
     text = "\n".join(lines)
     assert code == 1
@@ -131,11 +129,7 @@ def test_outcomes_and_messages_are_the_graders(run, submission):
 
 
 def test_a_grader_error_is_not_the_students(run, copy):
-    tests = copy / EXPLORATION
-    text = tests.read_text(encoding="utf-8")
-    broken = text.replace('"attention_exploration.', '"no_such_topic.')
-    assert broken != text
-    tests.write_text(broken, encoding="utf-8")
+    edit(copy / EXPLORATION, '"attention_exploration.call"', '"no_such_topic.call"')
     code, lines = run("3a-0-basic", "-q", folder=copy / "src")
     assert code == 3 and any("the grader itself failed here" in line for line in lines)
 

@@ -32,20 +32,31 @@ def build(submission, corpus):
     def build(variant="vanilla", dropout=0.0, seed=0, dataset_class=None):
         dataset = (dataset_class or submission.dataset.CharCorruptionDataset)(corpus, 64)
         torch.manual_seed(seed)
+        size = {"n_layer": 2, "n_head": 2, "n_embd": 32}
+        drops = dict.fromkeys(("embd_pdrop", "resid_pdrop", "attn_pdrop"), dropout)
         config = submission.model.GPTConfig(
-            dataset.vocab_size,
-            64,
-            n_layer=2,
-            n_head=2,
-            n_embd=32,
-            embd_pdrop=dropout,
-            resid_pdrop=dropout,
-            attn_pdrop=dropout,
-            **switch(variant),
+            dataset.vocab_size, 64, **size, **drops, **switch(variant)
         )
         return dataset, submission.model.GPT(config)
 
     return build
+
+
+@pytest.fixture
+def train(submission, build):
+    """Return a function that trains such a model, or another; it returns the trainer."""
+
+    def train(model=None, dataset_class=None, is_tested=False, **settings):
+        dataset, built = build(dataset_class=dataset_class)
+        submission.utils.set_seed(0)
+        usual = {"optimizer": "muon", "learning_rate": 3e-3, "dtype": "float32", "threads": 1}
+        config = submission.trainer.TrainerConfig(**{"max_epochs": 1} | usual | settings)
+        tested = dataset if is_tested else None
+        trainer = submission.trainer.Trainer(model or built, dataset, tested, config)
+        trainer.train()
+        return trainer
+
+    return train
 
 
 @pytest.fixture

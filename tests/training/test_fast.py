@@ -204,28 +204,20 @@ def test_the_fastest_pace_is_chosen_by_timing_a_few(submission, monkeypatch):
         assert step_s == seconds[expected], case
 
 
-def test_impossible_wishes_get_one_line(submission, build):
-    dataset, model = build()
+def test_impossible_wishes_get_one_line(submission, train):
     for settings, message in (
         ({"dtype": "float16"}, "dtype 'float16' is unknown, expected one of: float32, bfl"),
         ({"optimizer": "sgd"}, "optimizer 'sgd' is unknown, expected adamw or muon"),
         ({"threads": 0}, "got 0 threads, expected 1 to 4"),
         ({"threads": 9}, "got 9 threads, expected 1 to 4"),
     ):
-        config = submission.trainer.TrainerConfig(max_epochs=1, **settings)
         with pytest.raises(submission.pretraining.InputError, match=message):
-            submission.trainer.Trainer(model, dataset, None, config).train()
+            train(**settings)
 
 
-def test_timing_leaves_no_trace(submission, build, monkeypatch):
+def test_timing_leaves_no_trace(submission, train, monkeypatch):
     monkeypatch.setattr(submission.fast, "WORTH_S", 0.0)  # so that all is timed
     monkeypatch.setattr(submission.fast, "GAIN_OF_FORMAT", 1e9)  # but float32 is chosen,
     monkeypatch.setattr(submission.fast, "GAIN_OF_THREADS", 1e9)  # with one thread
-    ends = []
-    for wishes in ({}, {"dtype": "float32", "threads": 1}):
-        dataset, model = build()
-        submission.utils.set_seed(0)
-        config = submission.trainer.TrainerConfig(max_epochs=1, **wishes)
-        submission.trainer.Trainer(model, dataset, None, config).train()
-        ends.append(model.state_dict())
-    assert all(torch.equal(ends[0][name], ends[1][name]) for name in ends[0])
+    timed, wished = train(dtype=None, threads=None).model.state_dict(), train().model.state_dict()
+    assert all(torch.equal(timed[name], wished[name]) for name in wished)
