@@ -1,7 +1,9 @@
-"""What the grader adds to a submission: the given modules that it lacks, and `pretraining`."""
+"""What the grader adds to a submission, and what it needs of Python."""
 
 import shutil
+import subprocess
 import sys
+from importlib import metadata
 from importlib.util import cache_from_source
 from pathlib import Path
 
@@ -14,6 +16,7 @@ from grading.staging import stage
 from grading.verdicts import Outcome
 from questions.course import Course
 from tests.harness.conftest import POOLS
+from tests.interpreter import python_after, without
 
 PROVIDED = Course().provided
 RAISES = "raise RuntimeError('of the upload')\n"
@@ -79,3 +82,26 @@ def test_matplotlib_needs_no_screen_and_looks_for_no_fonts(way, write_query, gra
     return 100.0 * keys[j]"""
     results = grade(write_query(body, "import os\n"), "3a-0-basic", way=way)
     assert results["3a-0-basic"].outcome is Outcome.PASSED, results["3a-0-basic"].message
+
+
+# numpy, and what a checkout, which has no edition.json, reads its description with.
+KEPT = {"numpy", "pydantic", "pydantic_core", "annotated_types", "typing_inspection"}
+KEPT |= {"typing_extensions", "coverage"}
+
+
+def grade_without(tree: Path, *words: str) -> subprocess.CompletedProcess:
+    others = sorted(metadata.packages_distributions().keys() - KEPT)
+    command = ("src/grader.py", "--submission", "solutions", *words)
+    ran = python_after(without(*others), tree, *command)
+    assert "Traceback" not in ran.stdout + ran.stderr
+    return ran
+
+
+def test_tests_that_need_no_torch_run_and_others_say_so_in_one_line(tree):
+    ran = grade_without(tree, "3a", "1e-1-basic", "1g-5-hidden")
+    assert ran.returncode == 1
+    # One line says so, with the command that repairs it.
+    assert ran.stderr.count("\n") == 1 and "torch" in ran.stderr
+    assert ran.stdout.count(" passed ") == 4 and ran.stdout.count("needs torch") == 2
+    counts = grade_without(tree, "3a", "--authoritative")  # a run that counts does not begin
+    assert counts.returncode == 3 and "torch" in counts.stderr + counts.stdout

@@ -4,7 +4,7 @@ import pytest
 
 import check_written
 import grading
-from tests.student.collecting import Desk, lay_out
+from tests.student.folder import Desk, lay_out
 from tests.student.writing import Paper
 
 

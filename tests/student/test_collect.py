@@ -21,8 +21,15 @@ from grading.release import END, START
 from tests.interpreter import python_after, without
 from tests.project import ROOT, edit
 from tests.snapshots import check, printed, with_lines
-from tests.student.collecting import STARTER, Desk, edition_file, required_files, runnable
-from tests.student.folder import contents, students_copy
+from tests.student.folder import (
+    STARTER,
+    Desk,
+    contents,
+    edition_file,
+    required_files,
+    runnable,
+    students_copy,
+)
 
 Damage = Callable[[Path], object]
 CODE = "src/submission/"

@@ -15,8 +15,7 @@ from grading.cli import TICK_S, Command
 from grading.edition import EDITION
 from questions.course import Course
 from tests.project import ROOT
-from tests.student.collecting import edition_file
-from tests.student.folder import students_copy
+from tests.student.folder import edition_file, students_copy
 
 END = "Ctrl-C ends the watch\n"
 PRINTING = (

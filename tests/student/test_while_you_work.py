@@ -9,7 +9,7 @@ import grading
 from grading.cli import Command
 from questions.course import Course
 from tests.project import ROOT
-from tests.student.collecting import Desk
+from tests.student.folder import Desk
 
 QUERIES = "attention_exploration.py"
 BROKEN = ("def copying_query(", "def copying_queri(")

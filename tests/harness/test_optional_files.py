@@ -1,13 +1,15 @@
-"""Work from a copy of another release, edition or term is graded like any other, and named."""
+"""Files that name a copy's release, or hold experiments: recorded, and no points depend on them."""
 
 import json
 from dataclasses import replace
 
 import pytest
 
+from autograder import pages
 from autograder.judging import course_runner
+from grading import report
 from grading.edition import Erratum
-from grading.staging import stage
+from grading.staging import Staged, stage
 from questions.course import Course
 from tests import pinned
 from tests.project import edit
@@ -70,14 +72,12 @@ BROKEN += [copy(n) for n in ("2027-spring", "2027 spring.1\nseed 7", "a.1" * 99)
 BROKEN += [copy("2027-spring.1", edition) for edition in ("x" * 41, "<b>")]
 
 
-def test_a_broken_file_says_nothing_and_costs_nothing(submission, tmp_path):
-    path = submission / "release.json"
-    for number, content in enumerate(BROKEN):
-        data = content if isinstance(content, bytes) else json.dumps(content).encode()
-        path.write_bytes(data)
-        staged = stage(submission, tmp_path / f"staged{number}")
-        assert "submission/dataset.py" in staged.taken
-        assert (staged.release, staged.edition) == ("", ""), content
+@pytest.mark.parametrize("content", BROKEN, ids=lambda content: str(content)[:60])
+def test_a_broken_file_says_nothing_and_costs_nothing(staged, content):
+    data = content if isinstance(content, bytes) else json.dumps(content).encode()
+    taken = staged(data, "release.json")
+    assert "submission/dataset.py" in taken.taken
+    assert (taken.release, taken.edition) == ("", "")
 
 
 def test_what_another_edition_lacks_is_put_down_to_the_edition(grade, submission):
@@ -93,3 +93,71 @@ def test_what_another_edition_lacks_is_put_down_to_the_edition(grade, submission
     missing = [m for m in ends.values() if " is missing; " in m and "the data set" not in m]
     assert all(message.endswith(f" is missing; {cause}") for message in missing)
     assert missing or any("because it needs the data set" in m for m in ends.values())
+
+
+TRACE = {
+    "prediction": "the MASK\nknows it <b>late</b>",
+    "earlier_predictions": ["the MASK knows it early"],
+    "parameters": "0" * 64,
+    "seed": 3,
+    "results": ["a table\nof two lines", "a sentence \ud800"],
+}
+
+
+@pytest.fixture
+def staged(submission, tmp_path):
+    """Stage the reference with a file of this content, at this place."""
+
+    def make(content: bytes, place: str = "experiments.json") -> Staged:
+        (submission / place).write_bytes(content)
+        return stage(submission, tmp_path / "staged", Course().provided)
+
+    return make
+
+
+@pytest.mark.parametrize("place", ["experiments.json", "submission/experiments.json"])
+def test_what_a_student_noted_is_taken(staged, place):
+    taken = staged(json.dumps({"trace": TRACE, "induction": TRACE}).encode(), place)
+    noted = taken.experiments["trace"]
+    assert noted["prediction"] == TRACE["prediction"] and noted["seed"] == 3
+    assert noted["results"] == "a table\nof two lines\na sentence \\ud800"
+    assert "experiments.json" in taken.taken and not taken.omissions
+
+
+def test_it_is_recorded_and_shown_to_staff_alone(submission, run, tmp_path):
+    for content in (json.dumps({"trace": TRACE}), "[]"):
+        (submission / "experiments.json").write_text(content, encoding="utf-8")
+        results = run(submission, "3a")
+        assert {test.outcome.value for test in results.selected_tests} == {"passed"}
+        results.write(tmp_path / "results.json", staff=True)
+        is_noted = content != "[]"
+        assert ("experiments" in results.facts) is is_noted
+        page = pages.page(results)
+        for text in ("knows it &lt;b&gt;late&lt;/b&gt;", "knows it early", "a table\nof two lines"):
+            assert (text in page) is is_noted
+        students = report.page(results, report.Report.of(results, staff=False))
+        assert "knows it" not in students
+
+
+NO_EXPERIMENTS = [b"\xff\xfe\xff", b"[" * 90_000, b"[]", b'{"trace": "late"}']
+NO_EXPERIMENTS += [
+    json.dumps({"trace": TRACE | {key: value}}).encode()
+    for key, value in (
+        ("prediction", "a " * 60_000),
+        ("prediction", 5),
+        ("earlier_predictions", "late"),
+        ("parameters", "0" * 63),
+        ("seed", float("nan")),
+        ("seed", True),
+        ("seed", 10**40),
+        ("results", [[1]]),
+    )
+]
+
+
+@pytest.mark.parametrize("content", NO_EXPERIMENTS, ids=lambda content: content[:60])
+def test_a_broken_file_counts_as_none_with_one_line(staged, content):
+    taken = staged(content)
+    assert not taken.experiments and "experiments.json" not in taken.taken
+    (line,) = map(str, taken.omissions)
+    assert line.startswith("experiments.json (not as run.py writes it: ") and len(line) < 300
