@@ -1,22 +1,17 @@
-"""Code that hangs on import costs one test its time limit, and costs files no points."""
+"""Code that hangs, on import or later, is named, costs one test its limit, and files no points."""
 
-import subprocess
-import sys
+import re
 from dataclasses import replace
 from pathlib import Path
 
 import pytest
 
-import grading
-from grading.pool import Ending, Finished, InProcessPool
-from grading.runner import Observer, Options
-from grading.verdicts import Outcome, Stuck, find_stuck
+from grading.pool import Ending, Finished
+from grading.staging import Staged
+from grading.verdicts import Outcome, Stuck, find_stuck, of_ending
 from grading.wire import Notes, read_notes
 from grading.worker import Limits
-from questions.provided import CourseData
-from questions.shared.trained_files import model_configs
 from tests.harness.conftest import POOLS
-from tools import world
 
 FILE = "submission/attention_exploration.py"
 LOOP = "\n\nfrom . import mine\nwhile True:\n    pass\n"  # what it imports has ended
@@ -129,73 +124,88 @@ def test_thousands_of_imports_leave_the_frame_where_it_is(write_query, grade):
     assert grade(submission, ASKED[0])[ASKED[0]].outcome is Outcome.PASSED
 
 
-# Which tests come first -------------------------------------------------------------------------
+# Code that never ends: it is given half a second -----------------------------------------------
+
+ID, HIDDEN = ASKED[:2]
+LOOPS = {
+    "a loop": "while True: pass",
+    "one that catches everything": """
+        while True:
+            try:
+                while True: pass
+            except BaseException: pass
+    """,
+    "one in a library": "import re; re.match('(a+)+b', 'a' * 99)",
+    "one in a function that was called": "return spin(keys)",
+}
+SPIN = "def spin(keys):\n    while True:\n        keys = keys\n\n"
 
 
-def test_tests_of_files_run_first_and_results_come_in_the_editions_order(
-    runner, submission, monkeypatch
-):
-    ended, shown = [], []
-    monkeypatch.setattr("grading.runner.judge", lambda run, test, result: result)
-
-    class Recorder(Observer):
-        def ended(self, result):
-            ended.append(result.spec.test_id)
-
-        def present(self, result):
-            shown.append(result.spec.test_id)
-            assert shown[-1] in ended  # the results file is written before a result is reported
-
-    options = Options(submission=submission, in_process=True)
-    runner.run(options, 7, Recorder(), InProcessPool())
-    bound = runner.tests(runner.assignment.edition(None))
-    assert shown == [test.spec.test_id for test in bound]
-    files = [test.spec.test_id for test in bound if test.of_files]
-    assert len(files) == 10
-    assert ended == files + [test_id for test_id in shown if test_id not in files]
+@pytest.mark.parametrize("way", POOLS)
+@pytest.mark.parametrize("name", LOOPS)
+@pytest.mark.sampled(3)
+def test_a_time_out_names_the_innermost_line_of_the_students(name, way, write_query, grade_hastily):
+    upload = write_query(LOOPS[name], before=SPIN)
+    result = grade_hastily(upload, ID, way=way)[ID]
+    assert result.cause == "timed-out.cpu", result
+    place = re.fullmatch(rf"{FILE}:(\d+)", result.where)
+    assert place and result.message.endswith(result.where), result
+    within = (2, 3) if "spin(" in LOOPS[name] else range(8, 20)  # `def copying_query` is line 7
+    assert int(place[1]) in within
 
 
-MODELS = """
-import sys, torch
-sys.path[:0] = [sys.argv[2], sys.argv[1]]
-from pathlib import Path
-from submission import helper
-from submission.model import GPTConfig
-for variant, config in eval(sys.argv[4]).items():
-    model = getattr(helper, f"initialize_{variant}_model")(GPTConfig(**config))
-    for name in ("model", "pretrain", "finetune"):
-        torch.save(model.state_dict(), Path(sys.argv[3]) / f"{variant}.{name}.params")
+def test_of_a_hidden_test_staff_alone_read_the_line(write_query, grade_hastily):
+    result = grade_hastily(write_query("while True: pass"), HIDDEN)[HIDDEN]
+    assert result.outcome is Outcome.TIMED_OUT and "submission/" not in result.message
+    assert result.where == f"{FILE}:4" and result.where in result.detail
+    assert result.place.endswith(f" {FILE}, in copying_query")
+
+
+@pytest.mark.parametrize("way", POOLS)
+def test_code_that_waits_names_its_line_too(way, write_query, grade_hastily, monkeypatch):
+    monkeypatch.setattr("grading.worker.WALL_FACTOR", 1.2)
+    result = grade_hastily(write_query("import time\ntime.sleep(600)\n"), ID, way=way)[ID]
+    assert (result.cause, result.where) == ("timed-out.wall", f"{FILE}:5")
+
+
+def test_the_kernels_own_limit_is_a_time_out_and_names_the_line(write_query, grade_hastily):
+    """Its count may be ahead of the guardian's, which then finds less time used than allowed."""
+    upload = write_query("import os, signal\nos.kill(os.getpid(), signal.SIGXCPU)\nreturn 0")
+    result = grade_hastily(upload, ID)[ID]
+    assert (result.outcome, result.where) == (Outcome.TIMED_OUT, f"{FILE}:5")
+
+
+STACK = """\
+Current thread 0x00007f (most recent call first):
+  File "C:\\Python\\re\\__init__.py", line 166 in match
+  File "C:\\grading-x\\staged\\submission\\mine.py", line 99 in f
+  File "C:\\grading-x\\staged\\submission\\mine.py", line 2 in g
 """
 
 
-def test_no_code_of_the_students_runs_in_tests_of_files(
-    runner, submission, grade, tmp_path, monkeypatch
+def test_only_a_line_that_exists_is_repeated_with_slashes(tmp_path, runner):
+    (tmp_path / "submission").mkdir()
+    (tmp_path / "submission" / "mine.py").write_text("x = 1\ny = 2\n", encoding="utf-8")
+    (spec,) = (t for t in runner.assignment.edition(None).tests if t.test_id == ID)
+    ended = Finished(Ending(reason="cpu"), True, None, "", stack=STACK)
+    verdict = of_ending(ended, Limits.for_test(1.0), spec, Staged(tmp_path))
+    assert verdict.where == "submission/mine.py:2"
+
+
+# Two are enough -----------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("counts", [False, True])
+def test_a_question_is_left_after_two_time_outs_unless_the_run_counts(
+    counts, grade_hastily, run, write_query, monkeypatch
 ):
-    """All modules raise an exception, and all files that may be required are present."""
-    assignment = runner.assignment
-    world.main(["--dataset", "smoke", "--seed", "1", "--out", str(tmp_path / "course")])
-    installed, answers = tmp_path / "course/src/data", tmp_path / "course/solutions/data"
-    monkeypatch.setattr(runner.judging, "answers", answers)
-    data = CourseData(assignment, installed, answers)
-    vocabulary = len({*data.corpus()} | {"\n"}) + 2
-    configs = {
-        variant: next(iter(model_configs(assignment, data.dataset, variant).values()))
-        | {"vocab_size": vocabulary}
-        for variant in ("vanilla", "synthesizer", "rope")
-    }
-    arguments = [grading.SRC, submission, submission, repr(configs)]
-    subprocess.run([sys.executable, "-c", MODELS, *arguments], check=True)
-    for variant in configs:
-        for stage in ("nopretrain", "pretrain"):
-            for split in ("dev", "test"):
-                lines = "London\n" * len(data.questions(split))
-                name = f"{variant}.{stage}.{split}.predictions"
-                (submission / name).write_text(lines, encoding="utf-8")
-    for path in (submission / "submission").glob("*.py"):
-        path.write_text("raise KeyError('ran')\n", encoding="utf-8")
-    edition = assignment.editions["current"]
-    of_files = [t.spec.test_id for t in runner.tests(edition) if t.of_files]
-    assert len(of_files) > 10
-    results = grade(submission, *of_files, edition="current", data=installed)
-    for result in (results[test_id] for test_id in of_files):
-        assert "KeyError" not in result.message and result.outcome is not Outcome.MISSING_FILE
+    monkeypatch.setattr("grading.runner.require_data", lambda data: None)
+    endless = write_query("while True: pass")
+    results = run(endless, "3a", "1e-1-basic", patience=2, counts=counts)
+    other, *results = results.selected_tests
+    ends = [test.outcome for test in results]
+    assert ends[:2] == [Outcome.TIMED_OUT] * 2 and len(ends) > 2
+    left = [test for test in results if test.outcome is Outcome.NOT_RUN]
+    assert left == ([] if counts else results[2:])
+    assert {test.cause for test in left} <= {"not-run.left-out"}
+    assert other.outcome is Outcome.PASSED  # other questions go on

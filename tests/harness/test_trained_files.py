@@ -1,11 +1,24 @@
-"""Prediction and parameter files: harmless differences cost nothing, others have one clear line."""
+"""Files of predictions and parameters, and the data set that they are about."""
+
+import subprocess
+import sys
+from pathlib import Path
 
 import numpy as np
 import pytest
 
+import grading
+from grading.errors import DataError, GradingError
+from grading.pool import InProcessPool
+from grading.runner import Observer, Options
 from grading.staging import Staged
 from grading.verdicts import Outcome, TestEnd
+from questions import provided
+from questions.provided import CourseData
 from questions.shared import trained_files
+from questions.shared.trained_files import model_configs
+from tests import pinned
+from tools import world
 
 NAME = "vanilla.pretrain.dev.predictions"
 
@@ -111,3 +124,169 @@ def test_numbers_are_drawn_for_shapes_that_a_test_can_have():
     for shapes in ([[-1]], [[0, 4]], [[]], [[1] * 100], *LARGE):
         with pytest.raises(TestEnd, match="not those of the given GPT"):
             trained_files.refuse_large(shapes)
+
+
+# -- the data set ---------------------------------------------------------------------------------
+
+NEEDS_DATA = {
+    f"{split}_{what}" for split in ("dev", "test") for what in ("predictions", "accuracy")
+}
+NEEDS_DATA |= {"remembers_training", "matches_checkpoint"}
+FILES = ("wiki.txt", "dataset.json", provided.TRAIN, *provided.QUESTION_FILES.values())
+DEV = "birth_dev.tsv"
+
+
+@pytest.fixture
+def installed(tmp_path) -> dict[str, Path]:
+    """The folders of a smoke world: its data and answers."""
+    assert world.main(["--dataset", "smoke", "--seed", "1", "--out", str(tmp_path)]) == 0
+    return {"data": tmp_path / "src/data", "answers": tmp_path / "solutions/data"}
+
+
+def require(installed: dict[str, Path]) -> None:
+    CourseData(pinned.load(), **installed).require()
+
+
+def test_without_a_data_set_all_tests_that_need_none_run(submission, grade, tmp_path):
+    edition = pinned.load().editions["current"]
+    topics = ("pretraining", "rope", "training")  # with all trained files
+    wanted = [t.test_id for t in edition.tests if t.topic in topics or t.name in NEEDS_DATA]
+    none = tmp_path / "none"
+    results = grade(submission, *wanted, edition="current", data=none, answers=none)
+    for result in (results[test_id] for test_id in wanted):
+        if result.spec.name in NEEDS_DATA:
+            assert result.cause == "not-run.no-data" and "\n" not in result.message, result
+        else:
+            assert result.outcome is Outcome.PASSED, result
+
+
+NO_TEXT = b"Where was \xff born?\tParis\n"
+
+
+def test_each_file_that_is_missing_or_unreadable_is_named(installed):
+    require(installed)
+    for name in FILES:
+        path = installed["data"] / name
+        content = path.read_bytes()
+        blank = {b"": "is blank"} if path.suffix == ".tsv" else {}
+        for spoilt, words in {None: "is missing", NO_TEXT: "not UTF-8 text", **blank}.items():
+            path.unlink() if spoilt is None else path.write_bytes(spoilt)
+            with pytest.raises(DataError, match=words) as caught:
+                require(installed)
+            assert name in str(caught.value) and "\n" not in str(caught.value)
+            path.write_bytes(content)
+        path.unlink()
+        path.mkdir()
+        with pytest.raises(DataError, match="can't be read"):
+            require(installed)
+        path.rmdir()
+        path.write_bytes(content)
+
+
+def test_a_broken_description_is_said_in_a_line(installed, submission, grade):
+    broken = ("", "[" * 100_000, "[1]", "{}", '{"name": ["world"]}', '{"name": "\\u001b[2J"}')
+    for text in (*broken, '{"name": "other"}'):
+        (installed["data"] / "dataset.json").write_text(text, encoding="utf-8")
+        with pytest.raises(DataError, match="names none of.*world, smoke, real") as caught:
+            require(installed)
+        assert repr(text)[1:-1][:40] in str(caught.value)
+        assert str(caught.value).isprintable()
+    result = grade(submission, "1f-0-basic", **installed)["1f-0-basic"]  # whose recipe is it?
+    assert result.outcome is Outcome.NOT_RUN and result.score == 0
+
+
+def test_a_run_that_counts_does_not_begin_without_the_answers(installed, submission, grade):
+    answers = installed["answers"] / provided.TEST_ANSWERS
+    for spoilt in (NO_TEXT, b"", None):
+        answers.unlink() if spoilt is None else answers.write_bytes(spoilt)
+        with pytest.raises(GradingError, match="data set") as caught:
+            grade(submission, "1e-0-basic", **installed, counts=True)
+        assert not isinstance(caught.value, DataError)  # exit code 3, and no results.json
+
+
+def test_data_that_vanish_in_a_run_that_counts_are_our_fault(
+    installed, submission, grade, monkeypatch
+):
+    dev = installed["data"] / DEV
+    monkeypatch.setattr("grading.runner.require_data", lambda data: dev.unlink())
+    (submission / "vanilla.nopretrain.dev.predictions").write_bytes(b"x\n")
+    result = grade(submission, "1d-0-basic", counts=True, **installed)["1d-0-basic"]
+    assert result.outcome is Outcome.GRADER_ERROR
+
+
+def test_lines_without_parameters_earn_nothing(installed, tmp_path, grade):
+    upload = tmp_path / "upload"
+    (upload / "submission").mkdir(parents=True)
+    (upload / "submission" / "dataset.py").touch()
+    for name in ("nopretrain.dev", "nopretrain.test", "pretrain.dev", "pretrain.test"):
+        (upload / f"vanilla.{name}.predictions").write_text("London\n" * 20, encoding="utf-8")
+    results = grade(upload, "1d", "1f", **installed)
+    assert results["1d-0-basic"].outcome is Outcome.PASSED
+    assert not any(result.score for result in results.values())
+
+
+# Which tests come first -------------------------------------------------------------------------
+
+
+def test_tests_of_files_run_first_and_results_come_in_the_editions_order(
+    runner, submission, monkeypatch
+):
+    ended, shown = [], []
+    monkeypatch.setattr("grading.runner.judge", lambda run, test, result: result)
+
+    class Recorder(Observer):
+        def ended(self, result):
+            ended.append(result.spec.test_id)
+
+        def present(self, result):
+            shown.append(result.spec.test_id)
+            assert shown[-1] in ended  # the results file is written before a result is reported
+
+    options = Options(submission=submission, in_process=True)
+    runner.run(options, 7, Recorder(), InProcessPool())
+    bound = runner.tests(runner.assignment.edition(None))
+    assert shown == [test.spec.test_id for test in bound]
+    files = [test.spec.test_id for test in bound if test.of_files]
+    assert len(files) == 10
+    assert ended == files + [test_id for test_id in shown if test_id not in files]
+
+
+MODELS = """
+import sys, torch
+sys.path[:0] = [sys.argv[2], sys.argv[1]]
+from pathlib import Path
+from submission import helper
+from submission.model import GPTConfig
+for variant, config in eval(sys.argv[4]).items():
+    model = getattr(helper, f"initialize_{variant}_model")(GPTConfig(**config))
+    for name in ("model", "pretrain", "finetune"):
+        torch.save(model.state_dict(), Path(sys.argv[3]) / f"{variant}.{name}.params")
+"""
+
+
+def test_no_code_of_the_students_runs_in_tests_of_files(runner, submission, grade, installed):
+    """All modules raise an exception, and all files that may be required are present."""
+    assignment = runner.assignment
+    data = CourseData(assignment, **installed)
+    vocabulary = len({*data.corpus()} | {"\n"}) + 2
+    configs = {
+        variant: next(iter(model_configs(assignment, data.dataset, variant).values()))
+        | {"vocab_size": vocabulary}
+        for variant in ("vanilla", "synthesizer", "rope")
+    }
+    arguments = [grading.SRC, submission, submission, repr(configs)]
+    subprocess.run([sys.executable, "-c", MODELS, *arguments], check=True)
+    for variant in configs:
+        for stage in ("nopretrain", "pretrain"):
+            for split in ("dev", "test"):
+                lines = "London\n" * len(data.questions(split))
+                name = f"{variant}.{stage}.{split}.predictions"
+                (submission / name).write_text(lines, encoding="utf-8")
+    for path in (submission / "submission").glob("*.py"):
+        path.write_text("raise KeyError('ran')\n", encoding="utf-8")
+    edition = assignment.editions["current"]
+    of_files = [t.spec.test_id for t in runner.tests(edition) if t.of_files]
+    assert len(of_files) > 10
+    results = grade(submission, *of_files, edition="current", **installed)
+    for result in (results[test_id] for test_id in of_files):
+        assert "KeyError" not in result.message and result.outcome is not Outcome.MISSING_FILE
