@@ -1,6 +1,6 @@
 """However a test ends, its outcome says so, in time, and other tests' results stay correct.
 
-What each ending says is in tests/snapshots/test_endings.py; loops are in test_out_of_time.py.
+What each ending says is in tests/snapshots/test_endings.py; loops are in test_importing.py.
 """
 
 import contextlib

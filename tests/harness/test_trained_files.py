@@ -128,9 +128,7 @@ def test_numbers_are_drawn_for_shapes_that_a_test_can_have():
 
 # -- the data set ---------------------------------------------------------------------------------
 
-NEEDS_DATA = {
-    f"{split}_{what}" for split in ("dev", "test") for what in ("predictions", "accuracy")
-}
+NEEDS_DATA = {"dev_predictions", "test_predictions", "dev_accuracy", "test_accuracy"}
 NEEDS_DATA |= {"remembers_training", "matches_checkpoint"}
 FILES = ("wiki.txt", "dataset.json", provided.TRAIN, *provided.QUESTION_FILES.values())
 DEV = "birth_dev.tsv"
