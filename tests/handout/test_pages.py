@@ -13,7 +13,7 @@ from autograder.description import editions
 from tests import pinned
 from tests.handout.conftest import SHORT, copied_lines, edited
 from tests.project import ROOT
-from tests.student.writing import FINE
+from tests.student.test_check_written import FINE
 from tools.commands import EXPERIMENTS, pipelines_of
 from tools.handout import build, description, sheet, typeset
 from tools.handout.templates import HandoutError

@@ -12,7 +12,7 @@ from tests import pinned
 from tests.handout.conftest import EDITIONS, edited, headings, words
 from tests.project import ROOT
 from tests.snapshots import check
-from tests.student.writing import submission
+from tests.student.test_check_written import submission
 from tools.commands import pipelines_of
 from tools.handout import __main__ as handout
 from tools.handout import build, description, templates

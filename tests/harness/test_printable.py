@@ -1,7 +1,10 @@
-"""Whatever a student calls a file or a parameter, no escapes or extra lines are printed."""
+"""What is printed fits a student's terminal, and no name or text of theirs forges any of it."""
 
-import dataclasses
+import io
 import json
+import re
+import sys
+from dataclasses import replace
 from decimal import Decimal
 
 import numpy as np
@@ -9,10 +12,89 @@ import pytest
 
 from autograder import console, pages, replay
 from autograder.gradescope import feedback
+from grading import report
 from grading.errors import MAX_LINE, UsageError, safe_line, safe_lines
 from grading.verdicts import Outcome, Results, TestEnd
 from questions.shared import trained_files
 from tests.gradescope.test_document import results_of
+from tests.snapshots import made
+
+CODE = re.compile(r"\033\[[\d;]*m")
+
+
+def crashing(message="submission/dataset.py:9: ValueError: bad", outcome=Outcome.ERROR):
+    """Return a run of question 1e in which each of its tests ends like this."""
+    results = made.results("one question", False)
+    results.tests[:] = [
+        replace(test, outcome=outcome, message=message) if test.is_selected else test
+        for test in results.tests
+    ]
+    return results
+
+
+def shown(results, is_terminal=True, **environment):
+    """Return what is printed to a terminal, or to a file, as by show()."""
+    screen = io.StringIO()
+    screen.isatty = lambda: is_terminal
+    with pytest.MonkeyPatch.context() as patch:
+        for name, value in {"TERM": "xterm", "NO_COLOR": "", **environment}.items():
+            patch.setenv(name, value)
+        patch.setattr(sys, "stdout", screen)
+        report.show(report.student_lines(results, ["Files: 9 of src/submission/"]))
+    return screen.getvalue()
+
+
+@pytest.mark.parametrize("width", [57, 133])
+def test_text_fits_into_the_terminal(width):
+    results = crashing("a cause " * 40 + "\n  got: " + "x, " * 90)
+    lines = CODE.sub("", shown(results, COLUMNS=str(width))).splitlines()
+    assert max(map(len, lines)) <= width
+    assert " ".join(" ".join(lines).split()).count("a cause") == 40
+
+
+@pytest.mark.parametrize("encoding", ["cp1252", "ascii"])
+def test_old_consoles_show_what_they_can(encoding, monkeypatch):
+    """As in grader.py, whose streams replace other characters; a bar is drawn in ASCII there."""
+    written = io.BytesIO()
+    screen = io.TextIOWrapper(written, encoding=encoding, errors="replace")
+    screen.isatty = lambda: True
+    monkeypatch.setattr(sys, "stderr", screen)
+    with report.bar(True) as move:
+        move(1, 2)
+    results = crashing("\u041f\u0440\u0438\u0432\u0435\u0442 \U0001f600 \udc80")
+    for line in report.student_lines(results, []):
+        for part in line.parts(report.console_on(screen)):
+            report.console_on(screen).print(part, soft_wrap=True)
+    screen.flush()
+    text = CODE.sub("", written.getvalue().decode("ascii"))
+    assert "1/2 tests" in text and "?????? ? " in text
+
+
+def test_without_rich_text_is_plain(monkeypatch):
+    monkeypatch.setitem(sys.modules, "rich.console", None)
+    assert shown(crashing()) == shown(crashing(), is_terminal=False)
+    with report.bar(True) as move:
+        move(1, 2)
+
+
+@pytest.mark.parametrize(
+    ("is_terminal", "environment", "styles"),
+    [
+        (True, {}, True),
+        (True, {"NO_COLOR": "1"}, False),
+        (True, {"NO_COLOR": ""}, True),  # no-color.org: "when present and not an empty string"
+        (True, {"TERM": "dumb"}, False),
+        (False, {}, False),
+    ],
+)
+def test_who_gets_colours(is_terminal, environment, styles):
+    assert ("\033[" in shown(crashing(), is_terminal, **environment)) == styles
+
+
+def test_every_outcome_has_its_line():
+    for outcome in Outcome:
+        assert "1e-1-basic" in shown(crashing("why", outcome), is_terminal=False)
+
 
 ESCAPES = "\x1b[2J\x9b1A\r\x07\u202e\u2028\x85"
 FORGED = 'a\nrecord: {"seed": "1"}\n'
@@ -57,13 +139,13 @@ def results(runner) -> Results:
     texts = failed | {"message": hostile, "output": hostile, "detail": hostile}
     facts = {"judged_by": "0", "versions": {"torch": "2"}, "left": [hostile], "layers": []}
     results = results_of(runner.assignment.edition(None), lambda _: texts)
-    return dataclasses.replace(results, facts=facts)
+    return replace(results, facts=facts)
 
 
 def test_no_result_holds_a_text_that_is_not_fit_to_be_shown(results):
     for field in ("message", "output", "detail"):
         long = "".join(HOSTILE) + "x" * 100_000
-        changed = dataclasses.replace(results.tests[0], **{field: long})
+        changed = replace(results.tests[0], **{field: long})
         for result in (results.tests[0], changed):
             assert all(c.isprintable() or c in "\n\t" for c in getattr(result, field))
         assert len(getattr(changed, field)) < 80_000
