@@ -4,12 +4,7 @@ import shutil
 
 import pytest
 
-from autograder.judging import course_runner
-from grading.pool import InProcessPool
-from grading.runner import Observer, Options
 from grading.verdicts import Outcome
-from questions.course import Course
-from tests import pinned
 from tests.harness.conftest import POOLS
 from tests.interpreter import python
 from tests.student.folder import students_copy
@@ -49,14 +44,6 @@ def test_leaving_the_debugger_is_what_ended_the_test(checkout):
     assert ran.returncode == 1
     says = "submission/attention_exploration.py:2: you left the debugger, so this test did not run"
     assert says in ran.stdout and "--in-process 3a" not in ran.stdout, ran.stdout
-
-
-def test_the_reference_is_never_imported_in_its_place(submission):
-    """A judge calls the reference in between: one's modules are removed before the other runs."""
-    runner = course_runner(pinned.load(), Course())
-    options = Options(submission=submission, selection=("1g-5-hidden", ID), in_process=True)
-    results = runner.run(options, 7, Observer(), InProcessPool())
-    assert {*results.outcomes} == {Outcome.PASSED}
 
 
 @pytest.mark.parametrize("way", POOLS)
