@@ -62,9 +62,10 @@ def test_a_bare_name_is_the_packages_module(body, way, write_query, grade):
     assert result.outcome is Outcome.PASSED, result.detail
 
 
+UTF16 = ":1: not valid Python: saved as UTF-16, expected UTF-8: in VS Code"
 FAULTY = {  # what mine.py is, how the test ends, and what is said of it
     b"import a_\n": (Outcome.IMPORT_ERROR, ":1: import failed: No module named 'a_'"),
-    "x = 1\n".encode("utf-16"): (Outcome.SYNTAX_ERROR, ":1: not valid Python: saved as UTF-16"),
+    "x = 1\n".encode("utf-16"): (Outcome.SYNTAX_ERROR, UTF16),
     b"x = 'caf\xe9'\n": (Outcome.SYNTAX_ERROR, ""),
 }
 
