@@ -99,14 +99,6 @@ def test_the_filter_does_with_each_system_call_what_the_table_says(machine, proc
     assert len(program) <= 4096  # the kernel's limit
 
 
-def listed_calls() -> dict[str, tuple[int | None, int | None]]:
-    """Return the numbers of all calls that the filter treats in a way of their own, by name."""
-    tables = [*system_calls.CALLS.values(), SPECIAL]
-    listed = {name: numbers for table in tables for name, numbers in table.items()}
-    assert len(listed) == sum(map(len, tables))
-    return listed
-
-
 @pytest.mark.parametrize("machine", HEADERS)
 def test_the_numbers_are_those_of_the_kernels_header(machine):
     if not HEADERS[machine].exists():
@@ -116,7 +108,10 @@ def test_the_numbers_are_those_of_the_kernels_header(machine):
     rows = re.findall(r"^#define __NR(?:3264)?_(\w+)\s+(\d+)$", text, re.MULTILINE)
     header = {{"fstatat": "newfstatat"}.get(name, name): int(number) for name, number in rows}
     header.pop("syscalls", None)  # how many there are
-    listed = {name: n[column] for name, n in listed_calls().items() if n[column] is not None}
+    tables = [*system_calls.CALLS.values(), SPECIAL]
+    calls = {name: numbers for table in tables for name, numbers in table.items()}
+    assert len(calls) == sum(map(len, tables))
+    listed = {name: n[column] for name, n in calls.items() if n[column] is not None}
     newer = {"uprobe", "uretprobe"}  # than the header, which has room for them
     newer |= {name for name, number in listed.items() if number > max(header.values())}
     known = {name: number for name, number in listed.items() if name not in newer}

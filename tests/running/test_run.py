@@ -14,7 +14,9 @@ import torch
 from tensorboard.backend.event_processing.event_accumulator import EventAccumulator
 
 from tests.laid_out import VARIANTS
+from tests.project import edit
 from tests.snapshots import check, printed
+from tests.student.folder import Folder
 
 # The problem sheet's, word for word.
 PRETRAIN = """python src/run.py pretrain vanilla wiki.txt \
@@ -189,7 +191,7 @@ def test_a_bug_in_a_students_code_ends_with_its_line(root, tmp_path, run_python,
     path = root / "src" / "submission" / name
     text = path.read_text(encoding="utf-8")
     number = text[: text.index(old)].count("\n") + 1
-    path.write_text(text.replace(old, new, 1), encoding="utf-8")
+    edit(path, old, new)
     try:
         ran = run_python(root / "src" / "run.py", *PRE.split(), cwd=tmp_path)
     finally:
@@ -316,11 +318,8 @@ def test_what_the_printing_commands_say(root, monkeypatch, capsys):
     found = {}
 
     def say(title: str, main, *arguments: str) -> None:
-        try:
-            code = main([*arguments])
-        except SystemExit as ended:
-            code = ended.code
-        said = printed(code, *capsys.readouterr()).partition("(choose")[0]  # Python's words
+        ran = Folder(root, capsys).run(main, *arguments)
+        said = printed(*ran).partition("(choose")[0]  # Python's words
         found[title] = re.sub(r"(test_run\.py):\d+", r"\1:LINE", said)
 
     say("dataset.py namedata", dataset.main, "namedata")
