@@ -13,15 +13,10 @@ root = laid_out.root
 one_thread = laid_out.one_thread
 
 
-@pytest.fixture(scope="package")
-def source(root):
-    return root / "src"
-
-
 @pytest.fixture(scope="module", autouse=True)
-def s(source):
+def s(root):
     """Return the modules of the reference and of `pretraining`, as attributes."""
-    with imported(source) as modules:
+    with imported(root / "src") as modules:
         yield modules
 
 

@@ -167,7 +167,7 @@ def test_a_write_that_fails_leaves_the_older_file_alone(s, tmp_path):
 # Recipes and helper -------------------------------------------------------------------------
 
 
-def test_every_recipe_builds_both_variants_and_all_stages(s, source):
+def test_every_recipe_builds_both_variants_and_all_stages(s):
     names = list(s.recipes._tables()["recipes"])
     assert {"laptop", "original", "real", "smoke"} <= set(names)
     for name in names:
