@@ -43,6 +43,18 @@ def test_each_ending_has_its_outcome(name, way, write_query, grade_hastily):
     assert "average_query" in results["3b-0-basic"].message
 
 
+@pytest.mark.parametrize("way", POOLS)
+def test_isolated_a_breakpoint_says_what_to_do(way, write_query, grade):
+    """For breakpoint(), tests/snapshots/ has what it says."""
+    body = "import pdb; pdb.set_trace()\nreturn 100.0 * keys[j]\n"
+    results = grade(write_query(body), ID, HIDDEN, way=way)
+    assert results[ID].outcome is Outcome.ERROR
+    # Python reports the next line.
+    assert results[ID].where == "submission/attention_exploration.py:5"
+    assert f"--in-process {ID}" in results[ID].message
+    assert "--in-process" not in results[HIDDEN].message
+
+
 def test_files_are_named_without_our_folders(write_query, grade):
     """Three kinds of text from a test: an exception's, a warning's, and what is printed."""
     body = """

@@ -136,6 +136,39 @@ def test_a_grader_error_is_not_the_students(run, copy):
 
 # ---------------------------------------------------------------- breakpoints
 
+GRADER = ("src/grader.py", "--in-process", "3a-0-basic")
+
+
+@pytest.fixture
+def stopping(submission):
+    """A file whose copying_query stops, and then tells where it is."""
+    text = "def copying_query(keys, j):\n    breakpoint(); raise ValueError(__file__)\n"
+    path = submission / "attention_exploration.py"
+    path.write_text(text, encoding="utf-8")
+    return path
+
+
+def test_in_process_a_breakpoint_stops_in_the_checkouts_own_file(copy, stopping):
+    """Commands for pdb on standard input: `w` shows the stack, `c` continues."""
+    ran = python(copy, *GRADER, stdin=None, input="w\nc\n" * 9)
+    assert f"> {stopping}(2)copying_query()" in ran.stdout, ran.stdout + ran.stderr
+    assert f"submission/attention_exploration.py:2: ValueError: {stopping}" in ran.stdout
+
+
+def test_of_anything_but_a_whole_checkout_a_copy_is_imported(copy, stopping, tmp_path):
+    ignored = shutil.ignore_patterns("model.py")  # the grader's own is added to the copy
+    upload = shutil.copytree(copy / "src", tmp_path / "upload", ignore=ignored)
+    ran = python(copy, *GRADER, "--submission", upload, stdin=None, input="c\n" * 9)
+    assert "ValueError: " in ran.stdout, ran.stdout + ran.stderr
+    assert str(upload) not in ran.stdout
+
+
+def test_leaving_the_debugger_is_what_ended_the_test(copy, stopping):
+    ran = python(copy, *GRADER, stdin=None, input="q\n")
+    assert ran.returncode == 1
+    says = "submission/attention_exploration.py:2: you left the debugger, so this test did not run"
+    assert says in ran.stdout and "--in-process 3a" not in ran.stdout, ran.stdout
+
 
 # Python's own debugger: it stops at a line of a file, and goes on. Editors' debuggers, debugpy and
 # pydevd, work alike, and are recognised by their modules.
