@@ -155,7 +155,7 @@ def test_in_process_a_breakpoint_stops_in_the_checkouts_own_file(copy, stopping)
     assert f"submission/attention_exploration.py:2: ValueError: {stopping}" in ran.stdout
 
 
-def test_of_anything_but_a_whole_checkout_a_copy_is_imported(copy, stopping, tmp_path):
+def test_in_process_anything_but_a_whole_checkout_is_copied_first(copy, stopping, tmp_path):
     ignored = shutil.ignore_patterns("model.py")  # the grader's own is added to the copy
     upload = shutil.copytree(copy / "src", tmp_path / "upload", ignore=ignored)
     ran = python(copy, *GRADER, "--submission", upload, stdin=None, input="c\n" * 9)
