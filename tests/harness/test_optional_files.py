@@ -42,6 +42,20 @@ def grade(run, submission):
     return grade
 
 
+@pytest.fixture
+def staged(submission, tmp_path):
+    """Stage the reference with a file of this content, at this place."""
+
+    def make(content: bytes, place: str = "experiments.json") -> Staged:
+        (submission / place).write_bytes(content)
+        return stage(submission, tmp_path / "staged", Course().provided)
+
+    return make
+
+
+# release.json -------------------------------------------------------------------------------------
+
+
 def copy(release: str, edition: str = "xcs224n") -> dict[str, str]:
     return {"release": release, "edition": edition}
 
@@ -95,6 +109,8 @@ def test_what_another_edition_lacks_is_put_down_to_the_edition(grade, submission
     assert missing or any("because it needs the data set" in m for m in ends.values())
 
 
+# experiments.json ---------------------------------------------------------------------------------
+
 TRACE = {
     "prediction": "the MASK\nknows it <b>late</b>",
     "earlier_predictions": ["the MASK knows it early"],
@@ -102,17 +118,6 @@ TRACE = {
     "seed": 3,
     "results": ["a table\nof two lines", "a sentence \ud800"],
 }
-
-
-@pytest.fixture
-def staged(submission, tmp_path):
-    """Stage the reference with a file of this content, at this place."""
-
-    def make(content: bytes, place: str = "experiments.json") -> Staged:
-        (submission / place).write_bytes(content)
-        return stage(submission, tmp_path / "staged", Course().provided)
-
-    return make
 
 
 @pytest.mark.parametrize("place", ["experiments.json", "submission/experiments.json"])
