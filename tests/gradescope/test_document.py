@@ -176,22 +176,20 @@ def test_practice_that_was_begun_has_an_entry_even_if_nothing_passes():
     assert content["extra_data"]["not_begun"] == {}
 
 
-def test_an_entry_of_practice_says_no_more_than_its_tests_would():
+def test_an_entry_says_no_more_than_its_tests_would():
+    """Prints show with basic tests that count, and an entry of practice is of tests of a kind."""
     edition = edition_of(hidden_tests="after_published")
-    both = (q for q in practice_of(edition).values() if len({t.kind for t in q.tests}) == 2)
-    number = next(both).number
-
-    def of_kind(spec: TestSpec) -> dict:
-        ended = FAILED | {"message": f"of {spec.kind}", "detail": "DETAIL"}
-        return ended if spec.number == number else {}
-
-    for entry in written(edition, of_kind)["tests"]:
-        if entry["number"] == number:
-            kind, other = "basic", "hidden"
-            if entry["visibility"] != "visible":
-                kind, other = other, kind
-            assert entry["status"] == "failed" and f"of {kind}" in entry["output"]
-            assert f"of {other}" not in entry["output"] and "DETAIL" not in entry["output"]
+    practice, texts = practice_of(edition), FAILED | {"output": "PRINTED", "detail": "DETAIL"}
+    content = written(edition, lambda spec: texts | {"message": f"of {spec.kind}"})
+    kinds = {"visible": "basic", "after_published": "hidden"}
+    for entry in content["tests"]:
+        others = {"basic", "hidden"} - {kinds[entry["visibility"]]}
+        assert entry["status"] == "failed"
+        assert "of " + kinds[entry["visibility"]] in entry["output"]
+        assert f"of {others.pop()}" not in entry["output"] and "DETAIL" not in str(entry)
+        is_shown = entry["visibility"] == "visible" and entry["number"] not in practice
+        assert ("PRINTED" in entry["output"]) == is_shown
+    assert {e["visibility"] for e in content["tests"] if e["number"] in practice} == kinds.keys()
 
 
 # ---------------------------------------------------------------- what a student reads
@@ -236,16 +234,6 @@ def test_a_long_line_is_wrapped_and_not_lost():
     line = "x = " + "a" * 250
     body = feedback.fenced(line).split("\n")[1:-1]
     assert body[0] == line[:100] and "".join(part.strip() for part in body) == line
-
-
-def test_prints_show_with_basic_tests_only():
-    edition = ASSIGNMENT.edition(None)
-    texts = {"message": "a fixed sentence", "output": "PRINTED", "detail": "DETAIL"}
-    content = written(edition, lambda _: FAILED | texts)
-    practice = practice_of(edition)
-    for entry in content["tests"]:
-        is_shown = "basic" in entry["tags"] and entry["number"] not in practice
-        assert ("PRINTED" in entry["output"]) == is_shown and "DETAIL" not in str(entry)
 
 
 # ---------------------------------------------------------------- accepted models have rows
