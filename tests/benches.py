@@ -26,7 +26,7 @@ from grading.cases import BoundTest, Run, bind
 from grading.edition import Assignment, Question, load_assignment
 from grading.pool import Finished, InProcessPool, Job, LocalPool, Pool, clean_environment
 from grading.runner import judge
-from grading.staging import stage
+from grading.staging import Staged, stage
 from grading.verdicts import TestResult
 from questions.course import Course
 from questions.provided import CourseData
@@ -96,6 +96,23 @@ class Bench:
         Judging.stage_reference(self._reference, Course().provided)
         Course().prepare(self._assignment, self._reference)
 
+    def run(self, staged: Staged, work: Path, seed: int) -> Run:
+        """Return a run of the grader on a staged submission."""
+        staged.reference = self._reference
+        return Run(
+            assignment=self._assignment,
+            edition=self._assignment.edition(None),
+            judging=self._judging,
+            find_probe=Course().probe,
+            staged=staged,
+            work=work,
+            pool=self.pool,
+            data=self._data,
+            seed=seed,
+            deadline=time.monotonic() + 3600,
+            to_confirm=0,  # what a job leaves behind would change verdicts here
+        )
+
     def verdicts(
         self, variant: Variant | None, tests: list[BoundTest], seed: int
     ) -> dict[tuple[str, str], TestResult]:
@@ -106,21 +123,8 @@ class Bench:
             lay_out(variant, work / "source", self._complete)
             (work / "staged").mkdir()
             staged = stage(work / "source", work / "staged", Course().provided)
-            staged.reference = self._reference
             Course().prepare(self._assignment, staged.root)
-            run = Run(
-                assignment=self._assignment,
-                edition=self._assignment.edition(None),
-                judging=self._judging,
-                find_probe=Course().probe,
-                staged=staged,
-                work=work,
-                pool=self.pool,
-                data=self._data,
-                seed=seed,
-                deadline=time.monotonic() + 3600,
-                to_confirm=0,  # what a job leaves behind would change verdicts here
-            )
+            run = self.run(staged, work, seed)
             self.pool.admit(work, staged.root, [])
             results = [
                 judge(run, t, TestResult(spec=t.spec, description=t.description)) for t in tests

@@ -19,6 +19,7 @@ from grading.staging import stage
 from grading.verdicts import Results, TestResult
 from grading.worker import READY
 from questions.course import Course
+from questions.provided import CourseData
 from tests import benches, laid_out, pinned
 
 from .odd_answers import WELL
@@ -71,7 +72,8 @@ class Grader(benches.Bench):
             course: a folder with src/data, solutions/data and, in src, the submission.
         """
         self.answers = Fuzzed()
-        super().__init__(work, self.answers, course)
+        super().__init__(work, self.answers)
+        self._data = CourseData(self._assignment, course / "src/data", course / "solutions/data")
         (work / "staged").mkdir()
         self._submission = stage(course / "src", work / "staged", Course().provided)
         Course().prepare(ASSIGNMENT, self._submission.root)
