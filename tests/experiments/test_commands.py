@@ -119,22 +119,27 @@ REFUSED = (
     f"{CLOZE} --eval_corpus_path strange.tsv",
     f"{CLOZE} --eval_corpus_path long.tsv",
     f"{CLOZE} --finetune_corpus_path birth_test_inputs.tsv",
+    f"overwrite vanilla {OPTIONS} vanilla.params {PREDICTION} --eval_corpus_path strange.tsv",
+    f"reverse vanilla {OPTIONS} vanilla.params {PREDICTION} --finetune_corpus_path alike.tsv "
+    "--eval_corpus_path alike.tsv",
     CALIBRATION,
     f"{CALIBRATION} --outputs_path c.svg --eval_corpus_path birth_test_inputs.tsv",
     "compare vanilla wiki.txt",
     "compare vanilla wiki.txt --second_variant vanilla",
 )
-QUESTIONS = {
-    "other": "Who was Ada?",
-    "strange": "Where was Ωlga born?",
-    "long": f"Where was {'Ana ' * 22}born?",
+TABLES = {
+    "other": "Who was Ada?\tLima\n",
+    "strange": "Where was Ωlga born?\tLima\n",
+    "long": f"Where was {'Ana ' * 22}born?\tLima\n",
+    # Places of which each begins those that follow.
+    "alike": "".join(f"Where was Ana {n * 'A'} born?\tBo{n * 'n'}\n" for n in range(20)),
 }
 
 
 def test_bad_input_is_one_line_and_leaves_no_file(run, lab, trained, root, tmp_path, monkeypatch):
     monkeypatch.setattr("sys.argv", ["run.py"])
-    for name, question in QUESTIONS.items():
-        (tmp_path / f"{name}.tsv").write_text(f"{question}\tLima\n", encoding="utf-8")
+    for name, table in TABLES.items():
+        (tmp_path / f"{name}.tsv").write_text(table, encoding="utf-8")
     state = torch.load(trained / "vanilla.finetune.params", weights_only=True)
     torch.save(state, tmp_path / "vanilla.params")
     state["head.weight"][:] = math.nan

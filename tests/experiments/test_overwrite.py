@@ -61,14 +61,6 @@ def test_each_half_of_dev_is_asked_about_while_the_other_one_is_taught(lab, monk
     assert halves[0][1] | halves[3][1] == {person.name for person in lab.people.people_in(None)}
 
 
-def test_one_person_has_no_halves(lab, tmp_path):
-    table = tmp_path / "one.tsv"
-    table.write_text("Where was Ada Berg born?\tRome\n", encoding="utf-8")
-    args = SimpleNamespace(eval_corpus_path=str(table))
-    with pytest.raises(lab.pretraining.InputError, match="one person, expected two or more"):
-        lab.overwrite.run(SimpleNamespace(args=args))
-
-
 def test_a_model_learns_a_set_and_the_original_stays_as_it_was(lab, load):
     dataset, model = load()
     query = model.blocks[0].attn.query  # a student's parameters may be transposed
