@@ -11,6 +11,7 @@ import pytest
 
 from autograder.isolation import kernel, leftovers, sandbox
 from grading import verdicts
+from grading.pool import InProcessPool
 from grading.verdicts import Outcome
 from tests.harness.conftest import POOLS
 
@@ -53,6 +54,21 @@ def test_isolated_a_breakpoint_says_what_to_do(way, write_query, grade):
     assert results[ID].where == "submission/attention_exploration.py:5"
     assert f"--in-process {ID}" in results[ID].message
     assert "--in-process" not in results[HIDDEN].message
+
+
+DOUBLED = """
+forward = SynthesizerAttention.forward
+SynthesizerAttention.forward = lambda *given: 2 * forward(*given)
+"""
+
+
+def test_in_process_a_submission_is_not_compared_with_itself(submission, run, pools, monkeypatch):
+    """A judge calls the reference in between: one's modules are removed before the other runs."""
+    monkeypatch.setitem(pools, "in process", InProcessPool())
+    with open(submission / "submission" / "attention.py", "a", encoding="utf-8") as writer:
+        writer.write(DOUBLED)
+    results = run(submission, "1g-5-hidden", way="in process", in_process=True)
+    assert results.outcomes == [Outcome.FAILED]
 
 
 def test_files_are_named_without_our_folders(write_query, grade):
