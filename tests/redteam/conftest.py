@@ -48,17 +48,15 @@ def folder_for_everybody() -> Path:
 
 @pytest.fixture(scope="session")
 def make_tree() -> Iterator[Callable[..., Path]]:
-    """A function that copies what grading needs to a fresh folder, which USER may own."""
+    """A function that copies what grading needs to a fresh folder."""
     made = []
 
-    def make(is_users: bool = False) -> Path:
+    def make() -> Path:
         base = folder_for_everybody()
         made.append(base)
         copy_tree(base / "tree")
         (base / "home").mkdir(mode=0o700)
         (base / "tmp").mkdir(mode=0o755)
-        if is_users:
-            give(base / "tree")
         return base / "tree"
 
     yield make
@@ -110,10 +108,7 @@ def reports(request, make_tree) -> Callable[[str], dict[str, dict]]:
         chosen = [item.callspec.params for item in items]
         attacks = [each["attack"] for each in chosen if each["mode"] == mode]
         as_root, _ = arena.MODES[mode]
-        tree = make_tree(is_users=not as_root)
-        become = {}
-        if not as_root and os.getuid() == 0:  # only root may become somebody else
-            become = {"user": USER, "group": USER, "extra_groups": []}
+        tree, become = make_tree(), {}
         temporary, report = tree.parent / "tmp", tree.parent / "tmp" / "report.jsonl"
         environment = {
             "PATH": os.defpath,
@@ -121,6 +116,9 @@ def reports(request, make_tree) -> Callable[[str], dict[str, dict]]:
             "HOME_SECRET": str(tree.parent / "home" / "secret"),
             "TMPDIR": str(temporary),
         }
+        if not as_root and os.getuid() == 0:  # only root may become somebody else
+            give(tree)
+            become = {"user": USER, "group": USER, "extra_groups": []}
         command = ["-B", tree / "tests/redteam/arena.py", tree, mode, report, *attacks]
         ran = python(temporary, *command, env=environment, errors="replace", **become)
         lines = report.read_text(encoding="utf-8").splitlines() if report.exists() else []
