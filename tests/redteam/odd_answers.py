@@ -109,7 +109,7 @@ def relatives(node: Any, odd: Any) -> list:
         return [node + 1, node - 1, -node, float(node % 2**53), *ODD_NUMBERS]
     if isinstance(node, float):
         return [node + 1, -node, node / 2, *ODD_FLOATS, *ODD_NUMBERS]
-    return [node + "x", node[:-1], node * 2, odd]
+    return [node + "x", node[:-1], node * 2, odd, "é" * 70_000]
 
 
 @st.composite
