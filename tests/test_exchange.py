@@ -14,7 +14,9 @@ OLD = {"a.txt": b"old", "b.txt": b"old"}
 # Both leave a.txt alone. Two moves for each file that is replaced, or for the folder: the old one
 # away, the new one there; one for b.txt, which is outdated.
 @pytest.mark.parametrize(
-    ("way", "moves"), [(partial(exchange.adding, outdated=["b*"]), 3), (exchange.rebuilding, 2)]
+    ("way", "moves"),
+    [(partial(exchange.adding, outdated=["b*"]), 3), (exchange.rebuilding, 2)],
+    ids=["adding", "rebuilding"],
 )
 def test_all_files_of_a_build_are_there_or_none(tmp_path, monkeypatch, way, moves):
     dist, draft = tmp_path / "dist", tmp_path / "draft"

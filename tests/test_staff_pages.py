@@ -53,9 +53,9 @@ def write(tree, tmp_path):
     return run
 
 
-def noted(parameters, results="a made-up table", prediction="I <b>expect</b> no effect at all"):
-    one = {"prediction": prediction, "earlier_predictions": [], "seed": 0}
-    return one | {"parameters": parameters, "results": [results]}
+def noted(parameters):
+    predictions = {"prediction": "I <b>expect</b> no effect at all", "earlier_predictions": []}
+    return predictions | {"seed": 0, "parameters": parameters, "results": ["a made-up table"]}
 
 
 def test_experiments_are_repeated_with_the_parameters_that_they_are_of(upload, write, tmp_path):
