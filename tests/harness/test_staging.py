@@ -22,7 +22,7 @@ from grading import staging, upload
 from grading.errors import GradingError, SubmissionError, UsageError
 from grading.staging import stage
 from tests.peak import growth_kib
-from tests.redteam.arena import ATTACKS
+from tests.redteam.test_fuzz_uploads import listed
 
 OUTPUT = "vanilla.model.params"
 CODE = [f"submission/{name}.py" for name in ("__init__", "dataset", "helper")]
@@ -305,10 +305,9 @@ def zeros(work: Path) -> Path:
 
 def long_listing(work: Path) -> Path:
     """A zip that lists 400,000 empty files: 40 MB, of which objects would take 300 MB."""
-    attack: dict = {}
-    exec(ATTACKS["hands_in_too_much"].read_text(encoding="utf-8"), attack)
     work.mkdir()
-    return attack["build"](work, None, 3)
+    listed(work)
+    return work / "up.zip"
 
 
 @pytest.mark.skipif(sys.platform != "linux", reason="counts as Linux does")
