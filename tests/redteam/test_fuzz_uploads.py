@@ -139,7 +139,7 @@ PLACES = {  # of a link in an upload, and the part of the solutions to which it 
 }
 
 
-KINDS = {
+WAYS = {
     "by the whole path": Path.symlink_to,
     "by the way from there": lambda link, to: link.symlink_to(os.path.relpath(to, link.parent)),
     "hard": Path.hardlink_to,
@@ -149,7 +149,7 @@ HARD = ("vanilla.model.params", FILE)  # no folder has hard links, and notes are
 
 
 @pytest.mark.parametrize(
-    ("name", "kind"), [(n, k) for n in PLACES for k in KINDS if k != "hard" or n in HARD]
+    ("name", "kind"), [(n, k) for n in PLACES for k in WAYS if k != "hard" or n in HARD]
 )
 def test_no_link_to_the_solutions_is_followed(name, kind, tmp_path, monkeypatch):
     upload, solutions = tmp_path / "upload", tmp_path / "solutions"
@@ -169,7 +169,7 @@ def test_no_link_to_the_solutions_is_followed(name, kind, tmp_path, monkeypatch)
         if PLACES[name] == FILE:
             (upload / "submission").mkdir(exist_ok=True)
             (upload / "submission" / "__init__.py").touch()
-        KINDS[kind](upload / name, solutions / PLACES[name])
+        WAYS[kind](upload / name, solutions / PLACES[name])
     assert re.search(r"\bis a (hard )?link\b", refusal_of(upload, tmp_path / "staged"))
     assert (solutions / FILE).read_bytes() == RIGHT
 
