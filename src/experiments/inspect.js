@@ -196,7 +196,9 @@ function steps({ characters, prompt, logits }) {
 }
 
 function draw(section, run) { // what answer() or look_inside found
-  const write = (name, text) => (section.querySelector(`.${name}`).textContent = text);
+  const write = (name, text) => section.querySelectorAll(`.${name}`).forEach((part) => {
+    part.textContent = text; // there is no .known where no place can be written
+  });
   const [rest, written] = [run.characters.slice(run.prompt), steps(run)];
   write("answer", visible(rest.join("")) || "(nothing)");
   write("probability", percent(written.reduce((product, [, chance]) => product * chance, 1)));

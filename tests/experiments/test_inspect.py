@@ -206,6 +206,18 @@ def opened(browser):
 
 
 @in_a_browser
+def test_where_no_known_place_can_be_written_the_page_says_so(
+    lab, models, dataset, opened, tmp_path
+):
+    inspected = lab.inspection.look_inside("", models["vanilla"], dataset, "Where?", [])
+    page = lab.inspection.page([(inspected, models["vanilla"])], dataset, {}, "missing.js")
+    (tmp_path / "inspect.html").write_text(page, encoding="utf-8")
+    shown = opened(tmp_path / "inspect.html")
+    assert "have no place that this model can write" in shown.locator("main").inner_text()
+    assert shown.locator(".roles tbody tr").count() == 2 * 2
+
+
+@in_a_browser
 def test_what_models_and_people_write_is_escaped(lab, models, dataset, opened, tmp_path):
     nasty = "<img src=x onerror=alert(1)></script><script>alert('&\"')</script>"
     inspected = lab.inspection.look_inside("", models["vanilla"], dataset, "Where?", ["London"])
