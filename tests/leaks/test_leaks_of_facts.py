@@ -33,6 +33,7 @@ def test_greek_letters_and_tex_read_alike():
     known = leaks.facts_of(ROOT)
     for text in (r"\(s\,(\mu_a +\! \mu_{b})\)", "s(μ_a + μ_b)", "s (𝜇a + 𝜇b)", "s*(mu_a+mu_b)"):
         assert leaks.find("a.md", text.encode(), [], known)
+    assert leaks.flat("Σ_a, α and 2π") == "sigmaaalphaand2pi"
 
 
 def test_a_fact_counts_where_its_answer_has_points():
