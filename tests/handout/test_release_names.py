@@ -49,8 +49,8 @@ def project(course, tmp_path, monkeypatch):
     """Return a copy of the project; what takes long to build is replaced by small files."""
     tree = shutil.copytree(course, tmp_path / "project")
 
-    def sheet(repo, edition, dataset, paper, folder):
-        (folder / f"{edition}-handout.pdf").write_bytes(b"sheet")
+    def sheet(repo, edition, dataset, paper, folder, name="handout.pdf"):
+        (folder / f"{edition}-{name}").write_bytes(name.encode())
 
     def students_zip(repo, edition, made, common, folder):
         name = load_course(repo).release_name.encode()
@@ -64,7 +64,7 @@ def project(course, tmp_path, monkeypatch):
 
     monkeypatch.setattr(student, "check", lambda *_: None)
     monkeypatch.setattr(build, "for_students", sheet)
-    monkeypatch.setattr(build, "solutions", lambda *_: None)
+    monkeypatch.setattr(build, "solutions", partial(sheet, name="solutions.pdf"))
     monkeypatch.setattr(student, "shared", lambda _: {})
     monkeypatch.setattr(student, "release", students_zip)
     monkeypatch.setattr(autograder, "build", autograders_zip)
@@ -115,11 +115,13 @@ def test_the_first_release_is_number_1_and_is_kept_whole(project, run):
     names = ("birth_test.tsv", "seed.txt", "grading_secret")
     secrets = {f"solutions/data/{name}" for name in names}
     owned = {"assignment.toml", "course.toml", "errata.toml"}
-    documents = {"student.zip", "autograder.zip", f"{EDITION}-handout.pdf"}
-    assert set(kept.manifest["files"]) == data | secrets | owned | documents
-    places = {"student.zip": f"dist/{EDITION}-student.zip"}
-    places |= {"autograder.zip": f"dist/autograder-{EDITION}.zip"}
-    places |= {f"{EDITION}-handout.pdf": f"dist/{EDITION}-handout.pdf"}
+    places = {
+        "student.zip": f"dist/{EDITION}-student.zip",
+        "autograder.zip": f"dist/autograder-{EDITION}.zip",
+        f"{EDITION}-handout.pdf": f"dist/{EDITION}-handout.pdf",
+        f"{EDITION}-solutions.pdf": f"dist/{EDITION}-solutions.pdf",
+    }
+    assert set(kept.manifest["files"]) == data | secrets | owned | {*places}
     for name, digest in kept.manifest["files"].items():
         assert kept.read(name) == (content := (project / places.get(name, name)).read_bytes()), name
         assert hashlib.sha256(content).hexdigest() == digest
