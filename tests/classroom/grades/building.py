@@ -27,7 +27,10 @@ EDITION = SimpleNamespace(
         SimpleNamespace(number="3a", written=Decimal(2), is_extra_credit=True),
     ]
 )
-TESTS = (("1d-0-hidden", 10.0), ("1e-0-basic", 6.0), ("1e-1-hidden", 10.0))
+TESTS = (
+    *(("1d-0-hidden", 10.0), ("1e-0-basic", 6.0), ("1e-1-hidden", 10.0)),
+    ("1c-0-basic", 0.0),  # practice
+)
 # The first columns of Gradescope's CSV of scores.
 SCORES = (
     "First Name", "Last Name", "SID", "Email", "Sections", "Total Score", "Max Points", "Status",

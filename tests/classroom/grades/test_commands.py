@@ -16,7 +16,7 @@ def test_what_the_commands_print_and_that_refusals_write_nothing(
 ):
     policy(late_days=1, percent_per_day=Decimal("12.5"), extra_credit_cap=Decimal(1))
     made.add(1, [ADA, BO], at(1500), 10, 6, 0.13)  # two days late
-    folder = made.add(2, [CY], at(-60), 1, 2, 3)
+    folder = made.add(2, [CY], at(-60), 1, 2, 3, 0)
     text = scores([[ADA, [4, 2], at(-60), "51"], [BO, None, at(-60), "52"],
                    [CY, None, None, ""]])  # fmt: skip
     code = decide(

@@ -86,6 +86,16 @@ CLASSES = {
     "it is said": (BY_DAY, MARKED, {"overrides": [("canvas_5_1", "days_late", "2")]}),
     "a part that no source knows is blank": ({}, FIRST, {"written": WRITTEN}),
     "it is zero": ({"missing": "zero"}, FIRST, {"written": WRITTEN}),
+    "it is given by override": (
+        {},
+        FIRST,
+        {"written": WRITTEN, "overrides": [("007", "written", "3")]},
+    ),
+    "extra credit by override has the same cap": (
+        {"extra_credit_cap": Decimal("0.5")},
+        FIRST,
+        {"written": scores([[ADA, [4, 0], at(-60), "51"]]), "overrides": [("007", "2", "2")]},
+    ),
 }
 for name in ("moodle:657", "657", "moodle_657", "Ada King"):
     for row in (("ada.zip", name), (name, "upload_1")):
@@ -235,7 +245,7 @@ READ = {
     "a column for each question": (HEAD + QUESTIONS, GRADED + ",4.0,1,.5,later"),
     "the total is rounded, too": (HEAD + QUESTIONS, GRADED + ",4.0,1.49,0,"),
     "semicolons and decimal commas": IN_GERMAN,
-    "a list of one's own": ("Name,SID,Email,Total Score", "A,7,a@x,3"),
+    "a list of one's own": ("Name,SID,Email,Total Score", "A,7,a@x,3", "B,8,b@x,"),
     "what isn't graded is a gap, and what is missing has no points": (
         HEAD,
         "A,A,1,a@x,,,6.0,Ungraded,52,2027-02-01 10:00:00 -0800,0,0,1",
