@@ -41,7 +41,7 @@ RECORDS = {
     f"canvas_34_208/{OTHER}": record(3.0, again=["1e-0-basic"]),
 }
 HISTORY = [
-    {"number": 1, "state": "applied", "release": REGRADE, "applied_ns": 10**12}
+    {"number": 1, "state": "applied", "release": REGRADE, "applied_ns": 10**10}
     | {"begun": "2027-01-30 18:02 UTC", "decided": "2027-01-31 08:00 UTC"}
     | {"author": "Kim", "reason": "a bug"},
     {"number": 2, "state": "discarded", "release": REGRADE, "applied_ns": 0}

@@ -85,6 +85,10 @@ PREVIEWS = {
     "all are right": (["passed"] * 3, []),
     "all are wrong": (FAILED, []),
     "one is worth more": (["passed", entry(*TWO, score=5.0, max_score=5.0), "passed"], []),
+    "one earns a half": (
+        ["passed", entry(*TWO, "failed", score=1.5, credit="1/2"), "passed"],
+        ["--tests", HIDDEN],
+    ),
     "others have their numbers, and one is gone": (
         [
             entry("1a-0-basic", "new", 1.0, "failed"),
