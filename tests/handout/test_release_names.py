@@ -277,10 +277,11 @@ def test_a_release_has_its_solutions(project, run, monkeypatch):
 
 @pytest.mark.parametrize("error", [Failed("no LaTeX"), KeyboardInterrupt(), None], ids=type)
 def test_what_is_graded_is_stopped_where_documents_fail(project, run, monkeypatch, error):
-    """Or else an edition that fails its proof is the release's failure."""
-    killed, documents = threading.Event(), build.for_students
+    """Nor are other documents begun. Or else an edition that fails its proof is the failure."""
+    killed, documents, begun = threading.Event(), build.for_students, []
 
     def typeset(repo, edition, *rest):
+        begun.append(edition)
         if error and edition == "cs224n":
             raise error
         return documents(repo, edition, *rest)
@@ -291,6 +292,7 @@ def test_what_is_graded_is_stopped_where_documents_fail(project, run, monkeypatc
 
     monkeypatch.setattr(build, "for_students", typeset)
     monkeypatch.setattr(autograder, "build", graded)
+    monkeypatch.setattr(build, "solutions", lambda *_: begun.append("solutions"))
     monkeypatch.setattr(container, "stop", killed.set)
     if isinstance(error, KeyboardInterrupt):
         with pytest.raises(KeyboardInterrupt):
@@ -299,6 +301,7 @@ def test_what_is_graded_is_stopped_where_documents_fail(project, run, monkeypatc
         code, printed = run(options=())
         assert code == 1 and ("no LaTeX" if error else "earns 52") in printed
     assert not archives(project) and (killed.is_set() or not error)
+    assert begun == ["xcs224n", "cs224n"] or not error
 
 
 # ---------------------------------------------------------------- another machine

@@ -11,13 +11,15 @@ import subprocess
 import sys
 import tempfile
 import uuid
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from decimal import Decimal
 from functools import partial
+from itertools import product
 from pathlib import Path
+from typing import Any
 
 import letters
 from pretraining.files import write_atomically
@@ -62,7 +64,7 @@ class Documents:
     """The files that were built for an edition."""
 
     edition: str
-    files: dict[str, Path]  # by kind: FOR_STUDENTS (if any is practice), solutions.pdf, outline.csv
+    files: dict[str, Path]  # by kind: FOR_STUDENTS (if any is practice), outline.csv, solutions.pdf
     written: Path  # the folder in which students typeset
     slots: list[Slot]
 
@@ -87,16 +89,22 @@ def typesetting(
 ) -> Iterator[dict[str, Future[Documents]]]:
     """Build editions' documents one after another while the block goes on: other work awaits them.
 
-    Nothing awaits the solutions, so they come last. If the block fails, no more are begun.
+    Nothing awaits the solutions, so they come last. If one or the block fails, no more are begun.
     """
+    jobs: list[Future] = []
+
+    def after(earlier: list[Future], make: Callable, edition: str) -> Any:
+        for job in earlier:
+            job.result()  # raises what it raised
+        return make(repo, edition, None, paper, dist)
+
     with ThreadPoolExecutor(max_workers=1) as pool:
         try:
-            arguments = [(repo, edition, None, paper, dist) for edition in editions]
-            documents = [pool.submit(for_students, *each) for each in arguments]
-            solved = [pool.submit(solutions, *each) for each in arguments]
-            yield dict(zip(editions, documents, strict=True))
-            for each in solved:
-                each.result()  # raises what it raised
+            for make, edition in product((for_students, solutions), editions):
+                jobs.append(pool.submit(after, jobs[-1:], make, edition))
+            yield dict(zip(editions, jobs, strict=False))
+            for job in jobs:
+                job.result()
         finally:
             pool.shutdown(wait=False, cancel_futures=True)
 
