@@ -102,7 +102,7 @@ test-quick: $(STAMP) ## run the tests that edits break most often: half a minute
 	@$(MAKE) lint
 	@$(PYTEST) -n 2 $(QUICK)
 
-coverage: $(STAMP) ## measure the coverage of grading, autograder and classroom: half an hour [ARGS=-x]
+coverage: $(STAMP) ## measure the coverage of grading, autograder and classroom: ten minutes [ARGS=-x]
 	@$(RUN) -m coverage erase
 	@$(RUN) -m coverage run -m pytest -n 4 $(addprefix tests/, harness classroom gradescope \
 	  snapshots student running leaks test_golden.py test_mutants.py) $(ARGS)
