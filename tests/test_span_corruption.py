@@ -106,9 +106,10 @@ def test_the_probe_sends_every_entry_as_it_is(entry, monkeypatch):
 @pytest.mark.parametrize("half", ["x", "y"])
 def test_an_answer_with_other_sizes_is_the_submissions_error(half):
     """tests/redteam forges other sizes, in both halves at once."""
-    right, spec = answer([RIGHT]), items.drawn([(1, 1), (1, 1)])
+    right, spec = answer([RIGHT] * 2), items.drawn([(1, 2), (1, 2)])
     wire.check({"runs": [right, right]}, spec)
-    forged = {**right, f"{half}_sizes": np.array([BLOCK_SIZE, 0])}
-    for runs in ([forged, right], [right, forged], [right] * 3):
-        with pytest.raises(WireError, match="2 draws with sizes that add up"):
-            wire.check({"runs": runs}, spec)
+    for sizes in ([2 * BLOCK_SIZE], [-1, 2 * BLOCK_SIZE + 1]):  # which add up
+        forged = {**right, f"{half}_sizes": np.array(sizes)}
+        for runs in ([forged, right], [right, forged], [right] * 3):
+            with pytest.raises(WireError, match="2 draws with sizes that add up"):
+                wire.check({"runs": runs}, spec)
