@@ -220,13 +220,14 @@ def announcement(repo: Path, edition: str, earlier: Archive) -> str:
 def _build(repo: Path, editions: list[str], trained: Path, paper: str, folder: Path) -> None:
     """Build and verify all editions in a folder: one is graded while the next ones are typeset."""
 
-    def build_autograder(edition: str, upload: bytes) -> None:
+    def verify(edition: str) -> None:
+        upload = hand_in(repo, edition, trained, folder)
         for line in autograder.build(repo, edition, trained, folder, upload=upload):
             say(f"  {line}")
 
     with (
         typesetting(repo, editions, paper, folder) as documents,
-        ThreadPoolExecutor(max_workers=1) as pool,
+        ThreadPoolExecutor(max_workers=2) as pool,  # in a proof, containers have half a CPU each
     ):
         builds: list[Future[None]] = []
         try:
@@ -234,8 +235,7 @@ def _build(repo: Path, editions: list[str], trained: Path, paper: str, folder: P
             for edition in editions:
                 line = student.release(repo, edition, documents[edition].result(), common, folder)
                 say(f"{_summary(repo, edition)}\n  {line}")
-                upload = hand_in(repo, edition, trained, folder)
-                builds.append(pool.submit(build_autograder, edition, upload))
+                builds.append(pool.submit(verify, edition))
                 for build in builds:
                     if build.done():
                         build.result()  # raises what it raised
