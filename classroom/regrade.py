@@ -407,7 +407,10 @@ def run_regrade(asked: argparse.Namespace) -> int:
             if key in files:
                 tests = () if base["results"] is None else tuple(regrade.tests)
                 jobs.append(Job(files[key], seed or release.seed(key), tests))
-            else:
+                continue
+            graded = store.record(key, release.id, regrade.name)
+            # What was graded before they went stays, unless its inputs were others.
+            if not graded or graded["results"] is None or seed not in ("", graded["seed"]):
                 fault = Record(key, release.id, regrade.name, FAULT, seed, "", None, GONE)
                 store.add_record(fault)
         grade_all(store, jobs, release, regrade.name, where)

@@ -196,6 +196,9 @@ def test_files_that_are_gone_or_changed_keep_their_results_unless_new_ones_are_a
     assert made.counted() == [5.5, 2.5, 5.5, 5.5, 5.5]
     made.workers.release = release_named("c")
     made("regrade", "--new-files")
+    (made.source / "1-hidden").rename(tmp_path / "later")
+    code, said, _ = made("regrade", "--new-files")  # what was graded before stays
+    assert code == 0 and not made.workers.requests and f"{made.ids[1]}  {gone}" not in said
     made("apply", "--reason", "x")
     assert made.counted() == [5.5] * 5
 

@@ -176,6 +176,7 @@ ODD = [
     ("", "007,ada@x.edu", ","),
     (",1: A (4 pts)", "0,2", "0,2,4"),
     (",1: A (4 pts)", "0,2", "0,2,"),
+    (",1: A (1.2.3 pts)", "0,2", "0,2,4"),  # not a question's column
 ]
 REFUSED = {
     "overrides": [
