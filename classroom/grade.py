@@ -342,7 +342,10 @@ def run(asked: argparse.Namespace) -> int:
                 "first one"
             )
         show_notes(export)
-        store.add_submissions(asked.source, export.kind, export.submissions)
+        if asked.preview:
+            store.add_unknown(export.submissions)
+        else:
+            store.add_submissions(asked.source, export.kind, export.submissions)
         if asked.same_inputs:
             print(f"note: {SAME_INPUTS}")
         kind = PREVIEW if asked.preview else GRADE

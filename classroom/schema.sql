@@ -5,7 +5,7 @@ CREATE TABLE sources (  -- where submissions were read
   id INTEGER PRIMARY KEY, path TEXT NOT NULL UNIQUE, kind TEXT NOT NULL, read_at TEXT NOT NULL);
 CREATE TABLE submissions (
   id TEXT PRIMARY KEY,
-  source INTEGER REFERENCES sources,
+  source INTEGER REFERENCES sources,  -- NULL: it was only previewed or compared, and never counts
   location TEXT NOT NULL,  -- the name of its file or folder in the source
   submitted TEXT,
   late INTEGER NOT NULL,  -- whether the platform marked it as late

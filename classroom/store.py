@@ -143,15 +143,27 @@ class Store:
                 self._add_submission(submission, number)
             self.choose()
 
-    def choose(self) -> None:
-        """Mark each student's latest submission, the one that counts; unknown times are early."""
-        self.db.execute(
-            "UPDATE authors SET latest = submission = (SELECT s.id FROM authors a "
-            "JOIN submissions s ON s.id = a.submission WHERE a.student = authors.student "
-            "ORDER BY s.submitted DESC, s.number DESC, s.attempt DESC, s.id DESC LIMIT 1)"
-        )
+    def add_unknown(self, submissions: Iterable[Submission]) -> None:
+        """Add those that aren't known yet, without a source: nothing that counts changes."""
+        with self.transaction():
+            known = {row["id"] for row in self.rows("SELECT id FROM submissions")}
+            for submission in submissions:
+                if submission.id not in known:
+                    self._add_submission(submission, None)
+            self.choose()
 
-    def _add_submission(self, one: Submission, source: int) -> None:
+    def choose(self, submission: str | None = None) -> None:
+        """Mark the submission that counts for each student, or for the authors of a submission."""
+        whose = "? IS NULL OR student IN (SELECT student FROM authors WHERE submission = ?)"
+        chosen = f"UPDATE authors SET latest = submission IS ({LATEST.format(WITH_RESULT)})"
+        self.db.execute(f"{chosen} WHERE {whose}", (submission, submission))
+
+    def waiting(self) -> list[str]:
+        """Return the submissions that will count in place of earlier ones when they are graded."""
+        later = f"SELECT DISTINCT submission FROM authors WHERE submission IS ({LATEST.format('')})"
+        return [row["submission"] for row in self.rows(f"{later} AND NOT latest ORDER BY 1")]
+
+    def _add_submission(self, one: Submission, source: int | None) -> None:
         fields = {key: getattr(one, key) for key in ("id", "late", "attempt", "number", "note")}
         fields |= {"source": source, "location": one.upload.location}
         fields["submitted"] = times.stored(one.submitted) if one.submitted else None
@@ -199,6 +211,8 @@ class Store:
                 (record, PREVIEW),
             )
             assert changed.rowcount == 1, f"record {record} is a preview, or doesn't exist"
+            ((submission,),) = self.rows("SELECT submission FROM counted WHERE record = ?", record)
+            self.choose(submission)
 
     def record(self, submission: str, release: str, kind: str) -> sqlite3.Row | None:
         """Return a row of the table `records`, or None."""
@@ -283,6 +297,13 @@ class Store:
             raise
 
 
+# A student's latest submission; unknown times are early. What has a result goes on counting until
+# a later one has one, too. What was only previewed or compared has no source.
+LATEST = """
+SELECT s.id FROM authors a JOIN submissions s ON s.id = a.submission
+WHERE a.student = authors.student AND s.source IS NOT NULL
+ORDER BY {} s.submitted DESC, s.number DESC, s.attempt DESC, s.id DESC LIMIT 1"""
+WITH_RESULT = "s.id IN (SELECT submission FROM counted) DESC,"
 PRAGMAS = (
     "journal_mode = DELETE",  # the only one that network folders allow
     "foreign_keys = ON",

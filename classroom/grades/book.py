@@ -257,7 +257,10 @@ def read_book(store: Store, course: Course, rosters: Iterable[Mention] = ()) -> 
             f"the results that count are worth {amounts} points: regrade the whole class"
         )
     parts = {CODING: worths[0] if worths else (ZERO, ZERO)}
-    notes: list[str] = []
+    notes = [
+        f"{store.names(key)}: {key} has no result yet, so an earlier submission counts: run `grade`"
+        for key in store.waiting()
+    ]
     if answered:
         items = [Item(q.number, ZERO, Fraction(q.written), extra[q.number]) for q in questions]
         parts[WRITTEN] = _worth(items)

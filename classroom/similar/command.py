@@ -301,7 +301,7 @@ def run(asked: argparse.Namespace) -> int:
     if without := len(export.submissions) - len(submissions):
         notes.append(f"left out with --exclude: {without}")
     with Store.create(asked.folder) as store:
-        store.add_submissions(asked.source, export.kind, export.submissions)
+        store.add_unknown(export.submissions)  # `forget` removes the pages of those that it knows
         with parameters.reader() if isolation.is_available() else nullcontext() as reader:
             entries = list(_entries(asked, submissions, Reading(notes, reader)))
         compared, target = Comparison(entries), store.path / "similar"

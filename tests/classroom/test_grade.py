@@ -5,10 +5,13 @@ import zipfile
 
 import pytest
 
+from autograder import isolation
 from autograder.description import load_course
 from classroom.__main__ import main
 from classroom.grade import Release
+from classroom.store import Store
 from grading.errors import UsageError
+from tests.classroom.contents import RIGHT, lay, zipped
 from tests.classroom.graded import records_in, rows_of
 from tests.classroom.scripted import ScriptedClass, release_named
 from tests.classroom.tiny import class_of, needs_root
@@ -159,3 +162,78 @@ def test_another_upload_or_seed_is_graded_again_where_nothing_counts(workers, th
     assert "can prepare another one" in said  # what that allows
     assert len(workers.requests) == 3 and len({request[2] for request in workers.requests}) == 1
     assert three.rows(OUTCOMES, "preview") == [("graded",)] * 3
+
+
+class Downloads:
+    """Two downloads from Canvas, the first of which is graded: Ada hands in again, Eve begins."""
+
+    def __init__(self, folder, capsys) -> None:
+        self.first, self.later, self.into = folder / "first", folder / "later", folder / "class"
+        self._capsys = capsys
+        names = "ada_1_9_work.zip", "bob_2_8_work.zip"
+        lay(self.first, dict.fromkeys(names, zipped(RIGHT)))
+        names = "ada_1_10_work-1.zip", "bob_2_8_work.zip", "eve_3_11_work.zip"
+        lay(self.later, dict.fromkeys(names, zipped({"submission/a.py": b"x = 2\n"})))
+        assert self("grade", self.first)[0] == 0
+        with Store.existing(self.into, writes=True) as store:
+            store.set("edition", "xcs224n")  # one that `grades` knows
+
+    def __call__(self, word, *words):
+        """Run a command; return (exit code, what was printed)."""
+        chosen = ["--release", "x.zip"] if word == "grade" else []
+        into = ["--into", self.into] if word in ("grade", "similar") else [self.into]
+        code = main([str(each) for each in (word, *words, *into, *chosen)])
+        return code, "".join(self._capsys.readouterr())
+
+    def what_counts(self):
+        """Return all that is said to count: by the database, by `grades` and by `report`."""
+        csv = self.into.parent / "all.csv"
+        code, said = self("grades", "--csv", csv)
+        assert code == 0 and self("report")[0] == 0
+        pages = [(self.into / "report" / f"{name}.csv").read_text() for name in ("scores", "tests")]
+        rows = [rows_of(self.into, f"SELECT * FROM {t}") for t in ("scores", "class", "sources")]
+        return rows, csv.read_text(), said, pages
+
+
+@pytest.fixture
+def downloads(workers, tmp_path, capsys) -> Downloads:
+    workers.release = release_named("a", "xcs224n")
+    return Downloads(tmp_path, capsys)
+
+
+@pytest.mark.parametrize("words", [("grade", "--preview"), ("similar",)])
+def test_a_later_download_that_is_only_looked_at_changes_nothing(downloads, monkeypatch, words):
+    monkeypatch.setattr(isolation, "is_available", lambda: False)
+    before = downloads.what_counts()
+    assert "ada" in before[1] and "eve" not in before[1]
+    assert downloads(words[0], downloads.later, *words[1:])[0] == 0
+    assert downloads.what_counts() == before
+    assert downloads("grade", downloads.first)[0] == 0  # has nothing to do
+    assert main(["forget", "bob", "--in", str(downloads.into)]) == 0
+    scores = "SELECT name, submission, score FROM scores ORDER BY name"
+    assert rows_of(downloads.into, scores) == [("ada", "canvas_1_9", "5.50")]
+    assert "eve" not in downloads.what_counts()[1]
+    assert downloads("grade", downloads.later)[0] == 0
+    ids = [row[1] for row in rows_of(downloads.into, scores)]
+    assert ids == ["canvas_1_10", "canvas_2_8", "canvas_3_11"]
+    assert main(["forget", "eve", "--in", str(downloads.into)]) == 0
+    assert not (downloads.into / "similar").exists()
+
+
+def test_what_counted_goes_on_counting_until_a_later_submission_has_a_result(workers, downloads):
+    (_, counts, *_), before = downloads.what_counts()[0], downloads.what_counts()[1]
+    scores = "SELECT submission, score FROM scores WHERE name = 'ada'"
+    for ends_after, answers, code in ((0, [], 3), (3, [{"lost": "killed twice"}], 1)):
+        workers.ends_after, workers.answers["canvas_1_10"] = ends_after, answers
+        assert downloads("grade", downloads.later)[0] == code
+        assert rows_of(downloads.into, scores) == [("canvas_1_9", "5.50")]
+        _, table, said, _ = downloads.what_counts()
+        assert (
+            before.splitlines()[1] in table
+            and rows_of(downloads.into, "SELECT * FROM class") == counts
+        )
+        assert "note: ada: canvas_1_10 has no result yet, so an earlier submission counts" in said
+    workers.ends_after, workers.answers["canvas_1_10"] = 9, [("passed", "failed", "passed")]
+    assert downloads("grade", downloads.later)[0] == 0
+    assert rows_of(downloads.into, scores) == [("canvas_1_10", "2.50")]
+    assert "no result yet" not in downloads.what_counts()[2]
