@@ -36,8 +36,7 @@ GROUP BY s.id ORDER BY s.id"""
 # The tests of all submissions that count for somebody; a group's submission counts once.
 COUNTED_TESTS = """
 CREATE TEMP VIEW IF NOT EXISTS counted_tests AS
-SELECT tests.*, CAST(records.score AS REAL) AS total
-FROM tests JOIN counted USING (record) JOIN records ON records.id = record
+SELECT tests.* FROM tests JOIN counted USING (record)
 WHERE EXISTS (SELECT * FROM authors WHERE authors.submission = counted.submission AND latest)"""
 QUESTIONS = """
 SELECT record, question, sum(score) AS score, sum(max_score) AS max_score
@@ -54,7 +53,6 @@ SELECT test_id AS test, name, kind, max_score, max(0, sum(max_score - score)) AS
   max(nullif(peak_bytes, 0)) / 1048576.0 AS mib_greatest
 FROM counted_tests t GROUP BY test_id ORDER BY points_lost DESC, passed - graded, test_id"""
 BINS = 10
-FEWEST = 3  # submissions that a correlation needs
 SPREAD = ("least", "lower_quartile", "median", "upper_quartile", "greatest", "mean")
 Columns = dict[str, Any]
 
@@ -172,23 +170,8 @@ def questions(gathered: Gathered) -> list[Columns]:
 
 
 def tests(store: Store) -> list[Columns]:
-    """Return the tests; those in which the class lost most points come first.
-
-    `discrimination` is the correlation of a test's points with those in all other tests.
-    """
-    scores: dict[str, list[tuple[float, float]]] = defaultdict(list)
-    for row in store.rows("SELECT test_id, CAST(score AS REAL) AS own, total FROM counted_tests"):
-        scores[row["test_id"]].append((row["own"], round(row["total"] - row["own"], 2)))
-    rows = []
-    for row in store.rows(TESTS):
-        exact = {key: Decimal(points(row[key])) for key in ("max_score", "points_lost")}
-        own, others = zip(*scores[row["test"]], strict=True)
-        rows.append(dict(row) | exact | {"discrimination": correlation(own, others)})
-    return rows
-
-
-def correlation(one: Sequence[float], other: Sequence[float]) -> float | None:
-    """Return Pearson's correlation; None if it is undefined, or there are too few numbers."""
-    if len(one) < FEWEST or len(set(one)) < 2 or len(set(other)) < 2:
-        return None
-    return statistics.correlation(one, other)
+    """Return the tests; those in which the class lost most points come first."""
+    exact = ("max_score", "points_lost")
+    return [
+        dict(row) | {key: Decimal(points(row[key])) for key in exact} for row in store.rows(TESTS)
+    ]

@@ -114,7 +114,7 @@ class Reading:
 
     def _add(self, entry: Entry, file: str, content: bytes) -> None:
         """Add what a file contains, except for what everybody has, or note why not."""
-        suffix, text = Path(file).suffix, content.decode("utf-8-sig", "replace")
+        suffix = Path(file).suffix
         try:
             if len(content) > MOST_BYTES[suffix]:
                 raise Unreadable(f"more than {MOST_BYTES[suffix]} bytes")

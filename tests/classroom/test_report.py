@@ -177,13 +177,9 @@ def test_scores_questions_tests_and_causes_have_the_numbers_computed_by_hand(rep
         ("1f-1-hidden", "0", "0"),
         ("3a-0-basic", "0", "0"),
     ]
-    # The test's points are 4, 0, 0, 0, and the rest 7, 5, 5.5, 1, with a mean of 4.625:
-    # 9.5 / sqrt(12 * 19.6875) = .61807.
     expected = {"graded": "4", "other_outcomes": "failed 3", "cpu_s_mean": "2.5"}
-    expected |= {"cpu_s_greatest": "4", "discrimination": "0.61807"}
+    expected |= {"cpu_s_greatest": "4"}
     assert {key: table[0][key] for key in expected} == expected
-    assert table[4]["discrimination"] == ""  # everybody has the same
-    assert numbers.correlation([1, 2], [1, 2]) is None  # two points are always on a line
     bars = numbers.histogram([0, 1.0, 9.99, 10, 12], 10)  # with extra credit above the maximum
     assert [*bars.values()] == [1, 1, 0, 0, 0, 0, 0, 0, 0, 3]
 

@@ -5,6 +5,7 @@ import random
 import re
 from html import unescape
 from pathlib import Path
+from types import SimpleNamespace
 
 import numpy as np
 import pytest
@@ -249,6 +250,16 @@ def test_pages_are_private_name_nobody_and_show_both_texts_and_what_they_share(m
 def test_pages_are_for_everybody(made):
     check_files([made.pages / "index.html"], WINDOWS[:2])
     check_files([made.page(NAMED, 13, 14)], WINDOWS[1:2])
+
+
+class Undecodable(bytes):
+    def decode(self, *_):
+        raise AssertionError("decoded as text")
+
+
+def test_parameters_are_never_taken_for_text_which_would_take_longer_than_all_else():
+    reading = SimpleNamespace(_read_parameters=lambda _: {}, _add_parameters=lambda *_: None)
+    command.Reading._add(reading, entry("x", []), PARAMETERS, Undecodable())
 
 
 def test_disguises_keep_what_a_model_computes():
