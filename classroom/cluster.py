@@ -40,18 +40,20 @@ from .arguments import CONTINUE, MOST_SLOTS, Where
 
 CERTIFICATES = {"ca": "ca.pem", "cert": "certificate.pem", "key": "key.pem"}
 SETTINGS = "dask.yaml"  # in the same folder, for dask's own programs
+# Whatever has gone or is silent, these limits add up to less than two minutes.
 START_S = 120.0  # to start a local cluster on a busy machine
 CONNECT_S = 30.0
-ANSWER_S = 30.0  # for the scheduler to answer
-FETCH_S = 30.0  # to fetch a result, which has at most some megabytes
+ANSWER_S = 15.0  # for the scheduler to answer
+FETCH_S = 15.0  # to fetch a result, which has at most some megabytes
 LOOK_S = 2.0  # between two looks at the workers
 PATIENCE_S = 90.0  # without a worker that can grade
 STALLED_S = 3 * worker.GRADE_S  # without any result
-CLOSE_S = 60.0
+CLOSE_S = 15.0  # for each of four steps; what takes longer goes on by itself
+SILENT_S = 30.0  # without a worker's heartbeat; dask looks as often
 KILLED = "its worker was killed, or could no longer be reached, twice"
 CONFIG: dict[str, Any] = {
     "distributed.scheduler.allowed-failures": 1,
-    "distributed.scheduler.worker-ttl": "60s",
+    "distributed.scheduler.worker-ttl": f"{SILENT_S:.0f}s",
     "distributed.admin.large-graph-warning-threshold": "4GB",  # a submission is a few megabytes
     "distributed.worker.memory.target": False,
     "distributed.worker.memory.spill": False,
@@ -101,7 +103,7 @@ def connected(where: Where, release: worker.Grader, say: Say) -> Iterator[Cluste
             assert where.certificates is not None  # `arguments.where_of` requires them
             certificates = security(where.certificates)
         client: Client = within(
-            CONNECT_S + CLOSE_S,
+            CONNECT_S + ANSWER_S,
             f"can't connect to {where.scheduler or 'the local cluster'} (is the scheduler running, "
             "and with these certificates?)",
             lambda: Client(address, security=certificates, timeout=CONNECT_S),
@@ -158,10 +160,12 @@ class Cluster:
                     time.sleep(LOOK_S / 10)
                 for future in [future for future in window if future.status != "pending"]:
                     answer = _fetch(future)
-                    if answer is not None:
-                        ended_at = time.monotonic()
-                        yield window.pop(future), answer
-                        future.release()
+                    if answer is None:  # the scheduler may have gone: look before the next one
+                        window[future] = window.pop(future)
+                        break
+                    ended_at = time.monotonic()
+                    yield window.pop(future), answer
+                    future.release()
                 if window and time.monotonic() > ended_at + STALLED_S:
                     raise ClusterFailed(f"no submission has ended in {STALLED_S:.0f} s")
         finally:

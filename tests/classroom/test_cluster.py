@@ -21,7 +21,7 @@ import psutil
 import pytest
 import yaml
 
-from classroom import worker
+from classroom import cluster, worker
 from classroom.cluster import security
 from classroom.worker import KEEPER, Grader
 from tests.classroom.graded import NAMES, descendants, left_in, table, wait_for_records
@@ -167,6 +167,57 @@ def test_our_own_cluster_serves_no_pages_and_listens_on_loopback_alone(
     process.communicate()
     assert pages == []
     assert ports and {host for host, _ in ports} == {"127.0.0.1"}
+
+
+def test_whatever_is_silent_is_given_up_within_two_minutes():
+    """The sums of what is waited for, one after the other, at most; dask has 30 s of its own."""
+    closing = 4 * cluster.CLOSE_S  # the tasks, the release, the connection, a local cluster
+    scheduler = cluster.LOOK_S + cluster.FETCH_S + cluster.ANSWER_S + closing
+    workers = cluster.PATIENCE_S + cluster.LOOK_S + cluster.ANSWER_S
+    worker = 2 * cluster.SILENT_S + 30
+    assert max(scheduler, workers, worker) < 110
+
+
+class Silent:
+    """A client whose scheduler falls silent when it has said that three slots have results."""
+
+    status, looks, fetches = "running", 0, 0
+
+    def scheduler_info(self, **_):
+        self.looks += 1
+        if self.looks > 1:
+            raise TimeoutError("silent")
+        return {"workers": {"worker": {"resources": {"grader": 3}}}}
+
+    def get_events(self, _):
+        return ()
+
+    def submit(self, *_, **__):
+        return Result(self)
+
+    def cancel(self, _):
+        pass
+
+
+class Result:
+    status = "finished"
+
+    def __init__(self, client):
+        self._client = client
+
+    def result(self, timeout):
+        self._client.fetches += 1
+        raise TimeoutError
+
+
+def test_only_one_of_many_results_is_waited_for_before_the_scheduler_is_asked(monkeypatch):
+    client = Silent()
+    monkeypatch.setattr(cluster, "wait", lambda *_, **__: None)
+    monkeypatch.setattr(cluster, "LOOK_S", 0)
+    tasks = ((n, b"", {}) for n in range(9))
+    with pytest.raises(cluster.ClusterFailed, match="the scheduler doesn't answer: silent"):
+        [*cluster.Cluster(client, Grader("grader", b"", counts=True), print).run(tasks)]
+    assert client.fetches == 1
 
 
 # Pages of dask's web server, which show what is running, and allow anybody to stop it.
