@@ -15,7 +15,7 @@ TEMPLATES = Path(__file__).with_name("templates")
 TEMPLATE = TEMPLATES / "record.html.j2"
 WIDE = TEMPLATES / "wide.css"  # for what may be wider than a phone
 # The topics that ask for experiments; whatever else a student does is one by choice.
-TOPICS = {"trace": "experiment_trace", "induction": "induction_scores"}
+TOPICS = {"trace": "experiment_trace", "induction": "induction_scores", "compare": "synthesizer"}
 BY_CHOICE = "experiment_choice"
 WORDS = re.compile(r"(\s+)")
 Rubric = list[dict[str, str]]  # points, description and kind of each item

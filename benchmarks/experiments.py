@@ -9,7 +9,8 @@ the installed data set isn't used, but has to be there. Everything runs in one t
 student's command, an experiment here asks about the people of dev and test, with more trios and
 both halves with two seeds.
 
-An effect is claimed only if it exceeds two standard errors in five of the six trainings.
+An effect is claimed only if it exceeds two standard errors, and has the same sign, in five of the
+six trainings.
 """
 
 from __future__ import annotations
@@ -18,10 +19,9 @@ import argparse
 import dataclasses
 import functools
 import json
-import math
 import subprocess
 import sys
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 
 import torch
@@ -33,7 +33,7 @@ from tools.reference import lay_out
 
 reference.come_first()
 from experiments import ablate, gaps, overwrite, recall, trace, trainings  # noqa: E402
-from experiments.estimates import Estimate, difference, mean  # noqa: E402
+from experiments.estimates import Estimate, Slope, difference, mean  # noqa: E402
 from experiments.people import Person, names_in, people_in  # noqa: E402
 from inputs import Setting, load, read_corpus  # noqa: E402
 from pretraining.recipes import load_recipe  # noqa: E402
@@ -107,28 +107,47 @@ def training(root: Path, seed: int) -> Training:
 
 def measure_trace(it: Training) -> dict[str, Estimate]:
     """Return the rise of the surname's share to block 2, and the MASK's share after block 3."""
-    chosen = trace.trios([*it.dev, *it.test], TRIOS)
-    untrained = trainings.new_model(it.setting, "vanilla", it.seed)
-    values = {}
-    for name, model in (("trained", it.models[1]), ("untrained", untrained)):
-        shares = trace.trace(model, it.setting.dataset, chosen)
-        rise = difference(shares[2, "surname"], shares[0, "surname"])
-        values[f"surname, block 2 minus embeddings, {name}"] = rise
-        values[f"MASK after block 3, {name}"] = shares[3, "MASK"]
+    people, dataset, trained = [*it.dev, *it.test], it.setting.dataset, it.models[1]
+    untrained = trainings.new_model(it.setting, "vanilla", it.seed).eval()
+
+    def slopes(model: GPT, chosen: list[trace.Trio]) -> dict[str, Slope]:
+        found = trace.trace(model, dataset, chosen)
+        rise = found[2, "surname"] - found[0, "surname"]
+        return {"surname, block 2 minus embeddings": rise, "MASK after block 3": found[3, "MASK"]}
+
+    chosen = trace.trios(people, TRIOS)
+    who, values = trace.members(chosen), {}
+    first, second = slopes(trained, chosen), slopes(untrained, chosen)
+    for name in first:
+        values[f"{name}, trained"] = first[name].estimate(who)
+        values[f"{name}, untrained"] = second[name].estimate(who)
+        values[f"{name}, trained minus untrained"] = (first[name] - second[name]).estimate(who)
+    chosen = trace.trios(people, TRIOS, same_place=True)
+    for name, slope in slopes(trained, chosen).items():
+        values[f"{name}, A from B's place"] = slope.estimate(trace.members(chosen))
     return values
 
 
 def measure_ablate(it: Training) -> dict[str, Estimate]:
-    """Return what the worst head costs, whether it leads, and how the kinds of ablation differ."""
-    questions = ablate.Questions(it.setting.dataset, [*it.dev, *it.test], CPU)
-    _, finetuned = it.models
+    """Return what the worst head costs, whether it leads, and how the kinds of ablation differ.
+
+    Its weight on the letter before is compared with the largest that another head has.
+    """
+    people, (_, finetuned) = [*it.dev, *it.test], it.models
+    questions = ablate.Questions(it.setting.dataset, people, CPU)
     whole = ablate.answers(finetuned, questions)
     results = ablate.ablate(finetuned, questions)
     by_part = {str(part): answers for part, answers in results.items()}
     values = {}
+    before = ablate.roles(finetuned, it.setting.dataset, people)[:, :, 0]  # (B, heads)
+    heads = ablate.heads_of(finetuned)
     for half, worst in enumerate(ablate.worst_heads(results, whole), start=1):
-        values[f"worst head by half {half} ({worst.part}), nats"] = worst.harm
-        values[f"its lead by half {half} (over {worst.runner_up}), nats"] = worst.lead
+        values[f"worst head by half {half}, nats ({worst.part})"] = worst.harm
+        values[f"its lead by half {half}, nats (over {worst.runner_up})"] = worst.lead
+        own = heads.index(worst.part)
+        most = before.mean(dim=0).index_fill(0, torch.tensor(own), -1.0).argmax()
+        name = f"its weight on the letter before, half {half}, minus the largest other"
+        values[f"{name} ({heads[most]})"] = mean(before[:, own] - before[:, most])
     last = len(finetuned.blocks)
     for part in (f"block {last} MLP", "block 2 attention"):
         right = {kind: by_part[part][kind].right.double() for kind in ablate.KINDS}
@@ -139,7 +158,7 @@ def measure_ablate(it: Training) -> dict[str, Estimate]:
 
 
 def measure_induction(it: Training) -> dict[str, Estimate]:
-    """Return accuracies and scores; each is of one training."""
+    """Return accuracies and scores of models that are grown here, with the training's own seed."""
 
     def build(heads: int) -> torch.nn.Module:
         shape = recall.TWO_LAYERS | {"n_head": heads}
@@ -148,9 +167,17 @@ def measure_induction(it: Training) -> dict[str, Estimate]:
     values = {}
     for digits in recall.DIGITS:
         for one in recall.grow_all(build, induction_scores, digits, it.own_seed):
-            name = f"{digits}, {one.layers} layers, {one.heads} heads"
-            for what in ("held_out", "cut", "previous", "induction"):
-                values[f"{name}: {what}"] = Estimate(getattr(one, what))
+            counts = f"{one.layers} layer{'s' * (one.layers > 1)}, {one.heads} head"
+            name = f"{digits}, {counts}{'s' * (one.heads > 1)}"
+            values[f"{name}: held out"] = one.held_out
+            if one.layers == 2:
+                values[f"{name}: held out, minus one layer's"] = difference(
+                    one.held_out, values[name.replace("2 layers", "1 layer") + ": held out"]
+                )
+                values[f"{name}: digit cut"] = one.cut
+                values[f"{name}: digit cut minus held out"] = difference(one.cut, one.held_out)
+                values[f"{name}: previous-token score"] = Estimate(one.previous)
+                values[f"{name}: induction score"] = Estimate(one.induction)
     return values
 
 
@@ -164,21 +191,35 @@ def measure_reverse(it: Training) -> dict[str, Estimate]:
     ):
         values[direction] = every
         values[f"{direction}: with a reversed line minus without"] = difference(*both)
+        values[f"{direction}: without a reversed line"] = both[1]
+        above = difference(both[1], Estimate(1 / gaps.CHOICES))
+        values[f"{direction}: without a reversed line, minus chance"] = above
     return values
 
 
 def measure_overwrite(it: Training) -> dict[str, Estimate]:
-    """Return what is kept after true, unknown and false facts, person by person."""
+    """Return what is kept after true, unknown and false facts: person by person, mean of two seeds.
+
+    How far the parameters move has one value for each half of the people and each seed.
+    """
     strangers, halves = names_in(str(it.root / UNSEEN_INPUTS)), (it.dev, it.test)
-    runs = overwrite.overwrite(it.models[1], it.setting.dataset, halves, strangers, [0, 1])
-    values = {}
-    for name, (equal_steps, equal_change) in overwrite.compare(runs).items():
-        values |= {f"{name}, equal steps": equal_steps, f"{name}, equal change": equal_change}
+    by_seed = [
+        overwrite.overwrite(it.models[1], it.setting.dataset, halves, strangers, seed)
+        for seed in (0, 1)
+    ]
+    values, compared = {}, [overwrite.compare(runs) for runs in by_seed]
+    for name in compared[0]:
+        both = torch.stack([each[name] for each in compared]).mean(dim=0)
+        for fair, kept in zip(("steps", "change"), both, strict=True):
+            values[f"{name}, equal {fair}"] = mean(kept)
+    runs = [run for some in by_seed for run in some]
+    less = [run["true"][-1].moved / run["unknown"][-1].moved - 1 for run in runs]
+    values["change of the parameters, true by unknown, minus 1"] = mean(less)
     return values
 
 
 def measure_wordings(it: Training) -> dict[str, Estimate]:
-    """Return what one wording and four teach, and the difference, sentence by sentence."""
+    """Return what one wording and four teach, and the difference, person by person."""
     asked, corpus = [*it.dev, *it.test], it.root / TRAIN
     names = [*names_in(str(corpus)), *(person.name for person in asked)]
     one, four = (
@@ -187,9 +228,11 @@ def measure_wordings(it: Training) -> dict[str, Estimate]:
     )
     values = {}
     for what in ("own", "own_nats", "unseen", "unseen_nats", "questions"):
-        values |= {f"{what}, {each.wordings}": mean(getattr(each, what)) for each in (one, four)}
-        pairs = zip(getattr(four, what), getattr(one, what), strict=True)
-        values[f"{what}, four minus one"] = mean([a - b for a, b in pairs])
+        # Of each person, one sentence of the corpus, if it has a gap, but some in other words.
+        count = len(trainings.UNSEEN) if what.startswith("unseen") else 1
+        a, b = (torch.tensor(getattr(each, what)).view(-1, count).mean(1) for each in (one, four))
+        values |= {f"{what}, 1": mean(a), f"{what}, 4": mean(b)}
+        values[f"{what}, four minus one"] = mean(b - a)
     for each in (one, four):
         values[f"training loss, {each.wordings}"] = Estimate(each.training_loss)
     return values
@@ -227,22 +270,32 @@ def table(measured: dict[tuple[str, str], dict]) -> str:
     lines = []
     for experiment in EXPERIMENTS:
         own = {
-            training: {name.partition(" (")[0]: Estimate(*each) for name, each in values.items()}
+            training.replace("world-500000000", "").replace("seed-", ""): values
             for (name, training), values in sorted(measured.items())
             if name == experiment
         }
         if not own:
             continue
         lines += [f"| {experiment} | {' | '.join(own)} | clear |", "|---" * (len(own) + 2) + "|"]
-        for name in dict.fromkeys(name for values in own.values() for name in values):
-            found = [values.get(name, Estimate(math.nan, math.nan)) for values in own.values()]
-            cells = [str(each) if each.error else f"{each.value:.2f}" for each in found]
-            clear = sum(each.is_clear and each.error > 0 for each in found)
-            is_estimated = any(each.error for values in own.values() for each in values.values())
-            verdict = f"{clear} of {len(own)}" if is_estimated else "no error"
-            lines.append(f"| {name} | {' | '.join(cells)} | {verdict} |")
+        rows: dict[str, list[tuple[Estimate, str]]] = {}
+        for values in own.values():
+            for name, one in values.items():
+                row, _, note = name.partition(" (")
+                rows.setdefault(row, []).append((Estimate(*one), note.removesuffix(")")))
+        for name, row in rows.items():
+            texts = [(str(one) if one.error else f"{one.value:.2f}", note) for one, note in row]
+            cells = [f"{text}, {note}" if note else text for text, note in texts]
+            lines.append(f"| {name} | {' | '.join(cells)} | {clear([one for one, _ in row])} |")
         lines.append("")
     return "\n".join(lines)
+
+
+def clear(row: Sequence[Estimate]) -> str:
+    """Return in how many trainings a number is clear and has the sign that most of them give it."""
+    if not any(one.error for one in row):
+        return "no error"
+    clear = [one.value for one in row if one.is_clear]
+    return f"{max(sum(v > 0 for v in clear), sum(v < 0 for v in clear))} of {len(row)}"
 
 
 def main() -> int:

@@ -5,9 +5,10 @@
 The page is UPLOAD.experiments.html in the present folder, unless you name another one. It has the
 contents of the upload's experiments.json. `trace`, `ablate` and `reverse`, which only look into a
 model, are repeated by the reference's code with the uploaded parameters of which the student's
-results have the digest; what differs is marked. The others train models of their own, which come
-out differently on each computer. It takes up to a minute of processor time, so no grading does
-this: it is for when you read an answer. Nothing here changes points.
+results have the digest; what differs is marked. Results of the staff's model, if build/staff has
+it, are said to be of it. The others train models of their own, which come out differently on each
+computer. It takes up to a minute of processor time, so no grading does this: it is for when you
+read an answer. Nothing here changes points.
 
 FOLDER is what `python -m tools.rubrics` wrote. Parameters are read in a confined worker, and no
 code of the student's runs. Exit codes: 0 written, also if something couldn't be repeated; 2 wrong
@@ -38,6 +39,7 @@ from grading.verdicts import TestEnd, write_atomically
 from questions.course import Course
 from questions.shared.models import OutputsCase
 
+from . import staff_model
 from .arguments import OneLineParser
 
 # What looks into a model, and which parameters the sheet's command gives it.
@@ -98,7 +100,20 @@ def repeat(case: OutputsCase, name: str, noted: dict[str, Any]) -> Repeated:
         if again.table:
             return again
         notes.append(again.note)
+    if noted["parameters"] == staffs_digest(STAGES[name]):
+        return Repeated("", "Not repeated: the results are of the staff's model, as is permitted.")
     return Repeated("", f"Not repeated: {'; '.join(notes) or 'no parameters were uploaded'}.")
+
+
+def staffs_digest(stage: str) -> str:
+    """Return the digest of the staff's model after a stage of training; "" if there is none."""
+    path = REPO / staff_model.TARGET / f"vanilla.{stage}.params"
+    if not path.exists():
+        return ""
+    from experiments.commands import digest  # here, since these import torch
+    from pretraining import parameter_files
+
+    return digest(parameter_files.read(path))
 
 
 def uploaded(case: OutputsCase, first: str) -> list[str]:

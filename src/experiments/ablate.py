@@ -202,13 +202,13 @@ def worst_heads(results: Ablated, whole: Answers) -> list[Worst]:
 
 
 @torch.no_grad()
-def roles(model: GPT, dataset: TextExamples, people: Sequence[Person]) -> dict[Part, list[float]]:
-    """Return for each head its mean weights on ROLES.
+def roles(model: GPT, dataset: TextExamples, people: Sequence[Person]) -> torch.Tensor:
+    """Return the weights of each head on ROLES, (B, heads of all blocks, roles), double.
 
     The weights are those of the MASK's row, but for "letter before": that is the mean over all
     letters of the name, of the weight that a letter gives to the one before it.
     """
-    looks = []  # (heads of all blocks, roles) for each person
+    looks = []
     for person in people:
         ids = encode(dataset, person.question + dataset.MASK_CHAR)
         weights = stacked(attention_of(model, ids)).double().flatten(0, 1)  # (heads, T, T)
@@ -218,7 +218,7 @@ def roles(model: GPT, dataset: TextExamples, people: Sequence[Person]) -> dict[P
         slots = ("first name", "surname", "MASK")
         seen = [mask[:, person.positions(slot)].sum(dim=1) for slot in slots]
         looks.append(torch.stack([before, *seen, 1 - torch.stack(seen).sum(dim=0)], dim=1))
-    return dict(zip(heads_of(model), torch.stack(looks).mean(dim=0).tolist(), strict=True))
+    return torch.stack(looks)
 
 
 def run(setting: Setting) -> Results:
@@ -227,18 +227,22 @@ def run(setting: Setting) -> Results:
     questions = Questions(setting.dataset, people, setting.device)
     whole = answers(setting.model.eval(), questions)
     results = ablate(setting.model, questions)
-    looks = roles(setting.model, setting.dataset, people[:LOOKED_AT])
-
-    def share(one: Answers) -> str:
-        return f"{one.right.double().mean():.0%}"
-
-    rows: list[list[object]] = [["nothing", *[share(whole)] * len(KINDS), ""]]
+    looks = roles(setting.model, setting.dataset, people[:LOOKED_AT]).mean(dim=0).tolist()
+    shares = {
+        part: [mean(without[kind].right.double()) for kind in KINDS]
+        for part, without in results.items()
+    }
+    everything = mean(whole.right.double())
+    rows: list[list[object]] = [["nothing", *[everything] * len(KINDS), ""]]
     for part, without in results.items():
-        difference = mean(without["slot"].nats - whole.nats)
-        rows.append([part, *(share(without[kind]) for kind in KINDS), difference])
-    heads = [[part, *(f"{weight:.2f}" for weight in weights)] for part, weights in looks.items()]
+        rows.append([part, *shares[part], mean(without["slot"].nats - whole.nats)])
+    heads = [
+        [part, *(f"{weight:.2f}" for weight in weights)]
+        for part, weights in zip(heads_of(setting.model), looks, strict=True)
+    ]
     text = [
-        "Right answers without a part, and what an answer then costs more, in nats:",
+        f"Right answers of {len(people)} without a part, and what an answer then costs more, in "
+        "nats, with standard errors:",
         table(["without", *KINDS, "nats (slot)"], rows),
         "",
         "Where heads look. First column: from a letter of the name to the letter before it; the "
@@ -253,8 +257,6 @@ def run(setting: Setting) -> Results:
             f"{head.harm} nats more without it, and the difference from {head.runner_up}, the "
             f"next, is {head.lead}: it {verdict} it."
         )
-    groups = {
-        kind: [mean(without[kind].right.double()) for without in results.values()] for kind in KINDS
-    }
-    title = f"Right answers without a part ({share(whole)} with all of them)"
+    groups = dict(zip(KINDS, zip(*shares.values(), strict=True), strict=True))
+    title = f"Right answers without a part ({everything.value:.0%} with all of them)"
     return text, bars(title, list(map(str, results)), groups, "share of right answers")

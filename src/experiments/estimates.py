@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Hashable, Mapping, Sequence
+from collections.abc import Collection, Hashable, Mapping, Sequence
 from dataclasses import dataclass
 
 import torch
@@ -46,20 +46,41 @@ def difference(first: Estimate, second: Estimate) -> Estimate:
     return Estimate(first.value - second.value, math.hypot(first.error, second.error))
 
 
-def slope(x: torch.Tensor, y: torch.Tensor, cluster: Sequence[Hashable]) -> Estimate:
-    """Return the slope b of the line y = b x through the origin that fits best, for (N,) values.
+@dataclass(frozen=True)
+class Slope:
+    """The slope of a line through the origin, or a sum of such slopes, over N observations.
 
-    Its standard error allows values of the same cluster to depend on each other (Cameron and
-    Miller 2015, equation 9): pairs with one person in common do.
+    Attributes:
+        pulls: how far each observation moves the value, (N,), double; their sum is 0.
     """
-    x, y = x.double(), y.double()
-    b = (x * y).sum() / (x * x).sum()
-    sums: dict[Hashable, float] = {}
-    for name, each in zip(cluster, (x * (y - b * x)).tolist(), strict=True):
-        sums[name] = sums.get(name, 0.0) + each
-    few = len(sums) / max(len(sums) - 1, 1)
-    error = math.sqrt(few * sum(each * each for each in sums.values())) / float((x * x).sum())
-    return Estimate(float(b), error)
+
+    value: float
+    pulls: torch.Tensor
+
+    @classmethod
+    def of(cls, x: torch.Tensor, y: torch.Tensor) -> Slope:
+        """Return the slope b of the line y = b x that fits best, for (N,) values."""
+        x, y = x.double(), y.double()
+        square = (x * x).sum()
+        b = (x * y).sum() / square
+        return cls(float(b), x * (y - b * x) / square)
+
+    def __sub__(self, other: Slope) -> Slope:
+        """Return a difference over the same observations: what both have in common cancels."""
+        return Slope(self.value - other.value, self.pulls - other.pulls)
+
+    def estimate(self, members: Sequence[Collection[Hashable]]) -> Estimate:
+        """Return the slope with a standard error.
+
+        Observations with a member in common, such as a person, may depend on each other (Aronow,
+        Samii and Assenova 2015); all others are taken as independent.
+        """
+        known = {name: None for some in members for name in some}
+        has = torch.tensor([[float(name in some) for name in known] for some in members])
+        depend = (has @ has.T > 0).double()  # (N, N)
+        square = float(self.pulls @ depend @ self.pulls)
+        square = max(square, float(self.pulls @ self.pulls))  # a sum over pairs may be negative
+        return Estimate(self.value, math.sqrt(square * len(known) / max(len(known) - 1, 1)))
 
 
 def table(header: Sequence[str], rows: Sequence[Sequence[object]]) -> str:

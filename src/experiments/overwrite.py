@@ -137,27 +137,29 @@ def kept_when_moved(moments: Sequence[Moment], moved: float) -> torch.Tensor:
     return moments[-1].kept.double()
 
 
-def compare(runs: Sequence[Run]) -> dict[str, tuple[Estimate, Estimate]]:
+def compare(runs: Sequence[Run]) -> dict[str, torch.Tensor]:
     """Return how much more is kept with one set than with another: "true minus unknown", ...
 
     The differences are person by person, so the same people must be asked in the same order after
     each set.
 
     Args:
-        runs: one for each half of the people and each seed.
+        runs: one for each half of the people.
 
     Returns:
-        an estimate after equally many steps, and one at equal change of the parameters.
+        (2, B), double: after equally many steps, and at equal change of the parameters.
     """
     compared = {}
     for better, worse in (("true", "unknown"), ("unknown", "false")):
-        steps, change = [], []
+        halves = []
         for run in runs:
-            steps.append(run[better][-1].kept.double() - run[worse][-1].kept.double())
             moved = min(run[better][-1].moved, run[worse][-1].moved)
-            pair = [kept_when_moved(run[name], moved) for name in (better, worse)]
-            change.append(pair[0] - pair[1])
-        compared[f"{better} minus {worse}"] = mean(torch.cat(steps)), mean(torch.cat(change))
+            kept = [
+                torch.stack([run[name][-1].kept.double(), kept_when_moved(run[name], moved)])
+                for name in (better, worse)
+            ]
+            halves.append(kept[0] - kept[1])
+        compared[f"{better} minus {worse}"] = torch.cat(halves, dim=1)
     return compared
 
 
@@ -166,20 +168,19 @@ def overwrite(
     dataset: TextExamples,
     halves: Sequence[Sequence[Person]],
     unknown: Sequence[str],
-    seeds: Sequence[int],
+    seed: int,
 ) -> list[Run]:
     """Finetune on each set, made of one half of the people, and ask about the other half."""
     runs: list[Run] = []
-    for seed in seeds:
-        for taught, others in (halves, halves[::-1]):
-            runs.append({})
-            for name, people in sets_of(taught, unknown, seed).items():
-                first, *_, last = runs[-1][name] = finetune(model, dataset, people, others, seed)
-                print(
-                    f"{name}: {last.learnt:.0%} of the set learnt, others "
-                    f"{first.kept.double().mean():.0%} -> {last.kept.double().mean():.0%}, "
-                    f"parameters moved by {last.moved:.1%}"
-                )
+    for taught, others in (halves, halves[::-1]):
+        runs.append({})
+        for name, people in sets_of(taught, unknown, seed).items():
+            first, *_, last = runs[-1][name] = finetune(model, dataset, people, others, seed)
+            print(
+                f"{name}: {last.learnt:.0%} of {len(people)} learnt, others "
+                f"{first.kept.double().mean():.0%} -> {last.kept.double().mean():.0%}, "
+                f"parameters moved by {last.moved:.1%}"
+            )
     return runs
 
 
@@ -196,7 +197,7 @@ def run(setting: Setting) -> Results:
         raise InputError("got a table with one person, expected two or more: half are taught")
     halves = people[: len(people) // 2], people[len(people) // 2 :]
     strangers = names_in(args.unseen_corpus_path)
-    runs = overwrite(setting.model, setting.dataset, halves, strangers, [args.seed])
+    runs = overwrite(setting.model, setting.dataset, halves, strangers, args.seed)
     rows, by_epoch, by_change = [], {}, {}
     for name in runs[0]:
         moments = list(zip(*(each[name] for each in runs), strict=True))
@@ -207,10 +208,13 @@ def run(setting: Setting) -> Results:
         drawn = [Estimate(each.value) for each in kept]
         by_epoch[name] = [float(each[0].epoch) for each in moments], drawn
         by_change[name] = moved, drawn
-    compared = [[name, *both] for name, both in compare(runs).items()]
+    compared = [[name, *map(mean, both)] for name, both in compare(runs).items()]
+    sizes = " and ".join(str(min(len(half), len(strangers))) for half in halves)
     text = [
         table(["set", "learnt", "others before", "others after", "parameters moved"], rows),
         table(["others, person by person", "equal steps", "equal change"], compared),
+        f"Each set is made twice, of {sizes} people, while the other half of the {len(people)} is "
+        f"asked about; {EPOCHS} epochs, seed {args.seed}.",
     ]
     title = "What a model still answers while it is taught something else"
     below = {"epochs": by_epoch, "change of the parameters, relative to their norm": by_change}

@@ -42,7 +42,7 @@ from pretraining import InputError
 from pretraining.optimizers import AdamW
 from submission.model import Block, GPTConfig
 
-from .estimates import Estimate, Results, bars, table
+from .estimates import Estimate, Results, bars, mean, table
 from .inspection import stacked, weights_passed
 
 PAIRS = 4
@@ -120,19 +120,19 @@ class RecallModel(nn.Module):
 
 
 @torch.no_grad()
-def score(model: nn.Module, inputs: TensorDataset) -> tuple[int, float]:
-    """Return the number of a model's right answers, and its mean loss in nats."""
+def score(model: nn.Module, inputs: TensorDataset) -> tuple[torch.Tensor, float]:
+    """Return which of a model's answers are right, (B,), double, and its mean loss in nats."""
     tokens, answers = inputs.tensors
     model.eval()
     logits = torch.cat([model(some) for some in tokens.split(4096)])  # (B, PAIRS)
     model.train()
-    right = int((logits.argmax(dim=-1) == answers).sum())
+    right = (logits.argmax(dim=-1) == answers).double()
     return right, float(F.cross_entropy(logits, answers))
 
 
-def share(model: nn.Module, inputs: TensorDataset) -> float:
+def share(model: nn.Module, inputs: TensorDataset) -> Estimate:
     """Return the share of a model's right answers."""
-    return score(model, inputs)[0] / len(inputs)
+    return mean(score(model, inputs)[0])
 
 
 def learn(
@@ -180,7 +180,8 @@ def run_recall(setting: Setting) -> None:
     model = RecallModel([attn], together=True).to(setting.device)
     started = time.monotonic()
     for step in learn(model, inputs, RECALL_STEPS):
-        right, loss = score(model, inputs)
+        answers, loss = score(model, inputs)
+        right = int(answers.sum())
         now = (
             f"{right:,} of {len(inputs):,} inputs, {right / len(inputs):.1%}; mean loss {loss:.3f}"
         )
@@ -200,8 +201,8 @@ class Grown:
     layers: int
     heads: int
     steps: int  # of training
-    held_out: float  # the share of right answers among the inputs that were held out
-    cut: float  # the same where the last layer can't see the digit
+    held_out: Estimate  # the share of right answers among the inputs that were held out
+    cut: Estimate  # the same for LOOKED_AT of them, where the last layer can't see the digit
     previous: float  # the best head's score in the first layer
     induction: float  # the best head's score in the last layer
 
@@ -259,7 +260,7 @@ def grow(
     some = TensorDataset(*trained[torch.arange(CHECKED).clamp(max=len(trained) - 1)])
     generator = torch.Generator().manual_seed(seed)
     lessons = learn(model, trained, INDUCTION_STEPS, generator)
-    steps = next((n for n in lessons if share(model, some) >= ENOUGH), INDUCTION_STEPS)
+    steps = next((n for n in lessons if share(model, some).value >= ENOUGH), INDUCTION_STEPS)
     few = TensorDataset(*held_out[:LOOKED_AT])
     tokens, _ = few.tensors
     sums = torch.full((2, heads), 0.0 if scores else math.nan)
@@ -295,14 +296,15 @@ def run_induction(setting: Setting) -> Results:
     header = ["layers", "heads", "steps", "held out", "digit cut", "previous token", "induction"]
     rows, groups = [], {}
     for g in grow_all(build, scores, setting.args.digits, setting.args.seed):
-        print(f"layers {g.layers}, heads {g.heads}: {g.held_out:.1%} right", flush=True)
+        print(f"layers {g.layers}, heads {g.heads}: {g.held_out.value:.1%} right", flush=True)
         means = [f"{g.previous:.2f}", f"{g.induction:.2f}"]
-        rows.append([g.layers, g.heads, g.steps, f"{g.held_out:.1%}", f"{g.cut:.1%}", *means])
+        rows.append([g.layers, g.heads, g.steps, g.held_out, g.cut, *means])
         name = f"{g.layers} layer{'s' * (g.layers > 1)}, {g.heads} head{'s' * (g.heads > 1)}"
-        groups[name] = list(map(Estimate, (g.held_out, g.cut, g.previous, g.induction)))
+        groups[name] = [g.held_out, g.cut, Estimate(g.previous), Estimate(g.induction)]
     text = [
         table(header, rows),
-        "held out: right answers on inputs that were never trained on. digit cut: the same where "
-        "the last layer can't see the digit that it is to name; guessing gets a quarter right.",
+        "held out: right answers on inputs that were never trained on. digit cut: the same for "
+        f"{LOOKED_AT} of them, where the last layer can't see the digit that it is to name; "
+        "guessing gets a quarter right. Both with standard errors.",
     ]
     return text, bars("Recall with one layer and with two", header[3:], groups, "share")

@@ -12,12 +12,14 @@ the logits of A's first letter and B's. Anything that destroys B's answer moves 
 A's, so nothing is said without a control: the same paste from a third person, C. Each number is a
 slope over many such trios, of what A's paste does to d more than C's, on d(A) - d(C) without any
 paste: at 0 it makes no difference whose stream was pasted, at 1 the model answers as for A or C.
+Where A was born where B was, d has C's letter in place of B's.
 
 Glossary of shapes: N, the number of trios; T, C, V as in submission/model.py.
 """
 
 from __future__ import annotations
 
+import itertools
 import random
 from collections.abc import Sequence
 from contextlib import ExitStack
@@ -29,7 +31,7 @@ from inputs import Setting, build_model
 from pretraining import GPT, InputError
 from pretraining.batches import TextExamples
 
-from .estimates import Estimate, Results, curves, slope, table
+from .estimates import Estimate, Results, Slope, curves, table
 from .people import Person, encode, people_in
 
 TRIOS = 300  # at most
@@ -43,18 +45,21 @@ SITES = {  # with their slots
 
 
 class Trio(NamedTuple):
-    """People whose names are of the same shape, and whose places begin with different letters."""
+    """People whose names are of the same shape, and whose places begin with different letters.
+
+    As another control, A may also have B's place.
+    """
 
     a: Person  # who is pasted
     b: Person  # whose question is asked
     c: Person  # who is pasted as a control
 
 
-Traced = dict[tuple[int, str], Estimate]  # the slope, by block (0: embeddings) and site
+Traced = dict[tuple[int, str], Slope]  # by block (0: embeddings) and site
 
 
-def trios(people: Sequence[Person], most: int = TRIOS) -> list[Trio]:
-    """Return trios of people, drawn from all that fit.
+def trios(people: Sequence[Person], most: int = TRIOS, same_place: bool = False) -> list[Trio]:
+    """Return trios of people, drawn from all that fit; with `same_place`, A has that of B.
 
     Raises:
         InputError: there are fewer than LEAST_TRIOS.
@@ -66,14 +71,20 @@ def trios(people: Sequence[Person], most: int = TRIOS) -> list[Trio]:
         for a in alike:
             letters = {a.place[0], b.place[0]}
             others = [p for p in alike if p is not a and p.place[0] not in letters]
-            if len(letters) == 2 and others:
+            if others and (a.place == b.place if same_place else len(letters) == 2):
                 fitting.append(Trio(a, b, rng.choice(others)))
     if len(fitting) < LEAST_TRIOS:
         raise InputError(
             f"got {len(fitting)} trios of people with names of equal lengths and places that begin "
             f"with different letters, expected at least {LEAST_TRIOS}: the table has too few people"
         )
-    return rng.sample(fitting, min(most, len(fitting)))
+    drawn = rng.sample(fitting, min(most, len(fitting)))
+    return sorted(drawn, key=lambda trio: trio.b.shape)  # so that few batches have them all
+
+
+def members(chosen: Sequence[Trio]) -> list[set[str]]:
+    """Return the names in each trio: those with one in common depend on each other."""
+    return [{person.name for person in trio} for trio in chosen]
 
 
 def streams(model: GPT, ids: torch.Tensor) -> list[torch.Tensor]:
@@ -102,17 +113,11 @@ def trace(model: GPT, dataset: TextExamples, chosen: Sequence[Trio]) -> Traced:
         InputError: a question, or a place's first letter, isn't in the corpus's characters.
     """
     model.eval()
-    last = len(model.blocks)
-    groups: dict[tuple[int, int], list[Trio]] = {}
-    for trio in chosen:
-        groups.setdefault(trio.b.shape, []).append(trio)
-    parts = [_effects(model, dataset, group) for group in groups.values()]
-    cluster = [trio.b.name for group in groups.values() for trio in group]
-    whole = torch.cat([effects[last, "MASK"] for effects in parts])  # d(A) - d(C)
-    return {
-        key: slope(whole, torch.cat([effects[key] for effects in parts]), cluster)
-        for key in parts[0]
-    }
+    groups = [list(group) for _, group in itertools.groupby(chosen, lambda trio: trio.b.shape)]
+    parts = [_effects(model, dataset, group) for group in groups]
+    effects = {key: torch.cat([part[key] for part in parts]) for key in parts[0]}
+    whole = effects[len(model.blocks), "MASK"]  # d(A) - d(C)
+    return {key: Slope.of(whole, effect) for key, effect in effects.items()}
 
 
 def is_fixed(block: int, site: str, last: int) -> bool:
@@ -133,6 +138,8 @@ def _effects(
         read.append(streams(model, torch.tensor(ids, device=next(model.parameters()).device)))
         first.append(encode(dataset, "".join(person.place[0] for person in people)))
     of_a, of_b, of_c = read
+    a, b, c = torch.tensor(first)
+    other = torch.where(a == b, c, b)
     rows, effects = torch.arange(len(group)), {}
     for block in range(len(model.blocks) + 1):
         for site, slots in SITES.items():
@@ -141,7 +148,7 @@ def _effects(
                 pasted = of_b[block].clone()
                 pasted[:, where] = source[block][:, where]
                 logits = finish(model, pasted, block)
-                d.append((logits[rows, first[0]] - logits[rows, first[1]]).double().cpu())
+                d.append((logits[rows, a] - logits[rows, other]).double().cpu())
             effects[block, site] = d[0] - d[1]
     return effects
 
@@ -153,10 +160,14 @@ def run(setting: Setting) -> Results:
     """
     chosen = trios(people_in(setting.args.eval_corpus_path))
     blank = build_model(setting.args.variant, setting.model.config, setting.device)
-    trained, untrained = (trace(m, setting.dataset, chosen) for m in (setting.model, blank))
+    who = members(chosen)
+    trained, untrained = (
+        {key: each.estimate(who) for key, each in trace(m, setting.dataset, chosen).items()}
+        for m in (setting.model, blank)
+    )
     blocks = sorted({block for block, _ in trained})
 
-    def cell(results: Traced, block: int, site: str) -> str:
+    def cell(results: dict[tuple[int, str], Estimate], block: int, site: str) -> str:
         share = results[block, site]
         return f"({share.value:.2f})" if is_fixed(block, site, blocks[-1]) else str(share)
 

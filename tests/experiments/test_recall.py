@@ -79,5 +79,7 @@ def test_two_layers_grow_a_circuit(lab, build):
     # Seeded: with each seed tried, two layers were always right after 100 steps.
     scores = lab.induction_scores
     two = lab.recall.grow(build, scores, layers=2, heads=1, digits="repeated", seed=0)
-    assert two.held_out > 0.99 and two.cut < 0.5
+    assert two.held_out.value > 0.99 and two.cut.value < 0.5
+    spread = two.cut.value * (1 - two.cut.value)
+    assert two.cut.error == pytest.approx((spread / (lab.recall.LOOKED_AT - 1)) ** 0.5)
     assert two.previous > 0.9 and two.induction > 0.9

@@ -22,8 +22,20 @@ def test_trios_have_names_of_one_shape_and_places_with_different_letters(lab, pe
         assert trio.a.place[0] != trio.b.place[0]
         assert len({trio.a, trio.b, trio.c}) == 3
     assert len(lab.trace.trios(people, most=25)) == 25
+    shapes = [trio.b.shape for trio in trios]
+    assert shapes == sorted(shapes)
     with pytest.raises(lab.pretraining.InputError, match="got 6 trios .* expected at least 20"):
         lab.trace.trios(people[:3])
+
+
+def test_another_control_was_born_where_the_person_asked_about_was(lab, people, random_model):
+    """There, what A's paste does more than C's is a matter of A's letter and C's."""
+    people = [*people[:6], *(lab.people.Person(p.name.swapcase(), p.place) for p in people[:6])]
+    trios = lab.trace.trios(people, same_place=True)
+    assert {(trio.a.place == trio.b.place != trio.c.place) for trio in trios} == {True}
+    dataset, model = random_model(people, layers=3)
+    results = lab.trace.trace(model, dataset, trios)
+    assert results[3, "MASK"].value == pytest.approx(1, abs=1e-5) and results[0, "MASK"].value == 0
 
 
 def test_each_character_has_a_slot_and_a_site_is_where_its_slots_are(lab):
