@@ -33,7 +33,6 @@ from collections import Counter
 from collections.abc import Callable, Sequence
 from concurrent.futures import Future
 from dataclasses import dataclass, field, replace
-from fractions import Fraction
 from pathlib import Path
 from types import ModuleType
 from typing import Any, NoReturn, Protocol, Self, TypeVar
@@ -244,7 +243,6 @@ class GradedTestCase:
         sentence: str,
         *,
         id: str,
-        credit: Fraction = Fraction(0),
         private: bool = False,
         cause: str = "",
         look_at: str = "",
@@ -253,7 +251,6 @@ class GradedTestCase:
         """End the test as failed; see `expect`.
 
         Args:
-            credit: the share of points that is still earned.
             private: whether the details are for staff only, as for hidden tests.
         """
         is_private, staff = self.spec.is_hidden or private, ""
@@ -265,7 +262,7 @@ class GradedTestCase:
             staff = "\n".join([*lines, f"seed: {self.seed}"])
         else:
             sentence = "\n".join([sentence, *(f"  {line}" for line in lines)])
-        raise TestEnd(Verdict(Outcome.FAILED, sentence, staff, credit, id, look_at=look_at))
+        raise TestEnd(Verdict(Outcome.FAILED, sentence, staff, id=id, look_at=look_at))
 
     @classmethod
     def hints(cls, id: str) -> dict[str, str]:

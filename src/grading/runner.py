@@ -20,7 +20,6 @@ from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from decimal import Decimal
-from fractions import Fraction
 from pathlib import Path
 from typing import Any
 
@@ -53,7 +52,6 @@ from .verdicts import (
     malformed,
     now,
     refusing_to_write,
-    share_of,
     versions,
 )
 
@@ -259,7 +257,7 @@ class Runner:
             result = TestResult(spec=spec, description=test.description, is_selected=is_selected)
             if spec.dropped and is_selected:
                 gets = "everybody gets its points" if spec.max_score else "it is not run"
-                end = Verdict(Outcome.DROPPED, f"{gets}: {spec.dropped}", credit=Fraction(1))
+                end = Verdict(Outcome.DROPPED, f"{gets}: {spec.dropped}", credit=1)
                 result = replace(result, **vars(end), score=spec.max_score)
             blank.append(result)
         facts = {
@@ -422,7 +420,7 @@ def _judged(
             elif ours.is_doubtful or ours.outcome not in fine:
                 ends = f"{ours.outcome.value}: {ours.message}\n{ours.detail}"
                 raise GradingError(f"the reference, too: {ends}\n{verdict.detail}")
-        return case, verdict, share_of(test.spec.max_score, verdict.credit)
+        return case, verdict, test.spec.max_score if verdict.credit else Decimal("0.00")
     except Exception as error:
         if isinstance(error, UsageError) and not isinstance(error, DataError):
             raise
@@ -445,4 +443,4 @@ def _ended(test: BoundTest, case: GradedTestCase) -> Verdict:
         raise
     except Exception:  # in a judge: no answer that fits its schema should cause this
         return malformed(traceback.format_exc(), is_doubtful=True)
-    return Verdict(Outcome.PASSED, "", case.notes, credit=Fraction(1))
+    return Verdict(Outcome.PASSED, "", case.notes, credit=1)

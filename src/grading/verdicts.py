@@ -20,7 +20,6 @@ from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
 from decimal import Decimal
 from enum import Enum, IntEnum
-from fractions import Fraction
 from importlib import metadata
 from pathlib import Path, PureWindowsPath
 from typing import Any
@@ -80,7 +79,7 @@ class Verdict:
     outcome: Outcome
     message: str  # what the student may read: one sentence or a few lines
     detail: str = ""  # what only staff may also read: got, expected, traceback
-    credit: Fraction = Fraction(0)  # the share of the test's points that is earned, 0 to 1
+    credit: int = 0  # the share of the test's points that is earned: 0 or 1
     # The name of this way of ending among those of the same outcome, for staff, who count and
     # compare a class's failures. Nothing in it may come from a student.
     id: str = ""
@@ -668,18 +667,6 @@ class Results:
         """Write the results as JSON, completely or not at all."""
         text = json.dumps(self.as_dict(staff), indent=1, ensure_ascii=False, allow_nan=False)
         write_atomically(path, text + "\n")
-
-
-def share_of(points: Decimal, credit: Fraction) -> Decimal:
-    """Return that share of the points, exact, and rounded down to hundredths.
-
-    Raises:
-        ValueError: the share is not between 0 and 1, which is the judge's mistake.
-    """
-    if not 0 <= credit <= 1:
-        raise ValueError(f"a credit of {credit} is not between 0 and 1")
-    hundredths = int(points * 100) * credit.numerator // credit.denominator
-    return Decimal(hundredths) / 100
 
 
 def versions() -> dict[str, str]:
