@@ -3,8 +3,9 @@
 The tests of one file share a process, and with it their module's fixtures; some files share one
 with each other. The longest start first, so that no process is left alone at the end.
 
-No test measures time, but a test that hangs fails: each has a limit, which is longer on a machine
-that others use, too. What a test starts has no limit of its own.
+No test measures wall time, but a test that hangs fails: each has a limit, which is longer on a
+machine that others use when the tests are collected. Load that comes later has room in it, since
+the usual limit is eight times as long as the longest test takes on an idle machine.
 """
 
 import zlib

@@ -9,6 +9,7 @@ import pytest
 
 from tests.interpreter import python
 from tests.project import ROOT, copy_of_the_project
+from tests.redteam.arena import slowness
 from tests.snapshots import check
 from tools import autograder, container, datafiles, reference, starter
 from tools.arguments import Failed
@@ -108,7 +109,7 @@ def test_if_one_proof_fails_the_other_one_ends(tmp_path, monkeypatch, failing):
     def prove(repo, edition, kind, *_):
         if kind == failing:
             raise Failed(f"{kind} failed")
-        assert stopped.wait(60)
+        assert stopped.wait(60 * slowness())
         raise Failed("was stopped")
 
     for module, name in ((autograder, "contents"), (starter, "package_of")):

@@ -14,7 +14,7 @@ import pytest
 from tests.project import ROOT
 from tests.wheels import torch_index
 
-pytestmark = [pytest.mark.requires_tool("bash"), pytest.mark.timeout(120)]
+pytestmark = pytest.mark.requires_tool("bash")
 
 
 def python_for_everybody() -> Path | None:

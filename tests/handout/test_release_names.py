@@ -18,6 +18,7 @@ from autograder.description import load_course
 from tests import pinned
 from tests.handout.conftest import replace
 from tests.project import commit_all, contents
+from tests.redteam.arena import slowness
 from tools import (
     archive,
     autograder,
@@ -257,7 +258,7 @@ def test_an_edition_is_graded_while_the_next_one_is_typeset(project, run, monkey
 
     def graded(repo, edition, *rest, **options):
         following = {"xcs224n": "cs224n", "cs224n": "current"}.get(edition)
-        assert following is None or begun[following].wait(60)
+        assert following is None or begun[following].wait(60 * slowness())
         return grade(repo, edition, *rest, **options)
 
     monkeypatch.setattr(build, "for_students", typeset)
@@ -287,7 +288,7 @@ def test_what_is_graded_is_stopped_where_documents_fail(project, run, monkeypatc
         return documents(repo, edition, *rest)
 
     def graded(*_, **__):
-        assert error is None or killed.wait(60)
+        assert error is None or killed.wait(60 * slowness())
         raise Failed("the reference earns 52 through the zip")
 
     monkeypatch.setattr(build, "for_students", typeset)

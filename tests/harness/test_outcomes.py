@@ -3,7 +3,6 @@
 What each ending says is in tests/snapshots/test_endings.py; loops are in test_importing.py.
 """
 
-import contextlib
 import os
 import time
 
@@ -168,28 +167,15 @@ def test_orphans_are_reaped_while_a_test_runs_and_still_count(write_query, grade
                 if os.fork() == 0: os._exit(0)
                 os._exit(0)
             os.wait()
-        time.sleep(0.3)
-        states = []
-        for entry in filter(str.isdigit, os.listdir("/proc")):
-            try: words = open(f"/proc/{{entry}}/stat").read().rpartition(") ")[2].split()
-            except OSError: continue
-            if words[1] == str(os.getppid()) and words[0] == "Z": states.append(entry)
-        assert not states
+        children = f"/proc/{{os.getppid()}}/task/{{os.getppid()}}/children"
+        while open(children).read().split() != [str(os.getpid())]:
+            time.sleep(0.01)  # or else its time runs out
         return 100.0 * keys[j]
     """
     few = grade(write_query(zombies.format(count=8)), ID, layers=UNCONFINED)[ID]
     assert few.outcome is Outcome.PASSED, few
     many = grade(write_query(zombies.format(count=80)), ID, layers=UNCONFINED)[ID]
     assert many.cause == "killed.processes", many
-
-
-def test_folders_too_deep_for_a_path_are_removed(tmp_path):
-    with contextlib.chdir(tmp_path):
-        for _ in range(60):
-            os.mkdir("x" * 200)
-            os.chdir("x" * 200)
-    leftovers.remove_tree(tmp_path / ("x" * 200))
-    assert list(tmp_path.iterdir()) == []
 
 
 def test_removing_stops_in_time(tmp_path):
