@@ -4,7 +4,6 @@ What runs only on GitHub's machines can't be tested here.
 """
 
 import os
-import shlex
 import shutil
 import subprocess
 import sys
@@ -13,7 +12,6 @@ from pathlib import Path
 import pytest
 import yaml
 
-from tests.interpreter import python
 from tests.project import ROOT
 
 WORKFLOWS = sorted((ROOT / ".github" / "workflows").glob("*.yml"))
@@ -56,14 +54,3 @@ def test_what_students_run_works_step_by_step(tree, released, tmp_path):
         )
         assert done.returncode == 0, (step, done.stdout, done.stderr)
     assert (tmp_path / inside / "vanilla.predictions").is_file()
-
-
-def test_hooks_pass_here():
-    """Run the command of each on its files."""
-    (repository,) = yaml.safe_load((ROOT / ".pre-commit-config.yaml").read_text("utf-8"))["repos"]
-    for hook in repository["hooks"]:
-        program, *words = shlex.split(hook["entry"])
-        assert program == ".venv/bin/python"
-        files = ["tools/question.py"] if hook.get("pass_filenames", True) else []
-        done = python(ROOT, *words, *files)
-        assert done.returncode == 0, done.stdout + done.stderr

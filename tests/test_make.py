@@ -25,11 +25,6 @@ WRONG = [
 ]
 
 
-def test_make_alone_prints_every_target_with_its_help():
-    printed = make(ROOT).stdout
-    assert re.findall(r"^make ([a-z-]+) +\S", printed, re.MULTILINE) == TARGETS
-
-
 @pytest.mark.parametrize("target", CHECKED)
 @pytest.mark.sampled(8)
 def test_each_variable_of_a_targets_help_reaches_its_command(target):

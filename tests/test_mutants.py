@@ -27,11 +27,3 @@ def test_without_the_assertion_a_wrong_variant_passes(key: str, alive):
 
 def test_every_assertion_has_its_wrong_solution():
     assert sorted(KEYS) == sorted([*TABLE, *SAID])
-
-
-def test_no_assertion_loses_its_killer_for_a_name_that_no_variant_has(capsys):
-    before = mutants.TABLE.read_bytes()
-    with pytest.raises(SystemExit):
-        mutants.main(["--write", "no_pretraining"])  # a topic; its variants are of london_baseline
-    assert "got 'no_pretraining'" in capsys.readouterr().err
-    assert mutants.TABLE.read_bytes() == before

@@ -85,6 +85,7 @@ def test_uv_run_and_uv_sync_make_the_environment(project, uv, root):
     # uv resolves extras, too, and the made-up index has none of these packages.
     (project / template).write_text(text.replace('["notebook"]', "[]"), encoding="utf-8")
     students = student.project(project)
+    assert '"torch==2.13.0",' in students
     for words in (["python", "src/grader.py"], ["src/grader.py"], ["--directory=src", "grader.py"]):
         ran = uv("run", *words, "1e")
         assert (ran.returncode, ran.stdout) == (0, "2.13.0 1e\n"), ran.stderr

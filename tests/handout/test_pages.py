@@ -127,32 +127,6 @@ def faults(pages, titles, numbers, commands):
             yield "a page that is nearly empty", lines[0]
 
 
-TEXT = ["Some text."] * 12
-ASKED = ["(a) Copying [1 point (Written)]", "What?", "Answer 3a"]
-BROKEN = ["python src/run.py pretrain \\", "--writing_params_path v.params"]
-
-
-@pytest.mark.parametrize(
-    ("pages", "fault"),
-    [
-        ([[*TEXT, *ASKED], [*TEXT, *BROKEN], TEXT[:1]], None),
-        ([[*TEXT, *ASKED[:2], "More."], [*ASKED[2:], *TEXT]], "a space apart from its question"),
-        ([TEXT, ["In code. Write it.", *TEXT]], "a page that begins with the end of a question"),
-        ([[*TEXT, "[1] A. Radford. Text."], TEXT], "a lonely reference"),
-        ([[*TEXT, *ASKED[:2]], TEXT], "a heading at the foot of a page"),
-        ([[*TEXT, "2 Title", *TEXT[:5]], TEXT], "a heading at the foot of a page"),
-        ([[*TEXT, BROKEN[0]], [BROKEN[1], *TEXT]], "a broken command"),
-        ([TEXT[:11], TEXT], "a page that is nearly empty"),
-    ],
-)
-def test_each_fault_of_a_page_break_is_seen(pages, fault):
-    """Or else finding none would prove nothing."""
-    commands = ["python src/run.py pretrain --writing_params_path v.params"]
-    whole = fault in (None, "a broken command")
-    seen = [kind for kind, _ in faults(pages, {"2 Title"}, set(), commands if whole else [])]
-    assert fault in seen if fault else seen == []
-
-
 def test_pages_end_where_they_may(printed):
     parts = printed.sheet._parts(printed.sheet._is_here)
     titles = {f"{part.number} {part.title}" for part in parts}

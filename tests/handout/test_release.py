@@ -7,7 +7,6 @@ import re
 import shlex
 import subprocess
 import sys
-import tomllib
 import zipfile
 
 import pytest
@@ -51,13 +50,6 @@ def run(folder, *words):
 # ---------------------------------------------------------------- what was built
 
 
-def test_the_summary_says_points_files_sizes_leaks_and_the_references_score(released):
-    assert re.search(r"xcs224n: \d+ questions, 53 coding points, 10", released)
-    assert re.search(r"xcs224n-student\.zip: \d+ files, [\d.]+ MiB, no leak", released)
-    assert re.search(r"test-xcs224n-reference-expect-53\.zip: earned 53;", released)
-    assert "solutions/data/archive/2027-winter.1-xcs224n.zip: the release, of commit" in released
-
-
 # What is made or renamed; of other files, each pattern of tools/student.py finds some.
 NEEDED = """
     README.md AGENTS.md CHANGES.md CLAUDE.md .github/copilot-instructions.md .gitignore Makefile
@@ -89,15 +81,6 @@ def test_the_release_and_its_code_are_of_the_edition(files):
     assert "rope" not in tables["variants"]
 
 
-def test_uv_gets_the_packages_that_pip_gets(files):
-    project = tomllib.loads(files["pyproject.toml"].decode())
-    lines = files["requirements.txt"].decode().splitlines()
-    listed = [line for line in lines if line[0].isalpha()]
-    assert project["project"]["dependencies"] == listed
-    pins = project["tool"]["uv"]["constraint-dependencies"]
-    assert set(pins) <= set(files["constraints.txt"].decode().splitlines()) and len(pins) > 50
-
-
 def test_vs_code_debugs_one_test_of_the_edition(files, tree):
     settings = json.loads(files[".vscode/launch.json"])
     (configuration,), (asked,) = settings["configurations"], settings["inputs"]
@@ -119,12 +102,6 @@ def test_the_demo_comes_with_its_outputs(files):
     notebook = json.loads(files["mingpt-demo/play_char.ipynb"])
     code = [cell for cell in notebook["cells"] if cell["cell_type"] == "code"]
     assert sum(bool(cell["outputs"]) for cell in code) > len(code) / 2
-
-
-def test_assistants_are_pointed_to_the_policy_and_tools_to_the_right_python(files):
-    assert all(b"@AGENTS.md" in files[name] for name in student.POINTERS)
-    assert files[".python-version"] == b"3.12\n"
-    assert b"*.params\n" in files[".gitignore"]
 
 
 def test_the_reference_passes_every_test_as_a_student_and_is_handed_in(tree, zipped):

@@ -138,14 +138,6 @@ def paragraphs(source, folder):
 
 WHOLE = '<span class="whole">{}</span>'
 MENDED = {
-    # Code is broken nowhere or behind its joints.
-    r"\code{src/data/wiki.txt}": '<code class="whole">src/data/wiki.txt</code>',
-    r"\code{vanilla.pretrain.dev.predictions}": (
-        "<code>vanilla.<wbr>pretrain.<wbr>dev.<wbr>predictions</code>"
-    ),
-    r"\code{\_\_a<b, and so on for many characters}": (
-        "<code>_<wbr>_<wbr>a&lt;b, and so on for many characters</code>"
-    ),
     r"\code{a<b}": '<code class="whole">a&lt;b</code>',
     # Ranges of numbers in tables stay on a line, and punctuation with its formula.
     "8--11": WHOLE.format("8–11"),

@@ -3,6 +3,7 @@
 What each ending says is in tests/snapshots/test_endings.py; loops are in test_importing.py.
 """
 
+import contextlib
 import os
 import time
 
@@ -176,6 +177,15 @@ def test_orphans_are_reaped_while_a_test_runs_and_still_count(write_query, grade
     assert few.outcome is Outcome.PASSED, few
     many = grade(write_query(zombies.format(count=80)), ID, layers=UNCONFINED)[ID]
     assert many.cause == "killed.processes", many
+
+
+def test_folders_too_deep_for_a_path_are_removed(tmp_path):
+    with contextlib.chdir(tmp_path):
+        for _ in range(60):
+            os.mkdir("x" * 200)
+            os.chdir("x" * 200)
+    leftovers.remove_tree(tmp_path / ("x" * 200))
+    assert list(tmp_path.iterdir()) == []
 
 
 def test_removing_stops_in_time(tmp_path):

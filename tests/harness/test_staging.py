@@ -78,29 +78,6 @@ def platform(request, monkeypatch):
     monkeypatch.setattr(upload, "BY_DESCRIPTOR", request.param)
 
 
-# Uploads by the name of the entry that is a link: where it leads, and what is beside it.
-LINKS = {
-    "submission": ("submission", False),
-    "wrapping/src": ("src", False),
-    CODE[1]: (CODE[1], True),
-    "submission/notes.txt": (CODE[1], True),
-    OUTPUT: (OUTPUT, True),
-}
-
-
-@pytest.mark.parametrize("name", LINKS)
-def test_a_link_is_refused_and_named(name, solutions, tmp_path, platform):
-    target, has_code = LINKS[name]
-    work = tmp_path / "upload"
-    if has_code:
-        (make_package(work / "submission") / "dataset.py").unlink()
-    link(work / name, solutions / target)
-    with pytest.raises(SubmissionError, match=f"^{name} is a link") as caught:
-        stage(work, tmp_path / "staged")
-    assert "\n" not in str(caught.value)
-    assert "dataset.py" not in {p.name for p in (tmp_path / "staged").rglob("*")}
-
-
 def test_links_that_cost_nothing(tmp_path, platform):
     """A virtual environment, data on another disk, the given path, a second name of a file."""
     package = make_package(tmp_path / "upload" / "submission")
