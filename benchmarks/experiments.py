@@ -228,11 +228,9 @@ def measure_wordings(it: Training) -> dict[str, Estimate]:
     )
     values = {}
     for what in ("own", "own_nats", "unseen", "unseen_nats", "questions"):
-        # Of each person, one sentence of the corpus, if it has a gap, but some in other words.
-        count = len(trainings.UNSEEN) if what.startswith("unseen") else 1
-        a, b = (torch.tensor(getattr(each, what)).view(-1, count).mean(1) for each in (one, four))
-        values |= {f"{what}, 1": mean(a), f"{what}, 4": mean(b)}
-        values[f"{what}, four minus one"] = mean(b - a)
+        values |= {f"{what}, {each.wordings}": mean(getattr(each, what)) for each in (one, four)}
+        pairs = zip(getattr(four, what), getattr(one, what), strict=True)
+        values[f"{what}, four minus one"] = mean([a - b for a, b in pairs])
     for each in (one, four):
         values[f"training loss, {each.wordings}"] = Estimate(each.training_loss)
     return values

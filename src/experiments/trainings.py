@@ -88,9 +88,9 @@ def finetuned_answers(
 class Learnt:
     """What a model learnt from a number of wordings.
 
-    `own` and `unseen` say for each sentence of the corpus, and in other words, whether the right
-    place was chosen among CHOICES, 1 or 0; `own_nats` and `unseen_nats` are the losses on the
-    letters of these places, in nats per letter.
+    `own` and `unseen` say for each person whether the right place was chosen among CHOICES, 1 or 0,
+    in the sentence of the corpus, and on average in other words; `own_nats` and `unseen_nats` are
+    the losses on the letters of these places, in nats per letter.
     """
 
     wordings: int  # of each person
@@ -156,13 +156,14 @@ def learn(
         for line in own[person.name][:1]
         if person.place in line
     ]
-    unseen = [(words.format(name=p.name, gap=mask), p) for p in people for words in UNSEEN]
+    asked = [(words.format(name=p.name, gap=mask), p) for p in people for words in UNSEEN]
+    unseen = torch.tensor(fill(model, dataset, asked, places)).unflatten(1, (-1, len(UNSEEN)))
     return Learnt(
         wordings,
         steps,
         trainer.history[-1],
         *fill(model, dataset, seen, places),
-        *fill(model, dataset, unseen, places),
+        *unseen.mean(dim=2).tolist(),
         finetuned_answers(setting, corpus, people, model),
     )
 

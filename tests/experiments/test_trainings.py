@@ -68,12 +68,14 @@ def test_one_wording_of_each_person_is_kept_and_all_steps_are_made_up_for(lab, m
     lines = [f"Ada {verb} Rome" for verb in ("left", "saw", "knew", "liked")]
     lines += [f"Bo {verb} Oslo" for verb in ("saw", "knew", "liked", "left")]
     dataset = lab.dataset.CharCorruptionDataset("\n".join([*lines, "no one", "is here"]), 64)
-    monkeypatch.setattr(lab.trainings, "fill", lambda *given: ([1.0], [1.0]))
+    monkeypatch.setattr(lab.trainings, "fill", lambda *given: ([1.0, 0.0], [1.0, 2.0]))
     args = SimpleNamespace(variant="vanilla", seed=3)
     setting = SimpleNamespace(args=args, dataset=dataset)
     learnt = lab.trainings.learn(setting, None, ["Ada", "Bo"], [], wordings=1, factor=2)
     (one,) = made
     assert one.dataset.data == [lines[0], lines[4], "no one", "is here"]
     assert one.dataset.stoi == dataset.stoi and len(dataset.data) == 10
+    # Both sentences in other words are about one person.
+    assert (learnt.unseen, learnt.unseen_nats) == ([0.5], [1.5])
     # Twice the 6 epochs of 5 batches, with 2 batches an epoch.
     assert (learnt.steps, one.trainer.config.max_epochs) == (60, 30)
