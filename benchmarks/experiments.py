@@ -139,15 +139,14 @@ def measure_ablate(it: Training) -> dict[str, Estimate]:
     results = ablate.ablate(finetuned, questions)
     by_part = {str(part): answers for part, answers in results.items()}
     values = {}
-    before = ablate.roles(finetuned, it.setting.dataset, people)[:, :, 0]  # (B, heads)
-    heads = ablate.heads_of(finetuned)
+    looks = ablate.roles(finetuned, it.setting.dataset, people)
+    before = {head: weights[:, 0] for head, weights in looks.items()}
     for half, worst in enumerate(ablate.worst_heads(results, whole), start=1):
         values[f"worst head by half {half}, nats ({worst.part})"] = worst.harm
         values[f"its lead by half {half}, nats (over {worst.runner_up})"] = worst.lead
-        own = heads.index(worst.part)
-        most = before.mean(dim=0).index_fill(0, torch.tensor(own), -1.0).argmax()
+        most = max(before.keys() - {worst.part}, key=lambda head: float(before[head].mean()))
         name = f"its weight on the letter before, half {half}, minus the largest other"
-        values[f"{name} ({heads[most]})"] = mean(before[:, own] - before[:, most])
+        values[f"{name} ({most})"] = mean(before[worst.part] - before[most])
     last = len(finetuned.blocks)
     for part in (f"block {last} MLP", "block 2 attention"):
         right = {kind: by_part[part][kind].right.double() for kind in ablate.KINDS}

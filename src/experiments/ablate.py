@@ -202,8 +202,8 @@ def worst_heads(results: Ablated, whole: Answers) -> list[Worst]:
 
 
 @torch.no_grad()
-def roles(model: GPT, dataset: TextExamples, people: Sequence[Person]) -> torch.Tensor:
-    """Return the weights of each head on ROLES, (B, heads of all blocks, roles), double.
+def roles(model: GPT, dataset: TextExamples, people: Sequence[Person]) -> dict[Part, torch.Tensor]:
+    """Return each head's weights on ROLES, (B, roles), double.
 
     The weights are those of the MASK's row, but for "letter before": that is the mean over all
     letters of the name, of the weight that a letter gives to the one before it.
@@ -218,7 +218,7 @@ def roles(model: GPT, dataset: TextExamples, people: Sequence[Person]) -> torch.
         slots = ("first name", "surname", "MASK")
         seen = [mask[:, person.positions(slot)].sum(dim=1) for slot in slots]
         looks.append(torch.stack([before, *seen, 1 - torch.stack(seen).sum(dim=0)], dim=1))
-    return torch.stack(looks)
+    return dict(zip(heads_of(model), torch.stack(looks, dim=1), strict=True))
 
 
 def run(setting: Setting) -> Results:
@@ -227,18 +227,18 @@ def run(setting: Setting) -> Results:
     questions = Questions(setting.dataset, people, setting.device)
     whole = answers(setting.model.eval(), questions)
     results = ablate(setting.model, questions)
-    looks = roles(setting.model, setting.dataset, people[:LOOKED_AT]).mean(dim=0).tolist()
-    shares = {
-        part: [mean(without[kind].right.double()) for kind in KINDS]
-        for part, without in results.items()
-    }
+    looks = roles(setting.model, setting.dataset, people[:LOOKED_AT])
     everything = mean(whole.right.double())
     rows: list[list[object]] = [["nothing", *[everything] * len(KINDS), ""]]
+    groups: dict[str, list[Estimate]] = {kind: [] for kind in KINDS}
     for part, without in results.items():
-        rows.append([part, *shares[part], mean(without["slot"].nats - whole.nats)])
+        for kind in KINDS:
+            groups[kind].append(mean(without[kind].right.double()))
+        shares = [group[-1] for group in groups.values()]
+        rows.append([part, *shares, mean(without["slot"].nats - whole.nats)])
     heads = [
-        [part, *(f"{weight:.2f}" for weight in weights)]
-        for part, weights in zip(heads_of(setting.model), looks, strict=True)
+        [part, *(f"{each:.2f}" for each in weights.mean(dim=0).tolist())]
+        for part, weights in looks.items()
     ]
     text = [
         f"Right answers of {len(people)} without a part, and what an answer then costs more, in "
@@ -257,6 +257,5 @@ def run(setting: Setting) -> Results:
             f"{head.harm} nats more without it, and the difference from {head.runner_up}, the "
             f"next, is {head.lead}: it {verdict} it."
         )
-    groups = dict(zip(KINDS, zip(*shares.values(), strict=True), strict=True))
     title = f"Right answers without a part ({everything.value:.0%} with all of them)"
     return text, bars(title, list(map(str, results)), groups, "share of right answers")

@@ -72,11 +72,11 @@ def test_roles_are_where_letters_of_the_name_and_the_mask_look(lab, made, people
     layers = [lab.inspection.Layer(weights, "")]
     monkeypatch.setattr(lab.ablate, "attention_of", lambda *_: layers)
     model = SimpleNamespace(blocks=[None], config=SimpleNamespace(n_head=1))
-    found = lab.ablate.roles(model, made[0], [bo])
+    ((head, found),) = lab.ablate.roles(model, made[0], [bo]).items()
     before = sum(T * i + i - 1 for i in range(10, 17)) / 7
     mask = [float(T * (T - 1) + i) for i in range(T)]
     seen = [sum(mask[10:12]), sum(mask[13:17]), mask[-1]]
-    assert found.tolist() == [[[before, *seen, 1 - sum(seen)]]]
+    assert str(head) == "block 1 head 1" and found.tolist() == [[before, *seen, 1 - sum(seen)]]
 
 
 def test_replacements_are_means_over_people_or_over_slots(lab, questions):

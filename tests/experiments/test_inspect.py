@@ -383,7 +383,7 @@ def test_a_table_and_marks_in_each_map_say_where_heads_look(lab, write, models, 
     assert len(rows) == len(expected) == 4
     for row, (part, weights) in zip(rows, expected.items(), strict=True):
         assert row.locator("th").inner_text() == f"Layer {part.block}, head {part.head}"
-        for cell, weight in zip(row.locator("td.number").all(), weights, strict=True):
+        for cell, weight in zip(row.locator("td.number").all(), weights[0].tolist(), strict=True):
             assert percent(cell) == pytest.approx(weight, abs=3e-3)
     T = len("Where was Nora Nara born?⁇") + len(shown.evaluate("page.models[0].answer"))
     for drawn in shown.locator(".head svg").all():
