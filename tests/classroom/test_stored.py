@@ -14,6 +14,8 @@ from classroom.store import Store
 from classroom.stored import FAILED, STORED
 from grading.verdicts import Outcome, Results
 from tests.classroom.contents import RIGHT, lay
+from tests.classroom.graded import rows_of
+from tests.classroom.scripted import answer, release_named
 from tests.snapshots import made
 
 SEED = 2**62 + 11  # not representable as a float
@@ -90,6 +92,26 @@ def test_results_become_records_with_their_own_seed(begin, record, shown, tmp_pa
         path.write_text(json.dumps(stored(results, record, shown)), encoding="utf-8")
         assert replay.compare(replay.read(path), results) == []
     assert main(["report", str(tmp_path / "class")]) == 0
+
+
+def test_a_regrade_compares_with_what_students_saw_and_uses_its_seeds(
+    begin, workers, tmp_path, capsys
+):
+    runs = [replace(made.results(RUNS[1], True), seed=SEED + n) for n in range(2)]
+    _, _, (first, _), _ = begin(*(stored(run, record=False) for run in runs))
+    before = runs[0].as_dict(staff=True)["tests"]
+    now = [test | {"outcome": "passed", "score": test["max_score"]} for test in before]
+    workers.release = release_named("b", "xcs224n")
+    workers.answers["submission_0"] = [answer(*now)]
+    workers.answers["submission_1"] = [answer(*before)]
+    words, scores = ["--release", "x.zip"], "SELECT score, release FROM scores ORDER BY submission"
+    assert main(["regrade", str(tmp_path / "class"), *words]) == 0
+    assert "up 1, down 0 (to zero 0), same 1; " in capsys.readouterr().out
+    assert workers.requests == [(f"submission_{n}", (), str(SEED + n)) for n in range(2)]
+    assert rows_of(tmp_path / "class", scores) == [(first["score"], STORED)] * 2
+    assert main(["apply", str(tmp_path / "class"), "--reason", "too strict"]) == 0
+    most, release = f"{sum(test['max_score'] for test in now):.2f}", "b" * 16
+    assert rows_of(tmp_path / "class", scores) == [(most, release), (first["score"], release)]
 
 
 def test_what_is_not_ours_is_named_and_no_zero(begin):
