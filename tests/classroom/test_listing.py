@@ -87,23 +87,50 @@ def test_a_full_disk_ends_a_command_with_one_line(monkeypatch, capsys):
     assert capsys.readouterr().err == "classroom: [Errno 28] No space left on device\n"
 
 
-@pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGHUP])
-def test_a_signal_interrupts_a_command(number):
-    code = (
-        "import runpy, sys, time; from classroom import exports\n"
-        "def run(asked): print('begun', flush=True); time.sleep(60)\n"
-        "exports.run = run; sys.argv[1:] = ['list', 'x']\n"
-        "runpy.run_module('classroom', run_name='__main__', alter_sys=True)"
-    )
+# A command that waits where this says, after it has done what it usually does there.
+INTERRUPTED = """
+import runpy, sys, time
+from {module} import {name}
+def wait(*words, usual={name}.{function}):
+    usual(*words)
+    print("begun", flush=True)
+    time.sleep(60)
+{name}.{function}, sys.argv[1:] = wait, {words}
+runpy.run_module("classroom", run_name="__main__", alter_sys=True)
+"""
+
+
+@pytest.mark.parametrize(
+    "number, word, where",
+    [
+        (signal.SIGHUP, "list", "classroom exports read_export"),
+        (signal.SIGTERM, "similar", "classroom.similar.command Reading read"),  # confined
+        (signal.SIGTERM, "similar", "classroom.similar.command Comparison write"),
+    ],
+)
+def test_a_signal_interrupts_a_command_which_leaves_nothing(
+    number, word, where, tmp_path, temporary
+):
+    lay(tmp_path / "source" / "one", RIGHT | {"a.params": b"x"})
+    words = [word, str(tmp_path / "source")]
+    words += ["--into", str(tmp_path / "class")] if word == "similar" else []
+    module, name, function = where.split()
+    place = temporary / function
+    place.mkdir(0o755)
+    code = INTERRUPTED.format(module=module, name=name, function=function, words=words)
     process = subprocess.Popen(
         [sys.executable, "-c", code],
         cwd=ROOT,
+        env=os.environ | {"TMPDIR": str(place)},
         stdout=subprocess.PIPE,
         stderr=subprocess.PIPE,
         encoding="utf-8",
         preexec_fn=lambda: signal.signal(number, signal.SIG_DFL),
     )
-    assert process.stdout.readline() == "begun\n"
+    assert "begun\n" in iter(process.stdout.readline, "")
     os.kill(process.pid, number)
-    assert process.communicate() == ("", "classroom: interrupted\n")
+    assert process.communicate()[1] == "classroom: interrupted\n"
     assert process.returncode == 130
+    place.rmdir()  # nothing is in it
+    left = {path.name for path in (tmp_path / "class").glob("*")}
+    assert left == ({"class.db", "lock"} if word == "similar" else set())
