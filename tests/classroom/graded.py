@@ -112,19 +112,23 @@ class Dask:
     def scheduler(self) -> psutil.Popen:
         return self.start("scheduler", "--host", self.address, "--no-dashboard")
 
-    def worker(self) -> psutil.Popen:
-        words = ("--nthreads", "1", "--no-dashboard", "--host", "tls://127.0.0.1")
-        return self.start("worker", self.address, *words)
+    def worker(self, *words: str) -> psutil.Popen:
+        usual = ("--nthreads", "1", "--no-dashboard", "--host", "tls://127.0.0.1")
+        return self.start("worker", self.address, *usual, *words)
+
+    def close(self) -> None:
+        """End all processes."""
+        for process in self.processes:
+            with contextlib.suppress(psutil.NoSuchProcess):
+                process.terminate()
+        for process in psutil.wait_procs(self.processes, 20)[1]:
+            process.kill()
 
 
 @pytest.fixture
 def dask(certificates, temporary, tmp_path) -> Iterator[Dask]:
-    made = Dask(certificates, temporary, tmp_path)
-    yield made
-    for process in made.processes:
-        process.terminate()
-    for process in psutil.wait_procs(made.processes, 20)[1]:
-        process.kill()
+    with contextlib.closing(Dask(certificates, temporary, tmp_path)) as made:
+        yield made
 
 
 @pytest.fixture(scope="session")

@@ -1,30 +1,40 @@
 """Whatever is killed while a class is graded, the same command completes the same table."""
 
 import contextlib
+import hashlib
 import os
 import random
 import signal
 import subprocess
 import sys
-import tempfile
+import threading
 import time
 from collections import Counter
+from collections.abc import Callable, Iterator
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 import psutil
 import pytest
 
+from classroom import cluster, grade, worker
+from classroom.__main__ import main
+from classroom.exports import read_export
+from classroom.grade import Release
+from tests.classroom.contents import zipped
 from tests.classroom.graded import (
     NAMES,
+    Dask,
     descendants,
     left_in,
-    records_in,
+    row,
     rows_of,
     seed,
     table,
     wait_for,
     wait_for_records,
 )
+from tests.classroom.scripted import answer
 from tests.classroom.tiny import class_of, needs_root
 
 pytestmark = needs_root
@@ -85,128 +95,204 @@ def runs(pid: int) -> bool:
     return False
 
 
-# The command, whose workers are killed when one has finished a submission, before it is fetched.
-KILL_BEFORE_FETCHING = """
-import os, signal, sys, time
-from classroom import cluster
-from classroom.__main__ import main
-fetch, cluster.FETCH_S, killed = cluster._fetch, 5.0, []
-def kill_and_fetch(future):
-    if not killed:
-        assert future.status == "finished"
-        killed.extend(future.client.run(os.getpid).values())
-        for pid in killed:
-            os.kill(pid, signal.SIGKILL)
-        print("killed before its answer was fetched", flush=True)
-    return fetch(future)
-cluster._fetch = kill_and_fetch
-sys.exit(main(sys.argv[1:]))
-"""
+# Kills on a cluster whose workers run this in place of the grader, which takes a moment: it tells
+# what it was given.
+SINGLE = """
+import hashlib, json, sys, time
+def main(course):
+    request = json.loads(sys.stdin.readline())
+    if "name" not in request:
+        return print('{"obstacles": []}')
+    given = hashlib.sha256(open(request["submission"], "rb").read()).hexdigest()
+    time.sleep(0.3)
+    ANSWER["results"]["tests"][0]["message"] = " ".join([request["name"], request["seed"], given])
+    print(json.dumps(ANSWER))
+ANSWER = """
 
 
-@pytest.mark.long
-def test_an_answer_that_died_with_its_worker_is_found_again(complete, course, temporary, tmp_path):
-    source, into = class_of(tmp_path / "source", *NAMES[:2]), tmp_path / "class"
-    words = ["grade", source, "--into", into, "--edition", "tiny", "--slots", "1"]
-    ran = subprocess.run(
-        [sys.executable, "-c", KILL_BEFORE_FETCHING, *words],
-        cwd=course,
-        env=os.environ | {"TMPDIR": str(temporary)},
-        capture_output=True,
-        encoding="utf-8",
-        check=False,
-    )
-    assert ran.returncode == 0, ran.stdout + ran.stderr
-    assert "killed before its answer was fetched" in ran.stdout
-    complete(source, into)
+@pytest.fixture(scope="module")
+def scripted(tmp_path_factory) -> tuple[Path, Path, dict[str, list]]:
+    """Return a class of six, a release that only says what it was given, and the right table."""
+    folder = tmp_path_factory.mktemp("scripted")
+    source, path = class_of(folder / "source", *["right", "wrong", "raises"] * 2), folder / "a.zip"
+    made = answer("failed", "passed", "passed")
+    files = {"autograder/__init__.py": "", "autograder/single.py": f"{SINGLE}{made!r}\n"}
+    files |= {"questions/__init__.py": "", "questions/course.py": "Course = object\n"}
+    files |= {"src/edition.json": '{"editions": {"tiny": {"title": "Tiny"}}}'}
+    files |= {"solutions/data/grading_secret": "s" * 32, "run_autograder": "--edition tiny "}
+    path.write_bytes(zipped({name: text.encode() for name, text in files.items()}))
+    release, rows = Release.read(path), {}
+    for one in read_export(source).submissions:
+        given = hashlib.sha256(one.upload.pack()).hexdigest()
+        made["results"]["tests"][0]["message"] = f"{one.id} {release.seed(one.id)} {given}"
+        rows[one.id] = row("graded", "", made["results"])
+    return source, path, rows
 
 
-@pytest.mark.long
-@pytest.mark.parametrize("stop", [signal.SIGKILL, signal.SIGSTOP])
-def test_a_nanny_and_a_scheduler_may_be_killed_and_a_scheduler_may_fall_silent(
-    undisturbed, start_grading, complete, dask, tmp_path, stop
-):
-    source, into = class_of(tmp_path / "source", *NAMES[:5]), tmp_path / "class"
-    scheduler, workers = dask.scheduler(), [dask.worker() for _ in range(2)]
-    process = start_grading(source, into, *dask.words)
-    wait_for_records(into, 1, process)
-    workers[0].kill()  # the nanny, and with it the worker
-    wait_for_records(into, 2, process)
-    scheduler.send_signal(stop)  # stopped, it answers nobody, like a network that is lost
-    output = process.communicate()[0]
-    assert process.returncode == 3, output
-    assert CONTINUE in output and "Traceback" not in output
-    assert 2 <= records_in(into) < 5
-    assert table(into).items() <= undisturbed.items()
-    if stop == signal.SIGSTOP:  # that it can be completed is not shown twice
-        scheduler.kill()
-        workers[1].terminate()
-        workers[1].wait(60)
-        dask.scheduler()
-        dask.worker()
-        complete(source, into, *dask.words)  # the release was removed, although workers run
+@contextlib.contextmanager
+def small_disk(folder: Path) -> Iterator[Path]:
+    """Mount a disk of 8 MB at a folder, if that is possible here."""
+    words = ["-t", "tmpfs", "-o", "size=8m,mode=755", "tmpfs", folder]
+    mounted = subprocess.run(["mount", *words], check=False).returncode == 0
+    yield folder
+    if mounted:
+        subprocess.run(["umount", "--lazy", folder], check=True)
 
 
-@pytest.mark.long
-def test_a_worker_that_falls_silent_is_given_up(six, start_grading, complete, dask, tmp_path):
-    into = tmp_path / "class"
-    dask.scheduler()
-    nannies = [dask.worker() for _ in range(2)]
-    process = start_grading(six, into, *dask.words)
-    wait_for_records(into, 1, process)
-    silent = (nannies[0].pid, *victims(nannies[0].pid, WORKER))
-    for pid in silent:
-        os.kill(pid, signal.SIGSTOP)
-    output = process.communicate()[0]
-    assert process.returncode == 0, output
-    for pid in silent:
-        os.kill(pid, signal.SIGKILL)
-    complete(six, into, *dask.words)
+@contextlib.contextmanager
+def filled(disk: Path) -> Iterator[None]:
+    """Keep a disk full during a block."""
+    if not disk.is_mount():
+        pytest.skip("file systems can't be mounted here")
+    full, ended = threading.Event(), threading.Event()
+
+    def fill() -> None:
+        with open(disk / "filler", "ab", buffering=0) as filler:
+            while not ended.is_set():
+                with contextlib.suppress(OSError):
+                    while filler.write(bytes(4096)):
+                        pass
+                full.set()
+                ended.wait(0.01)
+
+    with ThreadPoolExecutor() as pool:
+        pool.submit(fill)
+        full.wait()
+        yield
+        ended.set()
+    (disk / "filler").unlink()
+
+
+class Shared(Dask):
+    """A cluster of which something may be killed, and which is then started again.
+
+    The second of the two workers has no nanny, so only its heartbeats tell that it lives. Its
+    temporary files are on a small disk.
+    """
+
+    def __init__(self, certificates: Path, disk: Path, logs: Path) -> None:
+        super().__init__(certificates, disk, logs)
+        self._environment["DASK_DISTRIBUTED__SCHEDULER__WORKER_TTL"] = "1s"
+        self.disk, self.parts = disk, dict[str, psutil.Popen]()
+
+    def start_what_has_ended(self) -> None:
+        starts = {"scheduler": self.scheduler, "nanny": self.worker}
+        starts["worker"] = lambda: self.worker("--no-nanny")
+        for part, start in starts.items():
+            if part not in self.parts or self.parts[part].poll() is not None:
+                if part == "scheduler":  # nobody works for the former one any longer
+                    self.close()
+                self.parts[part] = start()
+
+
+@pytest.fixture(scope="module")
+def shared(certificates, tmp_path_factory) -> Iterator[Shared]:
+    with small_disk(tmp_path_factory.mktemp("disk")) as disk:
+        made = Shared(certificates, disk, tmp_path_factory.mktemp("logs"))
+        yield made
+        made.close()
+        assert left_in(disk) == []
 
 
 @pytest.fixture
-def disk():
-    """Yield a small disk, which other users can access."""
-    folder = Path(tempfile.mkdtemp(prefix="disk-"))
-    folder.chmod(0o755)
-    command = ["mount", "-t", "tmpfs", "-o", "size=48m,mode=755", "tmpfs", folder]
-    if subprocess.run(command, check=False).returncode:
-        folder.rmdir()
-        pytest.skip("file systems can't be mounted here")
-    yield folder
-    subprocess.run(["umount", "--lazy", folder], check=True)
-    folder.rmdir()
+def grade_here(shared, scripted, monkeypatch, capsys):
+    """Return a function that grades the class in this process: (exit code, output).
+
+    When the second record has been kept, it calls what it is given.
+    """
+    source, release, _ = scripted
+    for name, limit_s in (("ANSWER_S", 5.0), ("FETCH_S", 2.0), ("CLOSE_S", 2.0)):
+        monkeypatch.setattr(cluster, name, limit_s)
+    monkeypatch.setattr(worker, "MOST_IN_A_ROW", 99)  # so that no worker leaves a full disk
+
+    def run(into: Path, then: Callable[[], object] = lambda: None) -> tuple[int, str]:
+        shared.start_what_has_ended()
+        kept, keep = [], grade._keep
+
+        def keep_and_then(*words) -> None:
+            keep(*words)
+            kept.append(words)
+            if len(kept) == 2:
+                then()
+
+        words = ["grade", source, "--into", into, "--release", release, *shared.words]
+        with monkeypatch.context() as patch:
+            patch.setattr(grade, "_keep", keep_and_then)
+            code = main([str(word) for word in words])
+        return code, "".join(capsys.readouterr())
+
+    return run
 
 
-def fill(disk: Path) -> None:
-    filler = os.open(disk / "filler", os.O_WRONLY | os.O_CREAT | os.O_APPEND)
-    with pytest.raises(OSError, match="No space left"):
-        while os.write(filler, bytes(4096)):
-            pass
-    os.close(filler)
+def is_part(into: Path, rows: dict[str, list]) -> bool:
+    """Return whether a class is graded in part, and rightly as far as it is."""
+    there = table(into)
+    return 2 <= len(there) < len(rows) and there.items() <= rows.items()
 
 
-@pytest.mark.long
-@pytest.mark.parametrize("is_the_class", [True, False])
-def test_where_a_disk_is_full_what_was_written_stays_and_nobody_gets_a_zero(
-    six, undisturbed, start_grading, complete, disk, tmp_path, is_the_class
+@pytest.mark.parametrize(
+    "part, number, ends",
+    [
+        ("nanny", signal.SIGKILL, 0),  # and with it its worker
+        ("worker", signal.SIGSTOP, 0),  # stopped, it answers nobody, like a network that is lost
+        ("scheduler", signal.SIGKILL, 3),
+        ("scheduler", signal.SIGSTOP, 3),
+    ],
+)
+def test_what_is_killed_or_falls_silent_is_given_up_and_nothing_is_lost(
+    shared, grade_here, scripted, tmp_path, part, number, ends
 ):
-    """Fill the disk of the class, or that of all workers, which are nowhere else."""
-    into = (disk if is_the_class else tmp_path) / "class"
-    workers = {} if is_the_class else {"env": os.environ | {"TMPDIR": str(disk)}}
-    process = start_grading(six, into, "--slots", "1", **workers)
-    wait_for_records(into, 2, process)
-    while process.poll() is None:  # keep it full
-        fill(disk)
-        time.sleep(0.005)
-    output = process.communicate()[0]
-    assert process.returncode in ((3,) if is_the_class else (1, 3)), output
-    assert ("can't be written" if is_the_class else "No space left on device") in output
-    assert "Traceback" not in output
-    assert 2 <= len(table(into)) < len(undisturbed)
-    assert table(into).items() <= undisturbed.items()
-    (disk / "filler").unlink()
-    complete(six, into, "--slots", "2")
+    into, rows = tmp_path / "class", scripted[2]
+    code, output = grade_here(into, lambda: shared.parts[part].send_signal(number))
+    assert code == ends, output
+    if code:
+        assert CONTINUE in output and "Traceback" not in output
+        assert is_part(into, rows)
+    if (part, number) == ("scheduler", signal.SIGSTOP):  # the same one goes on
+        shared.parts[part].send_signal(signal.SIGCONT)
+    else:
+        shared.parts[part].kill()
+        shared.parts[part].wait()
+    if code:
+        code, output = grade_here(into)
+    assert code == 0 and table(into) == rows, output
+
+
+def test_an_answer_that_died_with_its_worker_is_found_again(
+    grade_here, scripted, tmp_path, monkeypatch
+):
+    """All workers are killed when one has finished a submission, before it is fetched."""
+    fetch, killed = cluster._fetch, []
+
+    def kill_and_fetch(future):
+        if not killed:
+            assert future.status == "finished"
+            killed.extend(future.client.run(os.getpid).values())
+            for pid in killed:
+                os.kill(pid, signal.SIGKILL)
+        return fetch(future)
+
+    monkeypatch.setattr(cluster, "_fetch", kill_and_fetch)
+    code, output = grade_here(tmp_path / "class")
+    assert code == 0 and killed and table(tmp_path / "class") == scripted[2], output
+
+
+@pytest.mark.parametrize("whose", ["the class's", "the workers'"])
+def test_where_a_disk_is_full_what_was_written_stays_and_nobody_gets_a_zero(
+    shared, grade_here, scripted, tmp_path, whose
+):
+    rows, own = scripted[2], tmp_path / "disk"
+    own.mkdir()
+    with small_disk(own), contextlib.ExitStack() as stack:
+        into = own / "class" if whose == "the class's" else tmp_path / "class"
+        disk = own if whose == "the class's" else shared.disk
+        code, output = grade_here(into, lambda: stack.enter_context(filled(disk)))
+        assert code == (3 if whose == "the class's" else 1), output
+        assert ("can't be written" if code == 3 else "No space left on device") in output
+        assert "Traceback" not in output and is_part(into, rows)
+        stack.close()
+        code, output = grade_here(into)
+        assert code == 0 and table(into) == rows, output
 
 
 STATES = (*KINDS, "client")
