@@ -2,8 +2,8 @@
 
     solution(seed) -> {"submission/dataset.py": b"...", ...}
 
-A solution is drawn from a grammar, `independent.txt`: each question is a list of steps, and each
-step can be written in several ways. Similar solutions arise only by chance, as among students.
+Each step of a question can be written in several made-up ways. Similar solutions arise only by
+chance, as among students. Nothing runs them.
 """
 
 from __future__ import annotations
@@ -12,33 +12,30 @@ import random
 import re
 import textwrap
 from collections.abc import Callable
-from functools import cache
-from pathlib import Path
 
 import grading
 from grading.release import END, START
 
-# How an author names a variable, the same in all steps: `$doc` in a step becomes `new_doc`.
+QUESTIONS = (("dataset.py", "span corruption"), ("attention.py", "synthesizer"))
+STEPS, WAYS = 10, 6  # of each question, and of each step
+NOUNS = "doc limit length short span start stop prefix middle scores mask heads".split()
+# A step adds three of these; `@` stands for what is called, in which ways differ.
+PARTS = (
+    *("$", "$[:$]", "len($)", "range($)", "($ + 1)", "self.@", "$.@($)", "self.@($)"),
+    *("torch.@([$, $])", "random.@(0, $)", "F.@($, dim=-1)"),
+)
+# How an author names a variable, the same in all steps.
 FORMS = "{0} {0}s the_{0} new_{0} {0}_val {0}_0 cur_{0} {0}_t tmp_{0} {0}2".split()
-WORDS = """compute get make take now first then here next prefix of the doc random length span to
-hide mask padding up block ids lookup heads reshape scores softmax causal sum merge bias""".split()
-USE = re.compile(r"\$(\w+)")
-GRAMMAR = Path(__file__).with_suffix(".txt")
 
 
-@cache
-def grammar() -> dict[tuple[str, str], list[list[str]]]:
-    """Return the ways to write each step of each question, by its file and topic."""
-    questions: dict[tuple[str, str], list[list[str]]] = {}
-    for line in GRAMMAR.read_text(encoding="utf-8").splitlines():
-        if line.startswith("== "):
-            file, topic = line[3:].split(", ")
-            steps = questions.setdefault((file, topic), [])
-        elif line == "--":
-            steps.append([])
-        elif line and not line.startswith("#"):
-            steps[-1].append(line.replace("\\n", "\n"))
-    return questions
+def ways(step: int) -> list[str]:
+    """Return the ways to write a step; `$doc` is a variable, which each author names."""
+    draw, made = random.Random(step), []
+    for _ in range(WAYS):
+        way = f"$ = {' + '.join(draw.sample(PARTS, 3))}"
+        way = re.sub("@", lambda _: "_".join(draw.sample(NOUNS, 2)), way)
+        made.append(re.sub(r"\$", lambda _: f"${draw.choice(NOUNS)}", way))
+    return made
 
 
 def solution(
@@ -52,21 +49,15 @@ def solution(
     """
     draw = random.Random(f"independent {seed}")
     share_commented = draw.choice([0.0, 0.0, 0.2, 0.5, 0.8])
-    names: dict[str, str] = {}
-
-    def name(match: re.Match[str]) -> str:
-        if match[1] not in names:
-            names[match[1]] = prefix + draw.choice(FORMS).format(match[1])
-        return names[match[1]]
-
+    names = {noun: prefix + draw.choice(FORMS).format(noun) for noun in NOUNS}
     starter = sorted((grading.SRC / "submission").glob("*.py"))
     files = {path.name: path.read_text(encoding="utf-8") for path in starter}
-    for (file, topic), steps in grammar().items():
+    for number, (file, topic) in enumerate(QUESTIONS):
         lines = []
-        for ways in steps:
+        for step in range(number * STEPS, (number + 1) * STEPS):
             if draw.random() < share_commented:
-                lines.append(f"# {' '.join(draw.choices(WORDS, k=6))}")
-            lines += USE.sub(name, draw.choice(ways)).split("\n")
+                lines.append(f"# {' '.join(draw.choices(NOUNS, k=6))}")
+            lines.append(re.sub(r"\$(\w+)", lambda use: names[use[1]], draw.choice(ways(step))))
         body = "\n".join(change(lines)) + "\n"
         files[file] = re.sub(
             rf"(# \[{topic}\]\n( *){START}\n).*?(?= *{END})",
