@@ -54,7 +54,7 @@ from .arguments import (
 )
 from .datafiles import ARCHIVE, require_data_set
 from .exchange import rebuilding
-from .handout.build import typesetting
+from .handout import build
 from .handout.description import describe
 from .handout.templates import plain
 from .history import Archive
@@ -218,7 +218,10 @@ def announcement(repo: Path, edition: str, earlier: Archive) -> str:
 
 
 def _build(repo: Path, editions: list[str], trained: Path, paper: str, folder: Path) -> None:
-    """Build and verify all editions in a folder: one is graded while the next ones are typeset."""
+    """Build and verify all editions in a folder: one is graded while the next ones are typeset.
+
+    Nothing awaits the solutions, so they come last, while the last edition is graded.
+    """
 
     def verify(edition: str) -> None:
         upload = hand_in(repo, edition, trained, folder)
@@ -226,25 +229,26 @@ def _build(repo: Path, editions: list[str], trained: Path, paper: str, folder: P
             say(f"  {line}")
 
     with (
-        typesetting(repo, editions, paper, folder) as documents,
+        build.typesetting(repo, editions, paper, folder) as documents,
         ThreadPoolExecutor(max_workers=2) as pool,  # in a proof, containers have half a CPU each
     ):
-        builds: list[Future[None]] = []
+        proofs: list[Future[None]] = []
         try:
             common = student.shared(repo)
             for edition in editions:
                 line = student.release(repo, edition, documents[edition].result(), common, folder)
                 say(f"{_summary(repo, edition)}\n  {line}")
-                builds.append(pool.submit(verify, edition))
-                for build in builds:
-                    if build.done():
-                        build.result()  # raises what it raised
-            for build in builds:
-                build.result()
+                proofs.append(pool.submit(verify, edition))
+                for proof in proofs:
+                    if proof.done():
+                        proof.result()  # raises what it raised
+            build.solutions(repo, editions, None, paper, folder)
+            for proof in proofs:
+                proof.result()
         finally:
             # If something failed, or at Ctrl-C, what is still graded is of no use.
             pool.shutdown(wait=False, cancel_futures=True)
-            while not all(build.done() for build in builds):
+            while not all(proof.done() for proof in proofs):
                 container.stop()
                 time.sleep(0.1)
 

@@ -50,8 +50,12 @@ def project(course, tmp_path, monkeypatch):
     """Return a copy of the project; what takes long to build is replaced by small files."""
     tree = shutil.copytree(course, tmp_path / "project")
 
-    def sheet(repo, edition, dataset, paper, folder, name="handout.pdf"):
-        (folder / f"{edition}-{name}").write_bytes(name.encode())
+    def sheet(repo, edition, dataset, paper, folder):
+        (folder / f"{edition}-handout.pdf").write_bytes(b"sheet")
+
+    def solutions(repo, editions, dataset, paper, folder):
+        for edition in editions:
+            (folder / f"{edition}-solutions.pdf").write_bytes(b"solutions")
 
     def students_zip(repo, edition, made, common, folder):
         name = load_course(repo).release_name.encode()
@@ -65,7 +69,7 @@ def project(course, tmp_path, monkeypatch):
 
     monkeypatch.setattr(student, "check", lambda *_: None)
     monkeypatch.setattr(build, "for_students", sheet)
-    monkeypatch.setattr(build, "solutions", partial(sheet, name="solutions.pdf"))
+    monkeypatch.setattr(build, "solutions", solutions)
     monkeypatch.setattr(student, "shared", lambda _: {})
     monkeypatch.setattr(student, "release", students_zip)
     monkeypatch.setattr(autograder, "build", autograders_zip)

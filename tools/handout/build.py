@@ -11,15 +11,13 @@ import subprocess
 import sys
 import tempfile
 import uuid
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from decimal import Decimal
 from functools import partial
-from itertools import product
 from pathlib import Path
-from typing import Any
 
 import letters
 from pretraining.files import write_atomically
@@ -78,33 +76,32 @@ class Documents:
 def build(repo: Path, edition: str, dataset: str | None, paper: str, dist: Path) -> Documents:
     """Build an edition's sheet, practice, outline and solutions, or raise HandoutError."""
     with ThreadPoolExecutor() as pool:
-        solved = pool.submit(solutions, repo, edition, dataset, paper, dist)
+        solved = pool.submit(solutions, repo, [edition], dataset, paper, dist)
         made = for_students(repo, edition, dataset, paper, dist)
-    return replace(made, files=made.files | {"solutions.pdf": solved.result()})
+    (path,) = solved.result()
+    return replace(made, files=made.files | {"solutions.pdf": path})
 
 
 @contextmanager
 def typesetting(
     repo: Path, editions: Sequence[str], paper: str, dist: Path
 ) -> Iterator[dict[str, Future[Documents]]]:
-    """Build editions' documents one after another while the block goes on: other work awaits them.
+    """Build editions' documents for students one after another while the block goes on.
 
-    Nothing awaits the solutions, so they come last. If one or the block fails, no more are begun.
+    If one or the block fails, no more are begun.
     """
-    jobs: list[Future] = []
+    jobs: dict[str, Future[Documents]] = {}
 
-    def after(earlier: list[Future], make: Callable, edition: str) -> Any:
+    def after(earlier: list[Future[Documents]], edition: str) -> Documents:
         for job in earlier:
             job.result()  # raises what it raised
-        return make(repo, edition, None, paper, dist)
+        return for_students(repo, edition, None, paper, dist)
 
     with ThreadPoolExecutor(max_workers=1) as pool:
         try:
-            for make, edition in product((for_students, solutions), editions):
-                jobs.append(pool.submit(after, jobs[-1:], make, edition))
-            yield dict(zip(editions, jobs, strict=False))
-            for job in jobs:
-                job.result()
+            for edition in editions:
+                jobs[edition] = pool.submit(after, [*jobs.values()][-1:], edition)
+            yield jobs
         finally:
             pool.shutdown(wait=False, cancel_futures=True)
 
@@ -121,16 +118,25 @@ def for_students(
     return Documents(edition, files, folder / "written", slots)
 
 
-def solutions(repo: Path, edition: str, dataset: str | None, paper: str, dist: Path) -> Path:
-    """Build an edition's solutions, or raise HandoutError; return their file."""
-    described = describe(repo, edition, dataset)
-    folder = repo / "build" / "solutions" / edition
-    with (
-        telling(f"{edition}: making solutions.pdf"),
-        rebuilding(folder, folder.with_name(f"{edition}.new")) as draft,
-    ):
-        content = _solutions(repo, described, paper, draft / "solutions")
-    return _save(dist, edition, "solutions.pdf", content)
+def solutions(
+    repo: Path, editions: Sequence[str], dataset: str | None, paper: str, dist: Path
+) -> list[Path]:
+    """Build editions' solutions, or raise HandoutError; return their files."""
+    paths = []
+    with tempfile.TemporaryDirectory() as plots:
+        with telling("computing the numbers that the solutions quote"):
+            numbers = compute_numbers(repo, Path(plots))
+        for edition in editions:
+            described = describe(repo, edition, dataset)
+            folder = repo / "build" / "solutions" / edition
+            with (
+                telling(f"{edition}: making solutions.pdf"),
+                rebuilding(folder, folder.with_name(f"{edition}.new")) as draft,
+            ):
+                shutil.copytree(plots, draft / "solutions" / "figures")
+                content = _solutions(repo, described, paper, draft / "solutions", numbers)
+            paths.append(_save(dist, edition, "solutions.pdf", content))
+    return paths
 
 
 def _save(dist: Path, edition: str, name: str, content: bytes) -> Path:
@@ -214,10 +220,11 @@ def _page(repo: Path, described: Description, document: str, source: str, folder
     return text.encode()
 
 
-def _solutions(repo: Path, described: Description, paper: str, folder: Path) -> bytes:
+def _solutions(
+    repo: Path, described: Description, paper: str, folder: Path, numbers: dict
+) -> bytes:
     """Typeset the solutions, with the list of the public sheets' slips at the end."""
-    (folder / "figures").mkdir(parents=True)
-    sheet = Sheet(repo, described, paper, compute_numbers(repo, folder / "figures"))
+    sheet = Sheet(repo, described, paper, numbers)
     text = sheet.render("solutions")
     text = text.replace("\\end{document}", sheet.page("slips.tex.j2") + "\\end{document}")
     origins.check_characters(repo, text)

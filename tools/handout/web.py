@@ -49,7 +49,9 @@ COMMANDS = r"""
 \newcommand{\mayendpage}{}
 """
 SVG = "data:image/svg+xml;base64,"
-DRAWINGS = r"""\documentclass[multi=drawing]{standalone}
+# They refer to nothing, so one run of TeX is enough: it leaves no files to read in a second one.
+DRAWINGS = r"""\nofiles
+\documentclass[multi=drawing]{standalone}
 \usepackage{handout}
 \newenvironment{drawing}{}{}
 \begin{document}"""
