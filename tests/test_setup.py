@@ -232,10 +232,12 @@ def test_missing_packages_are_installed_with_a_line_before_and_one_after(
     there = "*" if code is None else "lmodern"
     status = "echo 'install ok installed'"
     script(tmp_path / "dpkg-query", f'case "$3" in {there}) {status} ;; *) exit 1 ;; esac')
-    script(tmp_path / "apt-get", f'echo "$@" >>"{tmp_path}/done"; exit {code}')
+    size = 'case "$*" in *uris) echo "Need to get 28.9 MB/74.5 MB of archives."; exit ;; esac'
+    script(tmp_path / "apt-get", f'{size}; echo "$@" >>"{tmp_path}/done"; exit {code}')
     variables = os.environ | {"PATH": f"{tmp_path}{os.pathsep}{os.environ['PATH']}"}
     names = "latexmk, chromium"
-    lines = "" if code is None else f"apt: installing {names} ...\napt: {after} {names}\n"
+    first = f"apt: installing {names}: a download of 28.9 MB ..."
+    lines = "" if code is None else f"{first}\napt: {after} {names}\n"
     loud_lines = lines or "apt: nothing is missing\n"
     for words, expected in (([], (0, lines, "")), (["--loud"], (code or 0, loud_lines, ""))):
         command = ["sh", program, *words]

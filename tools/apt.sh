@@ -23,11 +23,13 @@ for name in $listed; do
 done
 [ -n "$missing" ] || end "nothing is missing" 0
 names=$(echo "$missing" | sed 's/ /, /g')
-echo "apt: installing $names ..."
-export DEBIAN_FRONTEND=noninteractive
+export DEBIAN_FRONTEND=noninteractive LC_ALL=C
 # shellcheck disable=SC2086  # each word is a package
-if { apt-get update && apt-get install --yes --no-install-recommends $missing; } \
-    >/dev/null 2>&1 </dev/null; then
+set -- apt-get install --yes --no-install-recommends $missing
+apt-get update >/dev/null 2>&1 </dev/null
+need='s/^Need to get \([^ ]* [^ /]*\).*/: a download of \1/p'
+echo "apt: installing $names$("$@" --print-uris 2>/dev/null | sed -n "$need") ..."
+if "$@" >/dev/null 2>&1 </dev/null; then
     echo "apt: installed $names"
 else
     echo "apt: apt-get could not install $names"
