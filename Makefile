@@ -12,6 +12,7 @@ export GOALS := $(or $(MAKECMDGOALS),help)
 export GIVEN := $(MAKEOVERRIDES)
 MAKEOVERRIDES =
 RUN = .venv/bin/python -m tools.make $@
+IF_SET_UP = [ ! -x .venv/bin/python ] || $(RUN) && # for targets that need no environment
 PYTEST = $(RUN) -m pytest
 GENERATED = $(RUN) -m tools.starter --check && $(RUN) -m tools.requirements --check && \
   $(RUN) src/grader.py --list > /dev/null
@@ -20,7 +21,7 @@ GENERATED = $(RUN) -m tools.starter --check && $(RUN) -m tools.requirements --ch
 .DELETE_ON_ERROR:
 
 help: ## print this list
-	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "make %-10s %s\n", $$1, $$2 }' Makefile
+	@$(IF_SET_UP) awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "make %-10s %s\n", $$1, $$2 }' Makefile
 
 setup: $(STAMP) ## create .venv with the pinned packages, by uv [TORCH_INDEX=URL PYTHON=FILE]
 	@$(RUN)
@@ -34,8 +35,7 @@ setup-tex: $(STAMP) ## install LaTeX and the other packages of apt.txt (Debian, 
 	@$(RUN) && sh tools/apt.sh --loud
 
 world: $(STAMP) ## generate a data set about fictional people [SEED=64-BITS PEOPLE=N DATASET=NAME FORCE=1]
-# For targets that need a data set: generate one if there is none.
-$(DATA): | $(STAMP)
+$(DATA): | $(STAMP) # generated, for targets that need a data set, if there is none
 	@$(RUN) -m tools.world
 
 data: $(STAMP) ## check and install the original course files instead: SOURCE=DIR
@@ -116,5 +116,5 @@ redteam: $(STAMP) ## run every known attack on the grader, in every mode: minute
 	@$(PYTEST) tests/redteam -m "long or not long" $(ARGS)
 
 clean: ## remove build, dist and caches, but not .venv or the data
-	rm -rf build dist .pytest_cache .ruff_cache .mypy_cache .coverage*
+	@$(IF_SET_UP) rm -rf build dist .pytest_cache .ruff_cache .mypy_cache .coverage*
 	find . -name .venv -prune -o -name __pycache__ -type d -prune -exec rm -rf {} +

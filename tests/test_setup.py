@@ -94,7 +94,8 @@ def interpreters(project, make):
     settings = "global.index-url='https://index.example/simple'"
     asked = f'*"config list") echo "{settings}"'
     install = 'pip*) echo "from $UV_DEFAULT_INDEX"'
-    script(project / "nothing", f'case "$*" in {asked} ;; {install} ;; esac')
+    fonts = '*font_manager) echo "listing fonts"'
+    script(project / "nothing", f'case "$*" in {asked} ;; {install} ;; {fonts} ;; esac')
     programs = f"ln -s '{project}/nothing' .venv/bin/python; ln -s '{project}/nothing' .venv/bin/uv"
 
     def run(changes, **environment):
@@ -115,7 +116,8 @@ def test_the_first_usable_interpreter_is_taken(interpreters, project):
     ran, by, _ = interpreters({"python3.13": OLD, "python3.12": NO_PIP, "python3": GOOD})
     assert by == "python3", ran.stderr
     assert "setup: creating .venv with " in ran.stdout and "python3\n" in ran.stdout
-    assert "from https://index.example/simple\n" in ran.stdout  # which pip is set to
+    # The index is that which pip is set to. Workers copy the list of fonts.
+    assert "from https://index.example/simple\nlisting fonts\n" in ran.stdout
 
     # Where .venv is activated, its own uv doesn't create it again: it is deleted first.
     (project / ".venv" / ".stamp").unlink()
@@ -155,6 +157,7 @@ def test_root_installs_the_venv_module_that_debian_splits_off(interpreters, proj
 
 
 def test_second_setup_costs_nothing_and_a_half_made_one_is_made_anew(project, make):
+    assert "make setup " in make("help").stdout and make("clean").returncode == 0
     first = make("setup")
     assert first.returncode == 0, first.stderr
     before, installing, *_ = first.stdout.splitlines()

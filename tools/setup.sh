@@ -50,11 +50,11 @@ if [ -z "$uv" ]; then
     export UV_FIND_LINKS="${UV_FIND_LINKS-$(setting find-links)}" UV_SYSTEM_CERTS=1
 fi
 install() { "$uv" pip install --python .venv/bin/python --compile-bytecode "$@"; }
-# Only torch comes from TORCH_INDEX: such an index has few other packages. The second option is for
-# indexes of uv's configuration, which would come before the default one.
+# Such an index has few packages but torch. --index is for those that uv's configuration puts first.
 [ -z "$index" ] || install --no-deps --default-index "$index" --index "$index" -c constraints.txt \
     "$(grep '^torch[^a-z]' requirements.txt)"
 install -r requirements-staff.txt
+.venv/bin/python -c "import matplotlib.font_manager" 2>/dev/null || : # workers copy its font list
 chmod -R a+rX .venv # uv links files from its cache, with the permissions they had there
 printf '%s\n' "$index" >.venv/.stamp
 echo "setup: done"
