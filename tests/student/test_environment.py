@@ -9,6 +9,7 @@ from importlib import metadata
 import pytest
 
 import environment
+from autograder.description import load_assignment
 from tests.interpreter import python, python_after
 from tests.project import ROOT
 from tests.snapshots import check
@@ -48,6 +49,8 @@ def test_an_old_python_is_one_line_with_a_command():
     assert (ran.returncode, ran.stdout) == (2, ""), ran.stderr
     assert ran.stderr.count("\n") == 1
     assert ran.stderr.startswith("grader.py: this is Python 3.10, expected 3.11")
+    advised = load_assignment(ROOT).gradescope_python
+    assert advised == environment.NEWER, "src/environment.py names another Python to install"
 
 
 @pytest.mark.parametrize("name", [*COMMANDS, "environment.py"])
