@@ -46,8 +46,8 @@ def measured() -> list[dict]:
 def shown(run: dict) -> bool:
     """Return whether a run used the generated data set that is installed, for equal steps."""
     usual = run["changes"] == EQUAL_STEPS.get(run["pipeline"], {}) and run["recipe"] is None
-    changed = run["corruption"] or run.get("earlier") or run["isa"] != "native"
-    return run["dataset"] == "world" and run.get("world") is None and usual and not changed
+    is_installed = run["dataset"] == "world" and run.get("world") is None
+    return is_installed and usual and run["isa"] == "native"
 
 
 def picture(runs: list[dict]) -> str:

@@ -2,12 +2,8 @@
 
     python -m benchmarks.training vanilla                     the data set's recipe, three seeds
     python -m benchmarks.training synthesizer --isa avx2      as on a processor with only AVX2
-    python -m benchmarks.training vanilla --corruption numpy_randomness
     python -m benchmarks.training vanilla --set max_epochs=70 muon_learning_rate=2e-2
     python -m benchmarks.training vanilla --worlds 1 2 3 --people 300     separate worlds
-    python -m benchmarks.training synthesizer --keep build/kept.params
-    python -m benchmarks.training synthesizer --pretrained build/kept.params \\
-        --set-finetune learning_rate=1e-3             finetuning alone
 
 A run on a separate world (generated from a small seed, only for measuring) also records the number
 of right answers on dev and test together. Several worlds together have 500 or more people; with
@@ -35,8 +31,6 @@ import sys
 import time
 from pathlib import Path
 
-from tests.variants import all_variants
-from tests.variants import lay_out as lay_out_variant
 from tools import commands, datafiles, world
 from tools.reference import lay_out, right
 
@@ -66,15 +60,10 @@ def main() -> int:
         "--people", type=int, help="size of these worlds (default: as in assignment.toml)"
     )
     parser.add_argument("--isa", choices=list(ISA), default="native")
-    parser.add_argument("--corruption", help="a right variant of tests/golden/span_corruption")
     parser.add_argument("--recipe", help="recipe (default: that of the installed data set)")
     parser.add_argument(
         "--set", nargs="*", default=[], metavar="KEY=VALUE", help="pretraining settings"
     )
-    parser.add_argument("--set-model", nargs="*", default=[], metavar="KEY=VALUE")
-    parser.add_argument("--set-finetune", nargs="*", default=[], metavar="KEY=VALUE")
-    parser.add_argument("--keep", type=Path, help="where to copy the pretrained parameters")
-    parser.add_argument("--pretrained", type=Path, help="use saved parameters, don't pretrain")
     parser.add_argument("--busy", action="store_true", help="other work shares the machine")
     parser.add_argument("--dtype")
     parser.add_argument("--threads")
@@ -97,18 +86,11 @@ def train(asked: argparse.Namespace, seed: int, made: int | None) -> dict:
     lay_out(ROOT, folder)
     if made is not None:
         datafiles.write_all(folder, world.make_world(made, asked.people))
-    if asked.corruption:
-        lay_corruption(asked.corruption, folder)
     changes = change_recipe(folder, asked)
     environment = os.environ | ISA[asked.isa] | {"PYTHONUTF8": "1"}
     stages, cpu_s, peak, pace = {}, 0.0, 0, ""
     for command in PIPELINES[asked.pipeline]:
         if command.writes.endswith("test.predictions") and made is None:
-            continue
-        pretrains = command.arguments[1] == "pretrain"
-        if pretrains and asked.pretrained:
-            shutil.copy(asked.pretrained, folder / command.writes)
-            changes = {"pretrained": asked.pretrained.stem} | changes
             continue
         extra = ["--seed", str(seed)]
         extra += ["--recipe", asked.recipe] if asked.recipe else []
@@ -119,8 +101,6 @@ def train(asked: argparse.Namespace, seed: int, made: int | None) -> dict:
         stages[command.arguments[1]] = round(stages.get(command.arguments[1], 0) + took_s, 1)
         cpu_s += usage.ru_utime + usage.ru_stime
         peak = max(peak, usage.ru_maxrss)
-        if pretrains and asked.keep:
-            shutil.copy(folder / command.writes, asked.keep)
         pace = pace or next(iter(re.findall(r" in (\w+, \d threads?)", output)), "")
     *_, dev_file, test_file = (folder / command.writes for command in PIPELINES[asked.pipeline])
     answers = folder / "src" / "data" / "birth_dev.tsv"
@@ -133,7 +113,6 @@ def train(asked: argparse.Namespace, seed: int, made: int | None) -> dict:
         "people": asked.people,
         "sentences": sentences() if made is not None else None,
         "isa": asked.isa,
-        "corruption": asked.corruption,
         "dataset": json.loads((folder / "src/data/dataset.json").read_text("utf-8"))["name"],
         "recipe": asked.recipe,
         "changes": changes,
@@ -179,30 +158,18 @@ def run(
     return time.monotonic() - started, usage, text
 
 
-def lay_corruption(name: str, folder: Path) -> None:
-    """Replace the reference's corruption with a student's."""
-    variant = next(v for v in all_variants() if v.name == f"span_corruption/right/{name}")
-    laid = lay_out_variant(variant, folder / "variant")
-    shutil.copy(laid / "submission" / "dataset.py", folder / "src" / "submission")
-
-
 def change_recipe(folder: Path, asked: argparse.Namespace) -> dict:
-    """Apply --set, --set-model and --set-finetune; return the changes by stage."""
+    """Apply --set to the settings of pretraining, also to the variant's own; return the changes."""
     path = folder / "src" / "edition.json"
     tables = json.loads(path.read_text(encoding="utf-8"))
     dataset = json.loads((folder / "src/data/dataset.json").read_text(encoding="utf-8"))["name"]
     recipe = tables["recipes"][asked.recipe or tables["datasets"][dataset]["recipe"]]
-    done = {}
-    wanted = {"pretrain": asked.set, "model": asked.set_model}
-    wanted["finetune_pretrained"] = asked.set_finetune
-    for stage, pairs in wanted.items():
-        changes = {key: json.loads(value) for key, _, value in (p.partition("=") for p in pairs)}
-        table = recipe[stage]
+    pairs = (pair.partition("=") for pair in asked.set)
+    changes = {key: json.loads(value) for key, _, value in pairs}
+    for table in (recipe["pretrain"], recipe["pretrain"].get(asked.pipeline, {})):
         table.update(changes)
-        table.get(asked.pipeline, {}).update(changes)  # the variant's own settings
-        done |= {f"{stage}.{key}": value for key, value in changes.items()}
     path.write_text(json.dumps(tables), encoding="utf-8")
-    return done
+    return {f"pretrain.{key}": value for key, value in changes.items()}
 
 
 def machine() -> str:
