@@ -18,6 +18,7 @@ import shutil
 import sys
 import zipfile
 from collections.abc import Callable
+from contextlib import ExitStack
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 from decimal import Decimal
@@ -156,13 +157,7 @@ def _lay_out(place: container.Container, autograder: Path, submission: Path, met
         shutil.copy(root / "source" / name, root / name)
         (root / name).chmod(0o755)
     (root / "results").mkdir()
-    if submission.is_dir():
-        try:
-            shutil.copytree(submission, root / "submission", symlinks=True)
-        except shutil.Error as error:  # such as a pipe; each is (source, target, reason)
-            raise Failed(f"{submission} can't be copied: {error.args[0][0][2]}") from None
-    else:
-        _unpack(submission, root / "submission")
+    _unpack(submission, root / "submission")
     content = about(metadata) if isinstance(metadata, str) and metadata in KINDS else metadata
     if content is not None:
         text = content if isinstance(content, str) else json.dumps(content, indent=1)
@@ -170,14 +165,19 @@ def _lay_out(place: container.Container, autograder: Path, submission: Path, met
 
 
 def _unpack(submission: Path, target: Path) -> None:
-    """Unpack what the grader may look at, within its limits."""
+    """Copy from a folder or an archive what the grader may look at, within its limits."""
     target.mkdir()
     remaining = staging.MAX_TOTAL_BYTES
     try:
-        if not submission.is_file():  # a pipe would be waited for
-            raise UsageError("it is neither a folder nor a zip")
-        file = open(submission, "rb")
-        with file, upload.open_archive(file, submission, str(submission)) as top:
+        with ExitStack() as stack:
+            if submission.is_dir():
+                top = upload.Folder(upload.on_disk(submission), submission, str(submission))
+            elif submission.is_file():  # a pipe would be waited for
+                file = stack.enter_context(open(submission, "rb"))
+                opened = upload.open_archive(file, submission, str(submission))
+                top = stack.enter_context(opened)
+            else:
+                raise UsageError("it is neither a folder nor a zip")
             for folder, names in top.walk():
                 target.joinpath(*folder.parts).mkdir(exist_ok=True)
                 for name in names:
@@ -187,7 +187,7 @@ def _unpack(submission: Path, target: Path) -> None:
                     if size > limit:
                         raise UsageError(f"{name} is too large")
     except (OSError, ValueError, UsageError) as error:
-        raise Failed(f"{submission} can't be unpacked: {error}") from None
+        raise Failed(f"{submission} can't be read: {error}") from None
 
 
 def about(kind: str) -> Any:

@@ -6,9 +6,11 @@ time; in `make emulate` and `make autograder`, it is half a CPU.
 
 import dataclasses
 import hashlib
+import io
 import json
 import os
 import re
+import shutil
 import stat
 import zipfile
 from pathlib import Path
@@ -17,9 +19,10 @@ import pytest
 
 from autograder import console
 from autograder.description import load_assignment
+from grading import staging
 from grading.verdicts import Outcome
 from tests.interpreter import python
-from tests.project import make
+from tests.project import ROOT, make
 from tools import archive, autograder, container, emulate, leaks
 from tools.arguments import Failed
 
@@ -205,14 +208,58 @@ def test_a_submission_is_unpacked_within_the_graders_rules(tmp_path):
     with zipfile.ZipFile(tmp_path / "upload.zip", "w") as writer:
         writer.writestr("a5/submission/dataset.py", "x = 1\n")
         writer.writestr("a5/.venv/lib/large.py", "x = 1\n" * 1000)
-    seen = emulate.grade(tmp_path / "autograder.zip", tmp_path / "upload.zip", limits=LIMITS)
-    assert "dataset.py" in seen.stdout and "large.py" not in seen.stdout
+    shutil.unpack_archive(tmp_path / "upload.zip", tmp_path / "folder")
+    for name in ("upload.zip", "folder"):
+        seen = emulate.grade(tmp_path / "autograder.zip", tmp_path / name, limits=LIMITS)
+        assert "dataset.py" in seen.stdout and "large.py" not in seen.stdout
     with zipfile.ZipFile(tmp_path / "upload.zip", "a") as writer:
         link = zipfile.ZipInfo("a5/submission/secret.py")
         link.external_attr = (stat.S_IFLNK | 0o777) << 16
         writer.writestr(link, "/etc/passwd")
     with pytest.raises(Failed, match="a5/submission/secret.py is a link"):
         emulate.grade(tmp_path / "autograder.zip", tmp_path / "upload.zip", limits=LIMITS)
+
+
+VERSION = b"\x14\0"  # and flags, and the method, of the one file in a zip
+HOSTILE = {
+    "encrypted": ((b"x = 1", VERSION + b"\1\0\x08\0"), "encrypted"),
+    "of an unknown method": ((b"x = 1", VERSION + b"\0\0\x55\0"), "unusual compression"),
+    "a bomb": ((bytes(staging.MAX_OUTPUT_BYTES + 1),), "dataset.py is too large"),
+    "a pipe": ((), "neither a folder nor a zip"),
+    "a folder with a pipe": ((), "can't be read: not a regular file"),
+}
+
+
+def zipped(content: bytes, header: bytes = b"") -> bytes:
+    """Return a zip with one file, in whose headers some bytes may be replaced."""
+    buffer = io.BytesIO()
+    with zipfile.ZipFile(buffer, "w", zipfile.ZIP_DEFLATED, compresslevel=1) as writer:
+        writer.writestr("submission/dataset.py", content)
+    usual = VERSION + b"\0\0\x08\0"
+    return buffer.getvalue().replace(usual, header or usual)
+
+
+@pytest.mark.parametrize("name", HOSTILE)
+def test_a_hostile_upload_ends_the_command_in_one_line(name, tmp_path, monkeypatch, capsys):
+    content, words = HOSTILE[name]
+    upload = tmp_path / "upload.zip"
+    if content:
+        upload.write_bytes(zipped(*content))
+    elif "folder" in name:
+        upload.mkdir()
+        os.mkfifo(upload / "dataset.py")
+    else:
+        os.mkfifo(upload)
+    (tmp_path / "dist").mkdir()
+    with zipfile.ZipFile(tmp_path / "dist" / f"autograder-{EDITION}.zip", "w") as writer:
+        writer.writestr("setup.sh", "")
+        writer.writestr("run_autograder", "")
+    shutil.copy(ROOT / "assignment.toml", tmp_path)
+    monkeypatch.setattr(emulate, "REPO", tmp_path)
+    assert emulate.main([str(upload), f"--edition={EDITION}"]) == 1
+    captured = capsys.readouterr()
+    assert captured.out == "" and captured.err.count("\n") == 1
+    assert captured.err.startswith("error: ") and words in captured.err
 
 
 def test_an_upload_without_code_gets_zero_and_the_reason(release, tmp_path):
