@@ -104,7 +104,9 @@ def check(*packages: str, wanted: str = "") -> None:
         major, minor = sys.version_info[:2]
         _end(f"this is Python {major}.{minor}, expected {OLDEST[0]}.{OLDEST[1]} or newer")
     complete_killed_update()
-    require(*packages)
+    missing = [name for name in packages if find_spec(name) is None]
+    if missing:
+        _end(f"this Python ({sys.executable}) has no {' and no '.join(missing)}")
     if wanted and find_spec(wanted) is None:
         fault = f"has no {wanted}: tests that need it can't run"
         _say(f"this Python ({sys.executable}) {fault}; {mend()}")
@@ -186,13 +188,6 @@ def finish_update(root: str) -> bool:
 def candidates(start: str, end: str) -> "Iterator[str]":
     """Yield START END, START-2 END, ..., of which one is free."""
     return (start + (f"-{n}" if n > 1 else "") + end for n in itertools.count(1))
-
-
-def require(*packages: str) -> None:
-    """Exit with code 2 and one line unless this Python has these packages."""
-    missing = [name for name in packages if find_spec(name) is None]
-    if missing:
-        _end(f"this Python ({sys.executable}) has no {' and no '.join(missing)}")
 
 
 def find_submission() -> None:

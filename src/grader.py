@@ -13,7 +13,7 @@ questions/, one folder per topic; their numbers, points and time limits are in a
 import environment
 
 if __name__ == "__main__":
-    environment.check("numpy", wanted="torch")
+    environment.check("numpy", "rich", wanted="torch")
 
 import sys
 

@@ -51,7 +51,7 @@ input, 130 interrupted.
 import environment
 
 if __name__ == "__main__":
-    environment.check("torch", "numpy", "tqdm")
+    environment.check("torch", "numpy", "tqdm", "jinja2", "matplotlib", "rich")
     environment.find_submission()
 
 import argparse
@@ -216,14 +216,10 @@ def train(setting: Setting, trainer_obj: Trainer) -> None:
     Path(config.checkpoint_path).unlink(missing_ok=True)
     history = getattr(trainer_obj, "history", [])
     if history:
-        losses = f"The loss went from {history[0]:.2f} to {history[-1]:.2f}"
         picture = Path(path).with_suffix(".svg")
         title = f"{args.function} {args.variant}, {recipe.name}, seed {args.seed}"
-        try:
-            files.write_atomically(picture, plots.draw_loss(history, title))
-            print(f"{losses}: see {picture}.")
-        except ImportError:  # an environment from before the course needed matplotlib
-            print(f"{losses}. There is no picture, since this Python has no matplotlib.")
+        files.write_atomically(picture, plots.draw_loss(history, title))
+        print(f"The loss went from {history[0]:.2f} to {history[-1]:.2f}: see {picture}.")
     if config.writer is not None:
         config.writer.close()
 
@@ -381,20 +377,17 @@ class Command:
     needs: tuple[str, ...] = ()  # the options that it requires
     has_corpus: bool = True  # whether it needs a corpus, and a model for it
     staff: str = ""  # the stage of the staff's model that it can examine: "pretrain" or "finetune"
-    library: str = ""  # what it needs besides those that every command needs
 
 
 PARAMS, OUTPUTS = "reading_params_path", "outputs_path"
-experiment = partial(Command, commands.run_experiment, library="matplotlib")
+experiment = partial(Command, commands.run_experiment)
 COMMANDS = {
     "pretrain": Command(run_pretrain, ("writing_params_path",)),
     "finetune": Command(run_finetune, ("writing_params_path", "finetune_corpus_path")),
     "evaluate": Command(run_evaluate, (PARAMS, "eval_corpus_path", OUTPUTS)),
     "cloze": Command(gaps.run_cloze, (PARAMS,), staff="pretrain"),
-    "calibration": Command(
-        calibration.run, (PARAMS, OUTPUTS), staff="finetune", library="matplotlib"
-    ),
-    "inspect": Command(inspection.run, (PARAMS, OUTPUTS), staff="finetune", library="jinja2"),
+    "calibration": Command(calibration.run, (PARAMS, OUTPUTS), staff="finetune"),
+    "inspect": Command(inspection.run, (PARAMS, OUTPUTS), staff="finetune"),
     "recall": Command(recall.run_recall, has_corpus=False),
     "trace": experiment((PARAMS,), staff="finetune"),
     "ablate": experiment((PARAMS,), staff="finetune"),
@@ -415,7 +408,6 @@ def main(arguments: list[str] | None = None) -> int:
         print(f"error: {error}", file=sys.stderr)
         return 2
     args = parse_arguments(arguments, variants)
-    environment.require(*filter(None, [COMMANDS[args.function].library]))
     try:
         return environment.report_errors(lambda: run(args))
     except KeyboardInterrupt:

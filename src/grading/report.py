@@ -460,10 +460,8 @@ def console_on(stream: TextIO | None) -> Console | None:
     """Return rich's console where people see colours (no-color.org); None: text stays plain."""
     if stream is None or not stream.isatty() or os.environ.get("NO_COLOR"):
         return None
-    try:
-        from rich.console import Console  # only here: it takes a tenth of a second
-    except ImportError:  # an environment from before the course needed rich
-        return None
+    from rich.console import Console  # only here: it takes a tenth of a second
+
     return Console(file=stream, highlight=False)
 
 

@@ -6,7 +6,6 @@ import math
 import os
 import sys
 import time
-from contextlib import suppress
 from typing import Protocol, TextIO
 
 import torch
@@ -209,7 +208,6 @@ def progress_bar(steps: int, done: int) -> tqdm | TerminalBar:
     """Return a bar with speed and time left, which without a terminal prints occasional lines."""
     is_plain = os.environ.get("NO_COLOR") or os.environ.get("TERM") == "dumb"
     if sys.stderr.isatty() and not is_plain:
-        with suppress(ImportError):  # an environment from before the course needed rich
-            return TerminalBar(steps, done)
+        return TerminalBar(steps, done)
     seldom_s = 0.2 if sys.stderr.isatty() else 5
     return tqdm(total=steps, initial=done, unit="step", mininterval=seldom_s, dynamic_ncols=True)

@@ -204,7 +204,7 @@ def test_what_is_hostile_costs_its_own_tests_only(release, upload):
 def test_a_submission_is_unpacked_within_the_graders_rules(tmp_path):
     with zipfile.ZipFile(tmp_path / "autograder.zip", "w") as writer:
         writer.writestr("setup.sh", "")
-        writer.writestr("run_autograder", "#!/bin/sh\nls -R submission\n")
+        writer.writestr("run_autograder", "#!/bin/sh\nls -AR submission\n")
     with zipfile.ZipFile(tmp_path / "upload.zip", "w") as writer:
         writer.writestr("a5/submission/dataset.py", "x = 1\n")
         writer.writestr("a5/.venv/lib/large.py", "x = 1\n" * 1000)

@@ -70,13 +70,6 @@ def test_old_consoles_show_what_they_can(encoding, monkeypatch):
     assert "1/2 tests" in text and "?????? ? " in text
 
 
-def test_without_rich_text_is_plain(monkeypatch):
-    monkeypatch.setitem(sys.modules, "rich.console", None)
-    assert shown(crashing()) == shown(crashing(), is_terminal=False)
-    with report.bar(True) as move:
-        move(1, 2)
-
-
 @pytest.mark.parametrize(
     ("is_terminal", "environment", "styles"),
     [

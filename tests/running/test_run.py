@@ -167,14 +167,6 @@ def test_training_draws_its_loss_and_logs_it(run, tmp_path):
         assert events.Scalars(f"train/{name}")
 
 
-def test_an_environment_from_before_matplotlib_trains_without_a_picture(run, tmp_path, monkeypatch):
-    for name in ("matplotlib", "matplotlib.figure"):
-        monkeypatch.setitem(sys.modules, name, None)
-    code, output, _ = run("pretrain vanilla wiki.txt --writing_params_path w.params")
-    assert code == 0 and (tmp_path / "w.params").is_file() and not (tmp_path / "w.svg").exists()
-    assert "There is no picture, since this Python has no matplotlib." in output
-
-
 # What is written in place of what, and what is said of it.
 BUGS = {
     "in forward": ("attention.py", "F.softmax(scores,", "F.softmax(scores.no,", "AttributeError: "),

@@ -20,9 +20,9 @@ COMMANDS = sorted(p.name for p in SCRIPTS if '"__main__":' in p.read_text(encodi
 NEEDS = {
     "attention_exploration.py": "numpy and no matplotlib",
     "dataset.py": "torch and no numpy and no tqdm",
-    "grader.py": "numpy",
+    "grader.py": "numpy and no rich",
     "london_baseline.py": "torch and no numpy and no tqdm",
-    "run.py": "torch and no numpy and no tqdm",
+    "run.py": "torch and no numpy and no tqdm and no jinja2 and no matplotlib and no rich",
 }
 BARE = ("-S", "-E", "-s")  # Python without any installed package
 NO_PACKAGES = ("collect_submission.py", "check_written.py", "update.py")
