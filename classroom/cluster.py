@@ -40,9 +40,9 @@ from .arguments import CONTINUE, MOST_SLOTS, Where
 
 CERTIFICATES = {"ca": "ca.pem", "cert": "certificate.pem", "key": "key.pem"}
 SETTINGS = "dask.yaml"  # in the same folder, for dask's own programs
-# Whatever has gone or is silent, these limits add up to less than two minutes.
 START_S = 120.0  # to start a local cluster on a busy machine
 CONNECT_S = 30.0
+# Whatever has gone or is silent later, these add up to less than two minutes.
 ANSWER_S = 15.0  # for the scheduler to answer
 FETCH_S = 15.0  # to fetch a result, which has at most some megabytes
 LOOK_S = 2.0  # between two looks at the workers

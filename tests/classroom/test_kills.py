@@ -36,6 +36,7 @@ from tests.classroom.graded import (
 )
 from tests.classroom.scripted import answer
 from tests.classroom.tiny import class_of, needs_root
+from tests.redteam.arena import slowness
 
 pytestmark = needs_root
 CONTINUE = "run the same command again to continue"
@@ -176,7 +177,7 @@ class Shared(Dask):
 
     def __init__(self, certificates: Path, disk: Path, logs: Path) -> None:
         super().__init__(certificates, disk, logs)
-        self._environment["DASK_DISTRIBUTED__SCHEDULER__WORKER_TTL"] = "1s"
+        self._environment["DASK_DISTRIBUTED__SCHEDULER__WORKER_TTL"] = f"{5 * slowness():.0f}s"
         self.disk, self.parts = disk, dict[str, psutil.Popen]()
 
     def start_what_has_ended(self) -> None:
@@ -252,7 +253,7 @@ def test_what_is_killed_or_falls_silent_is_given_up_and_nothing_is_lost(
     into, rows, is_silent = tmp_path / "class", scripted[2], (part, number) == SILENT
     with monkeypatch.context() as patch:
         if is_silent:  # nobody waits for as long as in practice
-            patch.setattr(cluster, "ANSWER_S", 3.0)
+            patch.setattr(cluster, "ANSWER_S", 3 * slowness())
         code, output = grade_here(into, lambda: shared.parts[part].send_signal(number))
     assert code == ends, output
     if code:
