@@ -170,7 +170,8 @@ class Store:
         self.add("submissions", fields, submitted="coalesce(excluded.submitted, submitted)")
         self.db.execute("DELETE FROM authors WHERE submission = ?", (one.id,))
         for student in one.students:  # of whom this source may know less than an earlier one
-            known = {c: f"coalesce(nullif(excluded.{c}, ''), {c})" for c in vars(student)}
+            more = "coalesce(nullif(excluded.{0}, ''), {0})" if source else "{0}"
+            known = {column: more.format(column) for column in vars(student)}
             number = self.add("students", vars(student), **known)
             self.add("authors", {"submission": one.id, "student": number})
 

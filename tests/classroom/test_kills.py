@@ -208,6 +208,8 @@ def grade_here(shared, scripted, monkeypatch, capsys):
     source, release, _ = scripted
     for limit in ("FETCH_S", "CLOSE_S"):  # what takes longer is tried again, or goes on by itself
         monkeypatch.setattr(cluster, limit, 2.0)
+    for limit in ("CONNECT_S", "PATIENCE_S"):  # on a busy machine, all of it starts slowly
+        monkeypatch.setattr(cluster, limit, 600.0)
     monkeypatch.setattr(worker, "MOST_IN_A_ROW", 99)  # so that no worker leaves a full disk
 
     def run(into: Path, then: Callable[[], object] = lambda: None) -> tuple[int, str]:
