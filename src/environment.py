@@ -73,8 +73,6 @@ import io
 import itertools
 import json
 import re
-import select
-import shlex
 import shutil
 import subprocess
 import traceback
@@ -82,13 +80,15 @@ from collections.abc import Callable, Iterator
 from importlib.util import find_spec
 from pathlib import Path
 
+import host
+
 ROOT = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
 OLDEST = (3, 11)  # the first one with tomllib and typing.Self
 NEWER = "3.12"  # the one that grades on Gradescope
 USAGE, INTERRUPTED = 2, 130  # exit codes
 UPDATE, JOURNAL = ".update", "journal.json"  # a prepared update (update.py) in the folder
 # What commands import from src/; other files there are commands themselves, such as dataset.py.
-OURS = ("environment", "experiments", "inputs", "letters")
+OURS = ("environment", "experiments", "host", "inputs", "letters")
 
 
 def check(*packages: str, wanted: str = "") -> None:
@@ -151,8 +151,7 @@ def reason(error: BaseException) -> str:
     if not isinstance(error, OSError):
         return str(error) or "interrupted"
     path = _from_here(str(error.filename2 or error.filename))
-    held = isinstance(error, PermissionError) and _windows()
-    return f"{path}: {error.strerror}{' (is it open in another program?)' if held else ''}"
+    return f"{path}: {error.strerror}{host.advice_on(error)}"
 
 
 def finish_update(root: str) -> bool:
@@ -293,10 +292,7 @@ def reader_has_left() -> bool:
     with contextlib.suppress(BrokenPipeError):
         sys.stdout.flush()
         left = False
-    if not left and hasattr(select, "poll"):  # the failed write may have been discarded
-        pipe = select.poll()
-        pipe.register(sys.stdout.fileno(), 0)
-        left = any(event & (select.POLLERR | select.POLLHUP) for _, event in pipe.poll(0))
+    left = left or not host.has_reader(sys.stdout.fileno())  # the failed write may be discarded
     if left:
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
     return left
@@ -310,25 +306,16 @@ def _end(fault: str) -> None:
 def mend() -> str:
     """Return what to do to get an environment with all packages."""
     usable = sys.version_info >= OLDEST
-    venv = os.path.join(ROOT, ".venv")
-    script = os.path.join(venv, "Scripts" if _windows() else "bin", "activate")
-    if os.path.isfile(script) and os.path.realpath(sys.prefix) != os.path.realpath(venv):
-        dot = "" if _windows() else ". "
-        return f"activate the environment: {dot}{_quoted(_from_here(script))}"
+    venv = _from_here(os.path.join(ROOT, ".venv"))
+    activation = host.activation(venv)
+    if activation and os.path.realpath(sys.prefix) != os.path.realpath(venv):
+        return f"activate the environment: {activation}"
     given = os.environ.get
     in_conda = sys.prefix == given("CONDA_PREFIX") and given("CONDA_DEFAULT_ENV") != "base"
     if usable and (sys.prefix != sys.base_prefix or in_conda) and find_spec("pip"):
-        path = _quoted(_from_here(os.path.join(ROOT, "requirements.txt")))
+        path = host.quoted(_from_here(os.path.join(ROOT, "requirements.txt")))
         return f"install the packages: python -m pip install -r {path}"
     if shutil.which("uv") and os.path.isfile(os.path.join(ROOT, "pyproject.toml")):
-        return f"let uv create the environment: uv run {' '.join(map(_quoted, sys.argv))}"
+        return f"let uv create the environment: uv run {' '.join(map(host.quoted, sys.argv))}"
     newer = "" if usable else f"install Python {NEWER} from https://www.python.org/downloads/, and "
     return newer + "create and activate an environment as README.md says"
-
-
-def _windows() -> bool:
-    return os.name == "nt"
-
-
-def _quoted(word: str) -> str:
-    return subprocess.list2cmdline([word]) if _windows() else shlex.quote(word)

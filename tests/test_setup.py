@@ -26,7 +26,7 @@ AS_ROOT = pytest.mark.skipif(
 def project(tmp_path, root):
     """Return the project's Makefile and set-up, with lists that name no package."""
     tools = ("tools/__init__.py", "tools/make.py", "tools/setup.sh")
-    for name in ("Makefile", "src/environment.py", *tools):
+    for name in ("Makefile", "src/environment.py", "src/host.py", *tools):
         (tmp_path / name).parent.mkdir(exist_ok=True)
         shutil.copy(root / name, tmp_path / name)
     for name in ("requirements.txt", "requirements-staff.txt", "constraints.txt"):

@@ -52,6 +52,7 @@ TAKEN = (
     "autograder/**/*.json",
     "autograder/templates/*",
     "src/environment.py",
+    "src/host.py",
     "src/grader.py",
     "src/grading/**/*.py",
     "src/grading/templates/*",

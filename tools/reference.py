@@ -32,6 +32,7 @@ from .telling import say, telling
 TARGET = Path("build/reference")
 GIVEN = (
     "environment.py",
+    "host.py",
     "run.py",
     "inputs.py",
     "dataset.py",

@@ -17,8 +17,9 @@ import time
 from dataclasses import dataclass
 from pathlib import Path
 
+import host
 from grading.pool import Ending
-from grading.worker import Limits, resident_bytes
+from grading.worker import Limits
 
 from . import users
 from .leftovers import CLEANUP_S, reap
@@ -90,7 +91,7 @@ def watch(pid: int, limits: Limits, parent: int, scratch: str, clock: Clock) -> 
     before_s = _reaped_cpu_s()  # of earlier workers
     reason, peak, reaped = "", 0, 0
     look_at = 0.0  # when to look into the scratch folder, which takes at most a tenth of the time
-    libraries = resident_bytes()  # the worker was forked with them, like this process
+    libraries = host.resident_bytes()  # the worker was forked with them, like this process
     pidfd = os.pidfd_open(pid)
     poller = select.poll()
     poller.register(pidfd, select.POLLIN)

@@ -13,7 +13,6 @@ import functools
 import os
 import queue
 import shutil
-import signal
 import subprocess
 import sys
 import tempfile
@@ -24,6 +23,8 @@ from collections.abc import Callable, Iterator, Sequence
 from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 from typing import Any, Protocol
+
+import host
 
 from . import SRC, wire, worker
 from .errors import GradingError, WireError
@@ -299,7 +300,7 @@ class Worker:
             stdin=subprocess.PIPE,
             stdout=subprocess.PIPE,
             stderr=self._errors,
-            start_new_session=sys.platform != "win32",
+            start_new_session=True,
         )
         assert self._process.stdin and self._process.stdout
         self._requests, self._answers = self._process.stdin, self._process.stdout
@@ -341,11 +342,7 @@ class Worker:
         """End it, after `most_s`, and what it started; return its status, negative for a signal."""
         with contextlib.suppress(subprocess.TimeoutExpired):
             self._process.wait(most_s)
-        if sys.platform == "win32":
-            self._process.kill()
-        else:
-            with contextlib.suppress(ProcessLookupError, PermissionError):
-                os.killpg(self._process.pid, signal.SIGKILL)
+        host.kill_session(self._process)
         with contextlib.suppress(OSError):
             self._requests.close()
         return self._process.wait()

@@ -2,9 +2,7 @@
 
 A link makes whoever follows it read files that its maker may not be able to read: `submission`,
 submitted as a link to the reference solution's folder, would earn full marks. So what is on disk is
-opened name by name, each from its parent's descriptor with a flag that refuses links, which no
-rename in between can circumvent. If the platform can't do that (Windows), each name is checked
-first.
+opened name by name, with a flag that refuses links (see `host.open_below`).
 
 No file is ever made under a name from an archive, so no name can lead elsewhere, and what isn't
 graded, such as a whole Python environment, takes no space. Only an archive in an archive and a
@@ -18,7 +16,6 @@ from __future__ import annotations
 import errno
 import gzip
 import io
-import itertools
 import os
 import re
 import stat
@@ -33,6 +30,7 @@ from pathlib import Path
 from typing import IO, Literal, cast
 
 import grading
+import host
 
 from .errors import GradingError, SubmissionError
 
@@ -50,18 +48,12 @@ LITTER = ("__MACOSX", ".DS_Store", "__pycache__", ".ipynb_checkpoints", "Thumbs.
 # what src/update.py keeps beside a file.
 EDITORS = re.compile(r"\.#.*|#.*#|.*~|\..*\.sw[a-p]|.*\.(mine|new)")
 UNSEARCHED = ("__MACOSX", "__pycache__", "site-packages", "node_modules")
-JUNCTION = 0xA0000003  # Windows: IO_REPARSE_TAG_MOUNT_POINT, a link to a folder by another name
 DRIVE = re.compile(r"[A-Za-z]:")
 # Errors that no upload causes, such as a full disk. They must not count as unreadable files.
 MACHINE_ERRNOS = (
     *(errno.ENOSPC, errno.EDQUOT, errno.EROFS, errno.EIO),
     *(errno.EMFILE, errno.ENFILE, errno.ENOMEM),
 )
-BY_DESCRIPTOR = {os.open, os.stat} <= os.supports_dir_fd and os.scandir in os.supports_fd
-ON_THE_WAY = getattr(os, "O_PATH", os.O_RDONLY) | getattr(os, "O_DIRECTORY", 0)
-NO_LINK = getattr(os, "O_NOFOLLOW", 0)
-# A pipe would wait for somebody to write.
-READ = os.O_RDONLY | getattr(os, "O_BINARY", 0) | getattr(os, "O_NONBLOCK", 0)
 MAX_ARCHIVE_BYTES = 1 << 30  # of an archive in an upload, and of a tar's data
 MAX_LISTING_BYTES = 8 << 20  # 50,000 files whose paths have 100 characters
 ZIP, TAR = ".zip", (".tar", ".tar.gz", ".tgz")
@@ -213,7 +205,7 @@ def on_disk(top: Path, *parts: str) -> Entry:
     """Return an entry below a folder, which itself may be a link; OSError: it can't be read."""
     path = top.joinpath(*parts)
     status = os.lstat(path) if parts else os.stat(path)
-    if _is_link(status):
+    if host.is_link(status):
         return Entry(path.name, "link", target=partial(os.readlink, path))
     if stat.S_ISDIR(status.st_mode):
         return Entry(path.name, "folder", entries=partial(_listed, top, parts))
@@ -222,13 +214,7 @@ def on_disk(top: Path, *parts: str) -> Entry:
 
 
 def _listed(top: Path, parts: tuple[str, ...]) -> dict[str, Entry]:
-    with ExitStack() as stack:
-        listed: Path | int = top.joinpath(*parts)
-        if BY_DESCRIPTOR:
-            listed = _open_below(top, parts, os.O_RDONLY | os.O_DIRECTORY)
-            stack.callback(os.close, listed)
-        scanned = stack.enter_context(os.scandir(listed))
-        names = sorted(each.name for each in itertools.islice(scanned, MAX_FILES + 1))
+    names = sorted(host.names_below(top, parts, MAX_FILES + 1))
     if len(names) > MAX_FILES:
         raise SubmissionError(TOO_MANY.format(MAX_FILES))
     entries = {}
@@ -239,7 +225,7 @@ def _listed(top: Path, parts: tuple[str, ...]) -> dict[str, Entry]:
 
 
 def _opened(top: Path, parts: tuple[str, ...]) -> IO[bytes]:
-    descriptor = _open_below(top, parts, READ)
+    descriptor = host.open_below(top, parts)
     try:
         status = os.fstat(descriptor)
         if not stat.S_ISREG(status.st_mode):
@@ -250,28 +236,6 @@ def _opened(top: Path, parts: tuple[str, ...]) -> IO[bytes]:
     except BaseException:
         os.close(descriptor)
         raise
-
-
-def _open_below(top: Path, parts: tuple[str, ...], flags: int) -> int:
-    """Open a file or folder without following links on the way to it from `top`."""
-    if not BY_DESCRIPTOR:
-        for depth in range(len(parts)):
-            if _is_link(os.lstat(top.joinpath(*parts[: depth + 1]))):
-                raise OSError(errno.ELOOP, os.strerror(errno.ELOOP))
-        return os.open(top.joinpath(*parts), flags)
-    folder = os.open(top, ON_THE_WAY)
-    try:
-        for name in parts[:-1]:
-            inner = os.open(name, ON_THE_WAY | NO_LINK, dir_fd=folder)
-            os.close(folder)
-            folder = inner
-        return os.open(parts[-1] if parts else ".", flags | NO_LINK, dir_fd=folder)
-    finally:
-        os.close(folder)
-
-
-def _is_link(status: os.stat_result) -> bool:
-    return stat.S_ISLNK(status.st_mode) or getattr(status, "st_reparse_tag", 0) == JUNCTION
 
 
 def _is_somebody_elses(status: os.stat_result, folder: Path) -> bool:
@@ -296,7 +260,7 @@ def unfold_backslashes(top: Folder) -> Folder:
     Some programs, Gradescope's among them, unpack `submission\dataset.py` from a zip that was made
     on Windows as a file of that name.
     """
-    if os.sep == "\\" or not any("\\" in name for name in top.entries):
+    if not any("\\" in name for name in top.entries):
         return top
     tree: Tree = {}
     for folder, files in top.walk():

@@ -13,7 +13,6 @@ import json
 import os
 import platform
 import re
-import signal
 import tempfile
 from collections.abc import Container, Iterator, Mapping
 from contextlib import contextmanager
@@ -154,11 +153,11 @@ BY_REASON = {
     "abandoned": (Outcome.KILLED, "was stopped with the grader"),
     "unknown": (Outcome.KILLED, "ended in a way that could not be observed"),
 }
-SIGNALS: dict[int, str] = {
-    signal.SIGSEGV: "crashed with a segmentation fault (endless recursion in a library?)",
-    signal.SIGABRT: "was aborted by a library",
-    signal.SIGXFSZ: "wrote a file that is too large",
-    signal.SIGKILL: "was killed",
+SIGNALS = {  # by number, because Python on Windows knows only some names
+    11: "crashed with a segmentation fault (endless recursion in a library?)",  # SIGSEGV
+    6: "was aborted by a library",  # SIGABRT
+    25: "wrote a file that is too large",  # SIGXFSZ
+    9: "was killed",  # SIGKILL
 }
 # A line of a stack. No part can match at many places, or 64 KB from a student would take too long.
 FRAME = re.compile(

@@ -37,6 +37,7 @@ from types import BuiltinFunctionType, FrameType, FunctionType, ModuleType
 from typing import Any
 
 import grading
+import host
 
 from . import wire
 from .errors import UTF16, WireError, saved_as_utf16
@@ -447,7 +448,7 @@ class Watchdog:
                 "cpu": [allowed.cpu_s, allowed.wall_s],
             }
             self._used = {"import": 0.0, "cpu": 0.0}  # CPU seconds
-            self._most_bytes = resident_bytes() + allowed.memory_bytes
+            self._most_bytes = host.resident_bytes() + allowed.memory_bytes
             self._counted, self._is_watching = (time.process_time(), time.monotonic()), True
             self._go_on("cpu")
 
@@ -491,7 +492,7 @@ class Watchdog:
             self._stop(self._limit)
         elif wall_s < 0:
             self._stop("import-wall" if self._limit == "import" else "wall")
-        elif resident_bytes() > self._most_bytes:
+        elif host.resident_bytes() > self._most_bytes:
             self._stop("memory")
         with suppress(OSError):  # closed by the student's code
             if os.fstat(1).st_size > MAX_OUTPUT_BYTES:
@@ -527,7 +528,7 @@ class Traces:
             functions = [v for v in content.values() if isinstance(v, FunctionType)]
             self._functions |= {f: (f.__code__, f.__defaults__) for f in functions}
         self._freeze()
-        self._memory = resident_bytes()
+        self._memory = host.resident_bytes()
 
     def _freeze(self) -> None:
         """Look for garbage only among what jobs make from now on."""
@@ -554,7 +555,7 @@ class Traces:
     def _is_changed(self) -> bool:
         return (
             any(read() != before for read, _, before in self._settings)
-            or resident_bytes() - self._memory > MORE_MEMORY_BYTES
+            or host.resident_bytes() - self._memory > MORE_MEMORY_BYTES
             or any(sys.modules.get(name) is not each for name, each in self._modules.items())
             or any(_has_other_attributes(*each) for each in self._attributes.values())
             or any(
@@ -591,12 +592,11 @@ def _settings() -> list[Setting]:
         (lambda: [s.closed for s in (sys.stdin, sys.stdout, sys.stderr)], None),
         (lambda: (gc.isenabled(), len(gc.callbacks)), None),
         (_thread._count, None),
-        (_has_children, None),
+        (host.has_children, None),
+        (host.alarm, None),
         (lambda: [*map(signal.getsignal, signal.valid_signals())], None),
         (_open_files, None),
     ]
-    if hasattr(signal, "getitimer"):  # not on Windows
-        settings.append((lambda: signal.getitimer(signal.ITIMER_REAL), None))
     if torch := sys.modules.get("torch"):
         denormal = torch.tensor(5e-324, dtype=torch.float64)
         hooks = vars(torch.nn.modules.module)
@@ -631,13 +631,6 @@ def _umask() -> int:
     return mask
 
 
-def _has_children() -> bool:
-    try:
-        return bool(os.waitpid(-1, os.WNOHANG))
-    except (ChildProcessError, AttributeError):  # the latter on Windows
-        return False
-
-
 def _open_files() -> dict[int, tuple[int, int]]:
     found = {}
     for fd in range(OPEN_FILES):
@@ -645,20 +638,6 @@ def _open_files() -> dict[int, tuple[int, int]]:
             status = os.fstat(fd)
             found[fd] = status.st_dev, status.st_ino
     return found
-
-
-def resident_bytes() -> int:
-    """Return this process's memory; outside Linux, the most that it ever had; on Windows 0."""
-    try:
-        with open("/proc/self/statm", encoding="ascii") as statm:
-            return int(statm.read().split()[1]) * os.sysconf("SC_PAGE_SIZE")
-    except OSError:
-        pass
-    try:
-        import resource
-    except ImportError:
-        return 0
-    return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss  # in bytes on macOS
 
 
 def forget(root: Path) -> None:
@@ -691,9 +670,8 @@ def serve(with_torch: bool) -> None:
             request = wire.read_request(requests)
         except WireError:  # there are no more
             break
-        output = os.open(request["output"], os.O_WRONLY | os.O_APPEND)
-        _redirect(output)
-        os.close(output)
+        with open(request["output"], "ab", buffering=0) as output:
+            _redirect(output.fileno())
         os.chdir(request["scratch"])
         os.environ |= at_home(request["scratch"])
         answer = prepare(request)

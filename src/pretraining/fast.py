@@ -12,7 +12,7 @@ The plain way is one line, `model(x, y)[1].backward()`. An Engine computes the s
 4. *Threads of our own*. Each processes its microbatches with a twin of the model, and they
    synchronize once per step; torch's own threads do so at every operation, and our matrices are
    small.
-5. *Large blocks of memory are kept* (keep_memory): requesting them from the system again in each
+5. *Large blocks of memory are kept* (host.py): requesting them from the system again in each
    step costs as much as some of the arithmetic.
 6. *Keys, queries and values from one product, scores and mask in one more*; on a GPU, torch's fused
    attention and the whole batch, because a few rows do not fill the GPU.
@@ -27,10 +27,8 @@ choose_pace times a few steps of each.
 from __future__ import annotations
 
 import copy
-import ctypes
 import math
 import os
-import sys
 import time
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
@@ -38,6 +36,8 @@ from typing import Any
 
 import torch
 import torch.nn.functional as F
+
+import host
 
 from . import (
     GPT,
@@ -73,7 +73,7 @@ class Engine:
         self._threads_before = torch.get_num_threads()
         self._packs = self.device.type == "cpu" and can_pack(model)
         if self.device.type == "cpu":
-            keep_memory()
+            host.keep_memory()
             torch.set_num_threads(1)
         dtype = FORMATS[pace.dtype] if pace.dtype != "float32" else None
         first = twin_of(model, dtype)
@@ -324,19 +324,6 @@ def projected(attn: CausalSelfAttention, x: torch.Tensor) -> tuple[torch.Tensor,
     )
     qkv = F.linear(x, weight, bias).unflatten(2, (3 * attn.n_head, -1)).transpose(1, 2)
     return qkv.split(attn.n_head, dim=1)
-
-
-def keep_memory() -> None:
-    """Let glibc keep freed memory for the next step. Elsewhere, do nothing."""
-    if not sys.platform.startswith("linux"):
-        return
-    try:
-        mallopt = ctypes.CDLL(None).mallopt
-    except AttributeError:  # another C library
-        return
-    trim_threshold, mmap_threshold = -1, -3  # malloc.h
-    mallopt(mmap_threshold, 32 << 20)  # the greatest accepted value
-    mallopt(trim_threshold, (1 << 31) - 1)
 
 
 def can_pack(model: GPT) -> bool:

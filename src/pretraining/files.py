@@ -9,28 +9,17 @@ from __future__ import annotations
 import contextlib
 import os
 import secrets
-import sys
 import tempfile
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import IO
 
+import host
+
 from . import InputError
 
 SEED_FILE = "training_seed.txt"
 SEEDS = 2**32  # numpy accepts no larger ones
-
-if sys.platform == "win32":
-    import msvcrt
-
-    def _lock(descriptor: int) -> None:
-        msvcrt.locking(descriptor, msvcrt.LK_NBLCK, 1)
-else:
-    import fcntl
-
-    def _lock(descriptor: int) -> None:
-        # Unlike flock, this is not inherited by a DataLoader's processes, which may live longer.
-        fcntl.lockf(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
 
 
 def write_atomically(path: str | os.PathLike, content: str | bytes) -> None:
@@ -74,16 +63,12 @@ def only_training(path: str) -> Iterator[None]:
     """
     lock = f"{path}.lock"
     file = open(lock, "ab")
-    try:
-        _lock(file.fileno())
-    except (BlockingIOError, PermissionError):  # macOS and Linux; Windows
+    if not host.lock(file.fileno()):
         file.close()
         raise InputError(
             f"{path}: another training that writes this file is still running (wait for it, stop "
             "it, or choose another --writing_params_path)"
-        ) from None
-    except OSError:  # some network drives have no locks
-        pass
+        )
     try:
         yield
     finally:

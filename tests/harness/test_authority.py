@@ -13,6 +13,7 @@ from types import SimpleNamespace
 import pytest
 
 import grading
+import host
 from autograder import isolation
 from autograder.isolation import authority, sandbox
 from grading import upload
@@ -35,8 +36,8 @@ def test_the_canary_finds_what_is_open(tmp_path, monkeypatch):
     places = {"SOLUTIONS": grading.SOLUTIONS, "SRC": tmp_path, "ROOT": tmp_path, "DATA": tmp_path}
     monkeypatch.setattr(authority, "grading", SimpleNamespace(**places))  # it writes there
     # Staging follows links, but what removes trees does not.
-    monkeypatch.setattr(upload, "NO_LINK", 0)
     monkeypatch.setattr(upload, "os", SimpleNamespace(**vars(os) | {"lstat": os.stat}))
+    monkeypatch.setattr(host, "os", SimpleNamespace(**vars(os) | {"O_NOFOLLOW": 0}))
     found = isolation.obstacles(sandbox.Layers(root=False, landlock_abi=0, seccomp=False))
     for words in (
         f"can read {grading.SOLUTIONS / 'hidden' / '__init__.py'}",

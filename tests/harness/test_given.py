@@ -28,9 +28,9 @@ def modules(folder: Path) -> dict[str, bytes]:
 
 def test_no_file_of_an_upload_comes_before_pretraining_or_a_library(submission, grade):
     (submission / "pretraining").mkdir()
-    for name in ("pretraining/__init__", "pretraining", "torch", "random"):
+    for name in ("pretraining/__init__", "pretraining", "host", "torch", "random"):
         (submission / f"{name}.py").write_text(RAISES, encoding="utf-8")
-    for name in ("pretraining", "torch", "random"):
+    for name in ("pretraining", "host", "torch", "random"):
         (submission / "submission" / f"{name}.py").write_text(RAISES, encoding="utf-8")
     results = grade(submission, "1e-2-basic", "1e-5-hidden", "1g-2-basic")
     assert {r.outcome for r in results.values() if r.is_selected} == {Outcome.PASSED}

@@ -10,11 +10,13 @@ import pytest
 from autograder import authoritative, isolation
 from grading import wire
 from grading.errors import WireError
-from grading.pool import Finished, Job, LocalPool
+from grading.pool import Finished, Job, LocalPool, command
 from grading.runner import Observer, Options
 from grading.verdicts import Outcome, Results
 from grading.worker import Limits
+from tests.project import ROOT
 from tests.redteam import arena
+from tests.systems import become
 
 PROBE = "questions.attention_exploration.probe:call"
 # What a later job can observe: answers of the libraries, and the worker that it runs in.
@@ -176,6 +178,30 @@ def attacking(attack: str, before: str = "") -> str:
     body = textwrap.indent(textwrap.dedent(attack).strip(), "    ")
     head = f"import os, sys\nimport numpy as np\n{before}\n"
     return f"{head}def copying_query(keys, j):\n{body}\n    return keys[j]\n{LATER}"
+
+
+@pytest.mark.parametrize("system", ["darwin", "win32"])
+def test_workers_of_other_systems_answer_and_are_ended(
+    system, run, undisturbed, pools, monkeypatch
+):
+    """Both ends take this for another system, which lacks what they use on Linux."""
+    become(system, monkeypatch)
+    elsewhere = f"import pytest, tests.systems as s; s.become({system!r}, pytest.MonkeyPatch())"
+    path = f"sys.path.append({str(ROOT)!r}); {elsewhere}; sys.path.pop()"
+    monkeypatch.setattr("grading.pool.command", lambda code: command(f"{path}; {code}"))
+    with contextlib.closing(LocalPool(hash_seed=1)) as local:
+        monkeypatch.setitem(pools, "local", local)
+        asks = attacking("import host; print(host.sys.platform)")
+        assert run(asks, "copying_query").output == f"{system}\n"
+        same = run(asks, "average_query")
+        assert same.used and answer(same) == undisturbed[False]
+        endless = run(attacking("while True: pass"), "copying_query")
+        assert (endless.frame, endless.ending.reason) == (None, "cpu")
+        stuck = local._workers["submission", False]
+        assert stuck.has_ended
+        again = run(asks, "average_query")
+        assert not again.used and answer(again) == undisturbed[False]
+    assert all(each.has_ended for each in (*local._workers.values(), *local._spares.values()))
 
 
 # What counts ------------------------------------------------------------------------------------

@@ -18,11 +18,13 @@ from types import SimpleNamespace
 import pytest
 
 import grading
+import host
 from grading import staging, upload
 from grading.errors import GradingError, SubmissionError, UsageError
 from grading.staging import stage
 from tests.peak import growth_kib
 from tests.redteam.test_fuzz_uploads import listed
+from tests.systems import SYSTEMS, become
 
 OUTPUT = "vanilla.model.params"
 CODE = [f"submission/{name}.py" for name in ("__init__", "dataset", "helper")]
@@ -72,10 +74,10 @@ def solutions(tmp_path) -> Path:
     return root
 
 
-@pytest.fixture(params=[True, False], ids=["by descriptor", "by path"])
+@pytest.fixture(params=SYSTEMS)
 def platform(request, monkeypatch):
-    """Both ways of opening; the one of Windows is forced on Linux here."""
-    monkeypatch.setattr(upload, "BY_DESCRIPTOR", request.param)
+    """Each way of opening."""
+    become(request.param, monkeypatch)
 
 
 def test_links_that_cost_nothing(tmp_path, platform):
@@ -103,17 +105,20 @@ def test_above_the_path_that_was_given_only_the_assignments_own_outputs_are_take
 def test_a_junction_counts_as_a_link(tmp_path, monkeypatch):
     """On Windows, Python 3.11's lstat shows it as a folder with a tag."""
     make_package(tmp_path / "upload" / "submission")
-    monkeypatch.setattr(upload, "BY_DESCRIPTOR", False)
-    seen = SimpleNamespace(st_mode=stat.S_IFDIR | 0o755, st_reparse_tag=upload.JUNCTION)
+    become("win32", monkeypatch)
+    seen = SimpleNamespace(st_mode=stat.S_IFDIR | 0o755, st_reparse_tag=host.JUNCTION)
     changed = {"lstat": lambda path: seen if str(path).endswith("submission") else os.lstat(path)}
     monkeypatch.setattr(upload, "os", SimpleNamespace(**vars(os) | changed))
     with pytest.raises(SubmissionError, match="^submission is a link"):
         stage(tmp_path / "upload", tmp_path / "staged")
 
 
-@pytest.mark.skipif(not upload.BY_DESCRIPTOR, reason="not on this platform")
-def test_a_folder_swapped_for_a_link_in_between_is_not_followed(tmp_path, solutions, monkeypatch):
+@pytest.mark.parametrize("system", ["linux", "darwin"])
+def test_a_folder_swapped_for_a_link_in_between_is_not_followed(
+    system, tmp_path, solutions, monkeypatch
+):
     """The check before opening sees a folder or file, which is a link by the time it is opened."""
+    become(system, monkeypatch)
     monkeypatch.setattr(upload, "os", SimpleNamespace(**vars(os) | {"lstat": os.stat}))
     link(tmp_path / "upload" / "submission", solutions / "submission")
     with pytest.raises(SubmissionError, match="submission can't be listed"):

@@ -144,6 +144,6 @@ def runnable(root: Path) -> Path:
     lay_out(root)
     for name in ("grading", "questions"):
         shutil.copytree(ROOT / "src" / name, root / "src" / name, ignore=LITTER)
-    for name in ("collect_submission.py", "environment.py"):
+    for name in ("collect_submission.py", "environment.py", "host.py"):
         shutil.copy2(ROOT / "src" / name, root / "src")
     return root

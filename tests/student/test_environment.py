@@ -13,6 +13,7 @@ from autograder.description import load_assignment
 from tests.interpreter import python, python_after
 from tests.project import ROOT
 from tests.snapshots import check
+from tests.systems import become
 
 SCRIPTS = [path for path in (ROOT / "src").glob("*.py") if path.name != "environment.py"]
 COMMANDS = sorted(p.name for p in SCRIPTS if '"__main__":' in p.read_text(encoding="utf-8"))
@@ -53,12 +54,12 @@ def test_an_old_python_is_one_line_with_a_command():
     assert advised == environment.NEWER, "src/environment.py names another Python to install"
 
 
-@pytest.mark.parametrize("name", [*COMMANDS, "environment.py"])
+@pytest.mark.parametrize("name", [*COMMANDS, "environment.py", "host.py"])
 def test_old_pythons_can_read_the_command_down_to_the_check(name):
     """Python parses the whole file before its first line runs."""
     tree = ast.parse((ROOT / "src" / name).read_text(encoding="utf-8"), feature_version=(3, 6))
     for node in tree.body:
-        if isinstance(node, ast.If) and name != "environment.py":  # the check
+        if isinstance(node, ast.If) and name in COMMANDS:  # the check
             assert "environment.check(" in ast.unparse(node)
             return
         names = [alias.name for alias in getattr(node, "names", [])]
@@ -66,8 +67,9 @@ def test_old_pythons_can_read_the_command_down_to_the_check(name):
         for imported in [module] if module else names:
             # `__future__.annotations` is unknown to 3.6. What else is imported, 3.6 has.
             first = imported.partition(".")[0]
-            assert first in sys.stdlib_module_names - {"__future__", "tomllib"} | {"environment"}
-    assert name == "environment.py"
+            ours = {"environment", "host"} if name != "host.py" else set()
+            assert first in sys.stdlib_module_names - {"__future__", "tomllib"} | ours
+    assert name not in COMMANDS
 
 
 def test_a_file_with_the_name_of_a_module_is_named(tmp_path):
@@ -121,7 +123,7 @@ def mend(tmp_path, monkeypatch):
     """Return a function that gives the command for a folder, a Python and what is on the path."""
     monkeypatch.setattr(environment, "ROOT", str(tmp_path))
     monkeypatch.chdir(tmp_path)
-    monkeypatch.setattr(sys, "argv", ["src/grader.py", "1e"])
+    monkeypatch.setattr(sys, "argv", ["src/grader.py", "--submission", "my work"])
 
     def tell(prefix="/usr", base="/usr", there=(), version=(3, 12, 0), conda="", lacks=()):
         monkeypatch.setattr(environment, "find_spec", lambda name: None if name in lacks else name)
@@ -137,7 +139,7 @@ def mend(tmp_path, monkeypatch):
     return tell
 
 
-VENV = f".venv/{'Scripts' if os.name == 'nt' else 'bin'}/activate"
+VENV = ".venv/bin/activate"
 # What is there, and the Python that is running; its prefix may be the folder's .venv.
 MADE = {"prefix": ".venv"}
 OLD_PYTHON = {"version": (3, 10, 0)}
@@ -159,10 +161,16 @@ CASES = {
 }
 
 
-@pytest.mark.skipif(os.name == "nt", reason="activating is another command on Windows")
-def test_the_command_that_mends_each_python(mend, tmp_path):
+WINDOWS = {
+    "an environment is there, on Windows": ([VENV.replace("bin", "Scripts")], {}),
+    "uv, on Windows": (["pyproject.toml", VENV], UV),
+}
+
+
+def test_the_command_that_mends_each_python(mend, tmp_path, monkeypatch):
     found = {}
-    for title, (names, given) in CASES.items():
+    for title, (names, given) in (CASES | WINDOWS).items():
+        become("win32" if title in WINDOWS else "linux", monkeypatch)
         shutil.rmtree(tmp_path / ".venv", ignore_errors=True)
         (tmp_path / "pyproject.toml").unlink(missing_ok=True)
         for name in names:

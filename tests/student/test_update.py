@@ -24,6 +24,7 @@ from tests.interpreter import python
 from tests.project import ROOT
 from tests.snapshots import check, printed
 from tests.student.folder import Files, Folder, contents, students_copy
+from tests.systems import become
 from tools import student
 
 DATASET, HELPER = "src/submission/dataset.py", "src/submission/helper.py"
@@ -360,7 +361,7 @@ def test_what_can_not_be_done_is_one_line_and_nothing_changes(copy, first, secon
     for title, (name, function) in PLACES.items():
         with monkeypatch.context() as patch:
             patch.setattr(update.os, name, function)
-            patch.setattr(environment, "_windows", lambda: True)
+            become("win32", patch)
             refused(title)
     for title, damage in FOLDERS.items():
         copy.lay_out(half_done(first))

@@ -1,0 +1,170 @@
+"""What differs between systems, each forced on Linux (tests/systems.py).
+
+Uploads are opened in each way in test_staging.py, workers of other systems run in
+test_local_pool.py, and commands for shells are in tests/student/test_environment.py.
+"""
+
+import errno
+import os
+import resource
+import select
+import signal
+import subprocess
+from types import SimpleNamespace
+from unittest.mock import Mock
+
+import pytest
+
+import environment
+import host
+from grading import report, worker
+from grading.staging import Staged
+from pretraining import InputError
+from pretraining.files import only_training
+from tests.interpreter import python
+from tests.project import ROOT
+from tests.systems import SYSTEMS, become
+
+
+@pytest.fixture(params=SYSTEMS)
+def platform(request, monkeypatch) -> str:
+    become(request.param, monkeypatch)
+    return request.param
+
+
+# A process is asked alone: others have children, and a suite that waits for them loses theirs.
+ASK = """
+import signal, subprocess, sys
+import pytest
+from tests.systems import become
+import host
+become(sys.argv[1], pytest.MonkeyPatch())
+{}
+"""
+CHILD_AND_ALARM = """
+print(host.has_children(), host.alarm())
+child = subprocess.Popen(["sleep", "3600"])
+signal.setitimer(signal.ITIMER_REAL, 3600)
+print(host.has_children(), host.alarm()[0] > 3000)
+child.kill()
+"""
+# glibc takes 16 MiB from the system for one object, and returns it at once.
+FREED = """
+before = host.resident_bytes()
+for keep in (int, host.keep_memory):
+    keep()
+    kept = bytearray(b"x") * (16 << 20)
+    del kept
+    print(host.resident_bytes() - before > 8 << 20)
+"""
+
+
+def asked(platform: str, code: str) -> list[str]:
+    ran = python(ROOT, "-c", ASK.format(code), platform, env=os.environ | {"PYTHONPATH": "src"})
+    assert ran.returncode == 0, ran.stderr
+    return ran.stdout.splitlines()
+
+
+@pytest.mark.parametrize("platform", SYSTEMS)
+def test_children_and_alarms_of_a_process_are_noticed_but_on_windows(platform):
+    nothing = "False (0.0, 0.0)"
+    there = "False False" if platform == "win32" else "True True"
+    assert asked(platform, CHILD_AND_ALARM) == [nothing, there]
+
+
+def test_freed_memory_is_kept_after_it_was_asked_for():
+    assert asked("linux", FREED) == ["False", "True"]
+
+
+@pytest.mark.parametrize("platform", SYSTEMS)
+def test_another_c_library_or_system_frees_its_memory(platform, monkeypatch):
+    loaded = Mock(return_value=SimpleNamespace())  # musl, without mallopt
+    monkeypatch.setattr("ctypes.CDLL", loaded)
+    become(platform, monkeypatch)
+    host.keep_memory()
+    assert loaded.called == (platform == "linux")
+
+
+def test_memory_is_counted_in_bytes(monkeypatch):
+    present = host.resident_bytes()
+    without_proc = Mock(side_effect=FileNotFoundError)
+    most = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss  # in KiB, but in bytes on macOS
+    usage = Mock(return_value=SimpleNamespace(ru_maxrss=most))
+    monkeypatch.setattr(resource, "getrusage", usage)
+    with monkeypatch.context() as patch:
+        patch.setattr(host, "open", without_proc, raising=False)
+        assert host.resident_bytes() == most << 10 and 0 < present < most << 11
+    found = {}
+    for platform in ("darwin", "win32"):
+        with monkeypatch.context() as patch:
+            become(platform, patch)
+            found[platform] = host.resident_bytes()
+    assert found == {"darwin": most, "win32": 0}
+
+
+def test_a_pipe_without_a_reader_is_noticed_but_on_windows(platform):
+    reader, writer = os.pipe()
+    assert host.has_reader(writer)
+    os.close(reader)
+    assert host.has_reader(writer) == (platform == "win32")
+    os.close(writer)
+
+
+def test_what_a_process_started_ends_with_it_but_on_windows(platform):
+    process = subprocess.Popen(
+        ["sh", "-c", "sleep 3600 & echo $!; wait"], stdout=subprocess.PIPE, start_new_session=True
+    )
+    started = int(process.stdout.readline())
+    host.kill_session(process)
+    assert process.wait() == -signal.SIGKILL
+    host.kill_session(process)  # it is gone
+    if platform == "win32":
+        assert select.select([process.stdout], [], [], 0)[0] == []  # `started` may still write
+        os.kill(started, signal.SIGKILL)
+    assert process.stdout.read() == b""  # nobody is left
+    process.stdout.close()
+
+
+def test_windows_locks_the_file_that_a_training_writes(tmp_path, monkeypatch):
+    """tests/running/test_run.py does the same with two commands on this system."""
+    become("win32", monkeypatch)
+    path = str(tmp_path / "w")
+    with only_training(path):
+        for _ in range(2):
+            with pytest.raises(InputError, match="another training"), only_training(path):
+                pass
+    with only_training(path), only_training(str(tmp_path / "other")):
+        pass
+    assert not list(tmp_path.iterdir())
+
+
+@pytest.mark.parametrize(
+    ("platform", "locking"), [("linux", "fcntl.lockf"), ("win32", "msvcrt.locking")]
+)
+def test_a_drive_without_locks_stops_no_training(platform, locking, tmp_path, monkeypatch):
+    become(platform, monkeypatch)
+    none = Mock(side_effect=OSError(errno.ENOLCK, "No locks available"))
+    monkeypatch.setattr(locking, none)
+    with only_training(str(tmp_path / "w")):
+        assert none.called
+
+
+def test_paths_on_another_drive_of_windows_are_whole(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    code = compile("1 / 0", str(tmp_path / "submission" / "dataset.py"), "exec")
+    with pytest.raises(ZeroDivisionError) as caught:
+        exec(code)
+    staged = Staged(tmp_path, {"dataset.py": str(tmp_path / "a" / "dataset.py")})
+    full = FileNotFoundError(errno.ENOENT, "No such file", str(tmp_path / "w"))
+
+    def said() -> tuple[str, str, str]:
+        where = worker.describe(caught.value, tmp_path)["where"]
+        return environment.reason(full), report.files_line(staged), where
+
+    reason, files, where = said()
+    assert (reason, where) == ("w: No such file", "submission/dataset.py:1")
+    assert files == f"Files: 1 of a{os.sep}"
+    monkeypatch.setattr("os.path.relpath", Mock(side_effect=ValueError("path is on mount 'D:'")))
+    reason, files, where = said()
+    assert (reason, where) == (f"{tmp_path / 'w'}: No such file", "")
+    assert files == f"Files: 1 of {tmp_path / 'a'}{os.sep}"
