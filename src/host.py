@@ -13,13 +13,10 @@ import signal
 import stat
 import subprocess
 import sys
-from contextlib import suppress
+from contextlib import ExitStack, suppress
 from pathlib import Path
 
 JUNCTION = 0xA0000003  # Windows: IO_REPARSE_TAG_MOUNT_POINT, a link to a folder by another name
-
-
-# The shell and its pipes --------------------------------------------------------------------------
 
 
 def quoted(word: str) -> str:
@@ -49,9 +46,6 @@ def has_reader(pipe: int) -> bool:
     return not any(event & (select.POLLERR | select.POLLHUP) for _, event in poll.poll(0))
 
 
-# Processes ----------------------------------------------------------------------------------------
-
-
 def kill_session(process: "subprocess.Popen") -> None:
     """Kill a process that leads a session, and all of the session; on Windows the process alone."""
     if sys.platform == "win32":
@@ -61,21 +55,14 @@ def kill_session(process: "subprocess.Popen") -> None:
             os.killpg(process.pid, signal.SIGKILL)
 
 
-def has_children() -> bool:
-    """Return whether this process has started others; on Windows False."""
+def under_way() -> "tuple[bool, tuple[float, float]]":
+    """Return whether this process has children, and when an alarm is due; on Windows nothing."""
+    has_children = False
     if sys.platform == "win32":
-        return False
-    try:
-        return bool(os.waitpid(-1, os.WNOHANG))
-    except ChildProcessError:
-        return False
-
-
-def alarm() -> "tuple[float, float]":
-    """Return in how many seconds a signal is due, and how often then: 0 for never."""
-    if sys.platform == "win32":
-        return 0.0, 0.0
-    return signal.getitimer(signal.ITIMER_REAL)
+        return has_children, (0.0, 0.0)
+    with suppress(ChildProcessError):
+        has_children = bool(os.waitpid(-1, os.WNOHANG))
+    return has_children, signal.getitimer(signal.ITIMER_REAL)
 
 
 def resident_bytes() -> int:
@@ -103,9 +90,6 @@ def keep_memory() -> None:
         trim_threshold, mmap_threshold = -1, -3  # malloc.h
         mallopt(mmap_threshold, 32 << 20)  # the greatest accepted value
         mallopt(trim_threshold, (1 << 31) - 1)
-
-
-# Files --------------------------------------------------------------------------------------------
 
 
 def lock(file: int) -> bool:
@@ -163,17 +147,13 @@ def open_below(top: Path, parts: "tuple[str, ...]", more: int = 0) -> int:
 
 def names_below(top: Path, parts: "tuple[str, ...]", most: int) -> "list[str]":
     """Return up to `most` names in a folder, which is opened as by `open_below`."""
-    if sys.platform == "win32":
-        return _names_in(_checked(top, parts), most)
-    folder = open_below(top, parts, os.O_DIRECTORY)
-    try:
-        return _names_in(folder, most)
-    finally:
-        os.close(folder)
-
-
-def _names_in(folder: "Path | int", most: int) -> "list[str]":
-    with os.scandir(folder) as found:
+    with ExitStack() as stack:
+        if sys.platform == "win32":
+            folder: Path | int = _checked(top, parts)
+        else:
+            folder = open_below(top, parts, os.O_DIRECTORY)
+            stack.callback(os.close, folder)
+        found = stack.enter_context(os.scandir(folder))
         return [each.name for each in itertools.islice(found, most)]
 
 

@@ -17,9 +17,7 @@ from tests.wheels import torch_index
 
 pytestmark = pytest.mark.requires_tool("make")
 BASE = os.path.realpath(getattr(sys, "_base_executable", None) or sys.executable)
-AS_ROOT = pytest.mark.skipif(
-    not hasattr(os, "geteuid") or os.geteuid() != 0, reason="concerns root only"
-)
+AS_ROOT = pytest.mark.skipif(os.geteuid() != 0, reason="concerns root only")
 
 
 @pytest.fixture

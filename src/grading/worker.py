@@ -592,8 +592,7 @@ def _settings() -> list[Setting]:
         (lambda: [s.closed for s in (sys.stdin, sys.stdout, sys.stderr)], None),
         (lambda: (gc.isenabled(), len(gc.callbacks)), None),
         (_thread._count, None),
-        (host.has_children, None),
-        (host.alarm, None),
+        (host.under_way, None),
         (lambda: [*map(signal.getsignal, signal.valid_signals())], None),
         (_open_files, None),
     ]

@@ -2,7 +2,6 @@
 
 import shutil
 import subprocess
-import sys
 from importlib import metadata
 from importlib.util import cache_from_source
 from pathlib import Path
@@ -54,7 +53,6 @@ def test_the_assignments_own_folder_gets_no_note(tmp_path):
         assert modules(staged.root / "pretraining") == modules(grading.SRC / "pretraining")
 
 
-@pytest.mark.skipif(sys.platform == "win32", reason="Windows has no such modes")
 def test_the_composed_reference_is_its_owners_alone(tmp_path):
     Judging.stage_reference(tmp_path / "reference", PROVIDED)
     assert (tmp_path / "reference").stat().st_mode & 0o777 == 0o700

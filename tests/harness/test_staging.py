@@ -113,7 +113,7 @@ def test_a_junction_counts_as_a_link(tmp_path, monkeypatch):
         stage(tmp_path / "upload", tmp_path / "staged")
 
 
-@pytest.mark.parametrize("system", ["linux", "darwin"])
+@pytest.mark.parametrize("system", SYSTEMS)
 def test_a_folder_swapped_for_a_link_in_between_is_not_followed(
     system, tmp_path, solutions, monkeypatch
 ):

@@ -22,8 +22,8 @@ import grading
 from autograder.isolation import leftovers
 from grading.errors import SubmissionError, safe_line
 from grading.staging import MAX_TOTAL_BYTES, stage
-from grading.upload import BY_DESCRIPTOR
 from questions.course import Course
+from tests.systems import SYSTEMS, become
 
 from .conftest import FILE, RIGHT
 from .test_fuzz import BOTH, examples
@@ -152,9 +152,9 @@ HARD = ("vanilla.model.params", FILE)  # no folder has hard links, and notes are
 @pytest.mark.parametrize(
     ("name", "kind"), [(n, k) for n in PLACES for k in WAYS if k != "hard" or n in HARD]
 )
-@pytest.mark.parametrize("by_descriptor", {BY_DESCRIPTOR, False})  # Windows can't
-def test_no_link_to_the_solutions_is_followed(name, kind, by_descriptor, tmp_path, monkeypatch):
-    monkeypatch.setattr("grading.upload.BY_DESCRIPTOR", by_descriptor)
+@pytest.mark.parametrize("system", SYSTEMS)
+def test_no_link_to_the_solutions_is_followed(name, kind, system, tmp_path, monkeypatch):
+    become(system, monkeypatch)
     upload, solutions = tmp_path / "upload", tmp_path / "solutions"
     monkeypatch.setattr(grading, "SOLUTIONS", solutions)
     (solutions / "submission").mkdir(parents=True)

@@ -70,7 +70,6 @@ def worker(text: str) -> int:
     return int(re.search(r"worker (\d+)", text)[1])
 
 
-@pytest.mark.skipif(sys.platform == "win32", reason="a signal stands for Ctrl-C")
 def test_each_save_is_graded_until_ctrl_c(watch, tmp_path):
     first = watch.round()
     assert "Since" not in first
