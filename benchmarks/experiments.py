@@ -131,7 +131,7 @@ def measure_trace(it: Training) -> dict[str, Estimate]:
 def measure_ablate(it: Training) -> dict[str, Estimate]:
     """Return what the worst head costs, whether it leads, and how the kinds of ablation differ.
 
-    Its weight on the letter before is compared with the largest that another head has.
+    Its weight on the letter before is compared with the mean of all other heads.
     """
     people, (_, finetuned) = [*it.dev, *it.test], it.models
     questions = ablate.Questions(it.setting.dataset, people, CPU)
@@ -144,9 +144,9 @@ def measure_ablate(it: Training) -> dict[str, Estimate]:
     for half, worst in enumerate(ablate.worst_heads(results, whole), start=1):
         values[f"worst head by half {half}, nats ({worst.part})"] = worst.harm
         values[f"its lead by half {half}, nats (over {worst.runner_up})"] = worst.lead
-        most = max(before.keys() - {worst.part}, key=lambda head: float(before[head].mean()))
-        name = f"its weight on the letter before, half {half}, minus the largest other"
-        values[f"{name} ({most})"] = mean(before[worst.part] - before[most])
+        others = torch.stack([before[head] for head in before if head != worst.part]).mean(dim=0)
+        name = f"its weight on the letter before, half {half}, minus the others' mean"
+        values[name] = mean(before[worst.part] - others)
     last = len(finetuned.blocks)
     for part in (f"block {last} MLP", "block 2 attention"):
         right = {kind: by_part[part][kind].right.double() for kind in ablate.KINDS}
