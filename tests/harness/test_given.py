@@ -78,8 +78,8 @@ def test_a_worker_imports_no_library_but_numpy_and_matplotlib_needs_no_screen_an
 
 # A Python without torch ---------------------------------------------------------------------------
 
-# numpy, and what a checkout, which has no edition.json, reads its description with.
-KEPT = {"numpy", "pydantic", "pydantic_core", "annotated_types", "typing_inspection"}
+# What the grader needs, and what a checkout, which has no edition.json, reads its description with.
+KEPT = {"numpy", "rich", "pydantic", "pydantic_core", "annotated_types", "typing_inspection"}
 KEPT |= {"typing_extensions", "coverage"}
 
 
