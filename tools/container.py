@@ -20,9 +20,12 @@ from dataclasses import dataclass, replace
 from functools import cache
 from pathlib import Path
 
+from grading.pool import font_lists
+
 HOME = "/opt/problem-set"  # where setup.sh installs
 SYSTEM = ("usr", "bin", "sbin", "lib", "lib32", "lib64", "libx32", "etc")
 WRITABLE = ("tmp", "var/tmp", "root", "opt/problem-set", "run")
+FONTS = "root/.cache/matplotlib"
 DEVICES = ("null", "zero", "full", "random", "urandom")
 # Docker's default set; CAP_SYS_ADMIN, which `unshare` and `bwrap` need, is not among them.
 CAPABILITIES = (
@@ -169,6 +172,10 @@ class _Isolated(Container):
             (self.root / name).mkdir(parents=True)
             if name.endswith("tmp"):
                 (self.root / name).chmod(0o1777)
+        if self._venv:  # whose lists of fonts are in this user's home
+            (self.root / FONTS).mkdir(parents=True)
+            for path in font_lists():
+                shutil.copy(path, self.root / FONTS)
 
     def _read_only(self) -> list[tuple[Path, str]]:
         """Return the folders of this machine that the container sees, and where."""

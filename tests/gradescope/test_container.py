@@ -25,8 +25,10 @@ KINDS = [
 
 
 @pytest.fixture(params=KINDS)
-def place(request):
-    """A container with this project's environment."""
+def place(request, monkeypatch, tmp_path):
+    """A container with this project's environment, and a list of fonts."""
+    (tmp_path / "fontlist-v1.json").touch()
+    monkeypatch.setattr(container, "font_lists", lambda: (tmp_path / "fontlist-v1.json",))
     with tempfile.TemporaryDirectory(prefix="emulator-") as folder:
         Path(folder).chmod(0o755)
         made = request.param(Path(folder) / "root", Path(sys.prefix))
@@ -43,8 +45,10 @@ def run(place, *command, limits=QUICK):
 
 def test_a_command_sees_its_own_root_and_no_more(place):
     words = "pwd; ls -d /home /media /mnt; id -u; touch /usr/x; stat -c %a /dev/shm; echo $HOME"
+    words += "; ls ~/.cache/matplotlib"
     ran, text = run(place, "sh", "-c", words)
     lines = text.splitlines()
+    assert lines.pop() == "fontlist-v1.json"
     assert lines[0] == "/autograder" and lines[-1] == "/root" and "0" in lines
     assert sum("No such file" in line for line in lines) == 3 and "Read-only" in text
     assert lines[-2] == "1777"  # students' code may write to shared memory
