@@ -118,8 +118,9 @@ def test_of_imports_within_imports_the_last_that_has_not_ended_is_noted():
 
 
 @pytest.mark.parametrize("way", POOLS)
-def test_thousands_of_imports_leave_the_frame_where_it_is(way, write_query, grade):
+def test_thousands_of_imports_leave_the_frame_where_it_is(way, write_query, grade, monkeypatch):
     """And room for the note of what was used, which workers of the local pool write before it."""
+    monkeypatch.setattr("grading.worker.WALL_FACTOR", 60)  # they take a second of CPU
     loop = "for _ in range(2000): importlib.reload(submission.mine)\nreturn 100.0 * keys[j]\n"
     submission = write_query(f"import importlib, submission.mine\n{loop}")
     append(submission, "")

@@ -37,7 +37,7 @@ MODES = {
     "user": (False, True),
     "user-bare": (False, False),
 }
-MOST_CPU_S = 20.0  # that the grader itself may use for one attack on three tests; 1 or 2 are usual
+MOST_CPU_S = 10.0  # that the grader itself may use for an attack; the most was one second
 READS = "a test runs as the user whose files these are, and nothing tells it from them"
 WRITES = "a test runs as the owner of these files, who may change them"
 SIGNALS = "processes of one user may signal, stop, limit and slow each other"
