@@ -56,10 +56,11 @@ FAULTS = [
     (b"London\nParis\nRome\nOslo\n", "4 lines, expected 3.*a different file"),
     (b"London\n\nParis\nRome\n", "4 lines.*line 2 is blank: delete it"),
     (b"London\nMalm\xf6\n", "line 2.*UTF-8"),
+    (b"\n" * (5 << 20), "far too long for 3 places"),
 ]
 
 
-@pytest.mark.parametrize(("data", "words"), FAULTS)
+@pytest.mark.parametrize(("data", "words"), FAULTS, ids=[words for _, words in FAULTS])
 def test_each_fault_has_its_message(tmp_path, data, words):
     with pytest.raises(TestEnd, match=f"{NAME}.*{words}") as caught:
         read(tmp_path, data, 3)
