@@ -7,6 +7,7 @@ import contextlib
 import os
 import shutil
 import subprocess
+import sys
 from collections.abc import Callable, Iterator
 from concurrent.futures import Executor
 from functools import partial
@@ -21,7 +22,9 @@ from tests.project import ROOT, add_recipe, copy_of_the_project, make, quick_rel
 
 @pytest.hookimpl(tryfirst=True)  # before the test's fixtures, which may need the tool
 def pytest_runtest_setup(item: pytest.Item) -> None:
-    """Skip a test whose tool is missing; with CI=true it fails, because there all must run."""
+    """Skip a test that needs root, or a tool that is missing; in CI, all tools must be there."""
+    if item.get_closest_marker("requires_root") and (sys.platform != "linux" or os.getuid()):
+        pytest.skip("needs root on Linux")
     tools = [name for mark in item.iter_markers("requires_tool") for name in mark.args]
     for name in tools:
         if not shutil.which(name):

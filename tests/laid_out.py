@@ -1,6 +1,6 @@
 """A folder like the one `make reference` trains in, for tests: students' files, filled in.
 
-A conftest.py that imports the fixtures `root`, `one_thread` and `run` gives its tests such a
+A conftest.py that imports the fixtures `assignment`, `one_thread` and `run` gives its tests such a
 folder, one thread, and run.py's commands; for the last it also has a fixture `main`, run.py's.
 
 root/src/{run,dataset,...}.py                as students get them
@@ -96,7 +96,7 @@ def imported(source: Path, *names: str) -> Iterator[SimpleNamespace]:
 
 
 @pytest.fixture(scope="package")
-def root(tmp_path_factory) -> Path:
+def assignment(tmp_path_factory) -> Path:
     return lay_out(tmp_path_factory.mktemp("laid_out") / "root")
 
 

@@ -93,9 +93,9 @@ def test_a_question_is_added_that_works_and_nothing_is_left_to_edit(tmp_path):
 
 def rendered(tree: Path, edition: str | None, topic: str) -> tuple[str, str]:
     """Return the LaTeX of a question, and of the sheet."""
-    sheet = Sheet(tree, description.describe(tree, edition), numbers={})
-    page = sheet.page("sheet.tex.j2")
-    return sheet.render_question(sheet._described.questions[topic]), page
+    described = description.describe(tree, edition)
+    sheet = Sheet(tree, described, numbers={})
+    return sheet.render_question(described.questions[topic]), sheet.page("sheet.tex.j2")
 
 
 # ---------------------------------------------------------------- a variant

@@ -42,7 +42,7 @@ def source(tmp_path) -> Path:
 
 
 @pytest.fixture
-def root(tmp_path) -> Path:
+def project(tmp_path) -> Path:
     """An empty project folder to install in."""
     (tmp_path / "project").mkdir()
     return tmp_path / "project"
@@ -52,14 +52,14 @@ def append(path: Path, text: str) -> None:
     path.write_bytes(path.read_bytes() + text.encode())
 
 
-def install(source: Path, root: Path) -> dict[str, bytes]:
+def install(source: Path, project: Path) -> dict[str, bytes]:
     """Install the course's files; return those that are then in the project, but for archives."""
-    assert install_data.main([str(source), "--out", str(root)]) == 0
-    return {n: c for n, c in contents(root).items() if not n.startswith(datafiles.ARCHIVE)}
+    assert install_data.main([str(source), "--out", str(project)]) == 0
+    return {n: c for n, c in contents(project).items() if not n.startswith(datafiles.ARCHIVE)}
 
 
-def test_sound_files_are_copied_byte_for_byte_and_unseen_people_are_invented(source, root):
-    installed = install(source, root)
+def test_sound_files_are_copied_byte_for_byte_and_unseen_people_are_invented(source, project):
+    installed = install(source, project)
     for file in ("wiki.txt", *PEOPLE):
         assert installed[f"src/data/{file}"] == (source / file).read_bytes()
     unseen = installed[datafiles.UNSEEN_INPUTS].decode().splitlines()
@@ -69,23 +69,23 @@ def test_sound_files_are_copied_byte_for_byte_and_unseen_people_are_invented(sou
     assert not any(name in text for name in names for text in (corpus, table(PEOPLE[DEV])))
     assert set("".join(names)) <= set(corpus)
     append(source / "wiki.txt", f"\n{names[0]} was born .")  # so nobody else is called that
-    assert names[0] not in install(source, root)[datafiles.UNSEEN_INPUTS].decode()
+    assert names[0] not in install(source, project)[datafiles.UNSEEN_INPUTS].decode()
 
 
-def test_unseen_people_and_answers_that_are_given_are_kept_and_answers_are_secret(source, root):
+def test_unseen_people_and_answers_that_are_given_are_kept_and_answers_are_secret(source, project):
     given = {"birth_unseen_inputs.tsv": b"Where was Gil Hay born?\n", "birth_test.tsv": ANSWERS}
     for name, content in given.items():
         (source / name).write_bytes(content)
-    installed = install(source, root)
+    installed = install(source, project)
     assert installed[datafiles.UNSEEN_INPUTS] == given["birth_unseen_inputs.tsv"]
     assert {n for n, content in installed.items() if content == ANSWERS} == {datafiles.TEST_ANSWERS}
     # Without answers, those to the same questions stay; others to these move to the archive.
     (source / "birth_test.tsv").unlink()
-    assert install(source, root)[datafiles.TEST_ANSWERS] == ANSWERS
+    assert install(source, project)[datafiles.TEST_ANSWERS] == ANSWERS
     other = ANSWERS.replace(b"Lima", b"London")
     (source / "birth_test.tsv").write_bytes(other)
-    assert install(source, root)[datafiles.TEST_ANSWERS] == other
-    (archived,) = (root / datafiles.ARCHIVE).rglob("birth_test.tsv")
+    assert install(source, project)[datafiles.TEST_ANSWERS] == other
+    (archived,) = (project / datafiles.ARCHIVE).rglob("birth_test.tsv")
     assert archived.read_bytes() == ANSWERS
 
 
@@ -97,11 +97,11 @@ UNCLEAN = {
 }
 
 
-def test_what_is_repaired_or_unclean_is_installed_and_reported(source, root, capsys):
+def test_what_is_repaired_or_unclean_is_installed_and_reported(source, project, capsys):
     found = {}
 
     def installed(title: str) -> None:
-        assert install_data.main([str(source), "--out", str(root)]) == 0
+        assert install_data.main([str(source), "--out", str(project)]) == 0
         found[title] = capsys.readouterr().out
 
     installed("sound")
@@ -116,12 +116,12 @@ def test_what_is_repaired_or_unclean_is_installed_and_reported(source, root, cap
     clean = path.read_bytes()
     path.write_bytes(b"\xef\xbb\xbf" + clean.rstrip().replace(b"\n", b"\r\n"))
     installed("a file of Windows")
-    assert (root / "src/data" / path.name).read_bytes() == clean
-    datafiles.write_all(root, world.make_world(1, dataset="smoke"))
+    assert (project / "src/data" / path.name).read_bytes() == clean
+    datafiles.write_all(project, world.make_world(1, dataset="smoke"))
     installed("answers of another data set")
     dated = re.compile(r"(archive/)[^/\s]+")
     found = {title: dated.sub(r"\1DATE", text) for title, text in found.items()}
-    check("install_data", found, {str(root): "PROJECT", str(source): "COURSE"})
+    check("install_data", found, {str(project): "PROJECT", str(source): "COURSE"})
 
 
 # What is appended to a file, which is then at least these lines.
@@ -142,16 +142,16 @@ BROKEN = {
 }
 
 
-def test_what_cannot_be_installed_is_one_line_and_changes_nothing(source, root, capsys):
-    datafiles.write_all(root, world.make_world(1, dataset="smoke"))
-    old = contents(root)
+def test_what_cannot_be_installed_is_one_line_and_changes_nothing(source, project, capsys):
+    datafiles.write_all(project, world.make_world(1, dataset="smoke"))
+    old = contents(project)
     found = {}
 
     def refused(title: str, folder: Path = source) -> None:
-        assert install_data.main([str(folder), "--out", str(root)]) == 2
+        assert install_data.main([str(folder), "--out", str(project)]) == 2
         found[title] = capsys.readouterr().err
         assert found[title].count("\n") == 1
-        assert contents(root) == old
+        assert contents(project) == old
 
     for title, (file, extra) in BROKEN.items():
         path = source / file
@@ -168,5 +168,5 @@ def test_what_cannot_be_installed_is_one_line_and_changes_nothing(source, root, 
         (source / file).unlink()
         refused(f"no {file}")
         (source / file).write_bytes(before)
-    refused("no folder", root / "nowhere")
-    check("install_data_refused", found, {str(root): "PROJECT", str(source): "COURSE"})
+    refused("no folder", project / "nowhere")
+    check("install_data_refused", found, {str(project): "PROJECT", str(source): "COURSE"})

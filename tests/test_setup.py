@@ -17,7 +17,6 @@ from tests.wheels import torch_index
 
 pytestmark = pytest.mark.requires_tool("make")
 BASE = os.path.realpath(getattr(sys, "_base_executable", None) or sys.executable)
-AS_ROOT = pytest.mark.skipif(os.geteuid() != 0, reason="concerns root only")
 
 
 @pytest.fixture
@@ -131,7 +130,7 @@ def test_a_named_interpreter_that_is_unusable_is_refused(interpreters, tmp_path)
     assert f"among: {named}; name one: make setup PYTHON=FILE" in ran.stderr
 
 
-@AS_ROOT
+@pytest.mark.requires_root
 def test_root_refuses_an_interpreter_that_others_cannot_reach(interpreters, tmp_path):
     (tmp_path / "private").mkdir(mode=0o700)
     tmp_path.chmod(0o755)
@@ -140,7 +139,7 @@ def test_root_refuses_an_interpreter_that_others_cannot_reach(interpreters, tmp_
     assert by == "python3"
 
 
-@AS_ROOT
+@pytest.mark.requires_root
 def test_root_installs_the_venv_module_that_debian_splits_off(interpreters, project):
     # Refused until the stand-in for apt-get has run.
     done = project / "done"
@@ -219,7 +218,7 @@ def test_torch_comes_from_the_index_that_is_named_and_others_can_read_it(project
 # ---------------------------------------------------------------- apt
 
 
-@AS_ROOT
+@pytest.mark.requires_root
 @pytest.mark.parametrize(
     ("code", "after"), [(0, "installed"), (1, "apt-get could not install"), (None, "")]
 )

@@ -10,7 +10,7 @@ from tests.laid_out import imported, make_model, train_both
 from tests.project import ROOT
 
 # Fixtures.
-root = laid_out.root
+root = laid_out.assignment
 run = laid_out.run
 one_thread = laid_out.one_thread
 

@@ -53,10 +53,6 @@ def test_the_canary_finds_what_is_open(tmp_path, monkeypatch):
 
 NOBODY = 65_534
 
-AS_ROOT = pytest.mark.skipif(
-    sys.platform != "linux" or os.getuid() != 0, reason="becomes another user: root on Linux"
-)
-
 
 @pytest.fixture(scope="module")
 def project() -> Iterator[Path]:
@@ -82,7 +78,7 @@ def examined(folder: Path, **keywords) -> dict[str, str]:
     return dict(re.findall(r"^(\w+) +(.*(?:\n {13}.*)*)$", ran.stdout, re.MULTILINE))
 
 
-@AS_ROOT
+@pytest.mark.requires_root
 def test_as_root_it_says_yes(project):
     if not (layers := sandbox.detect()).root:
         pytest.skip(layers.obstacle)
@@ -94,7 +90,7 @@ def test_as_root_it_says_yes(project):
 MODES = {0o755: "tests have no uid of their own", 0o700: "exists, but this user can't read"}
 
 
-@AS_ROOT
+@pytest.mark.requires_root
 @pytest.mark.parametrize("mode", MODES, ids=oct)  # of solutions/
 @pytest.mark.sampled(2)
 def test_an_ordinary_user_has_no_authority_and_is_told_why(project, mode):

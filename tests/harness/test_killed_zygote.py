@@ -142,7 +142,7 @@ def test_the_kernel_is_offered_workers_first_then_the_zygote(write_query, grade,
     assert int(score) == max(500, usual)
 
 
-@pytest.mark.skipif(os.geteuid() != 0, reason="needs root")
+@pytest.mark.requires_root
 def test_no_other_test_of_the_run_gets_the_uid_of_a_killed_guardian(
     write_query, grade, zygote_of, monkeypatch
 ):

@@ -128,10 +128,9 @@ def test_a_folder_swapped_for_a_link_in_between_is_not_followed(
     assert CODE[1] not in stage(tmp_path / "other", tmp_path / "again").taken
 
 
-AS_ROOT = pytest.mark.skipif(os.getuid() != 0, reason="needs root")
-
-
-@pytest.mark.parametrize("whose", ["staff's", pytest.param("another student's", marks=AS_ROOT)])
+@pytest.mark.parametrize(
+    "whose", ["staff's", pytest.param("another student's", marks=pytest.mark.requires_root)]
+)
 def test_a_hard_link_to_somebody_elses_file_is_refused(
     tmp_path, solutions, monkeypatch, platform, whose
 ):

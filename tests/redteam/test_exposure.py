@@ -172,7 +172,7 @@ raise RuntimeError(f"the seed is among {known}")
 """
 
 
-@pytest.mark.skipif(sys.platform != "linux" or os.getuid() != 0, reason="needs root")
+@pytest.mark.requires_root
 @pytest.mark.skipif(bool(sandbox.detect().missing()), reason="not every protection works here")
 def test_the_small_seed_of_an_authoritative_run_cannot_be_recognized(make_tree, upload):
     """With the seed, code could draw what a test will draw. The inputs, too, depend on it."""

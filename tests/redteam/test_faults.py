@@ -142,7 +142,7 @@ def test_without_standard_output_results_are_whole_or_the_run_fails(tree, upload
     assert ran.returncode or whole(results, tree)["tests"]
 
 
-@pytest.mark.skipif(os.getuid() != 0, reason="needs root")
+@pytest.mark.requires_root
 @pytest.mark.parametrize("full", ["results", "temporary"])
 def test_a_full_disk_ends_the_run_and_leaves_whole_results(full, tree, upload, grade, tmp_path):
     disk = tmp_path / "disk"

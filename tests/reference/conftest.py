@@ -9,14 +9,14 @@ from tests import laid_out
 from tests.laid_out import imported
 
 # Fixtures.
-root = laid_out.root
+assignment = laid_out.assignment
 one_thread = laid_out.one_thread
 
 
 @pytest.fixture(scope="module", autouse=True)
-def s(root):
+def s(assignment):
     """Return the modules of the reference and of `pretraining`, as attributes."""
-    with imported(root / "src") as modules:
+    with imported(assignment / "src") as modules:
         yield modules
 
 

@@ -8,15 +8,15 @@ from tests import laid_out
 from tests.laid_out import VARIANTS, imports_from, train_both
 
 # Fixtures.
-root = laid_out.root
+assignment = laid_out.assignment
 run = laid_out.run
 one_thread = laid_out.one_thread
 
 
 @pytest.fixture(scope="package")
-def modules(root):
+def modules(assignment):
     """Import run.py and helper.py once, since a new process takes seconds to start."""
-    with imports_from(root / "src"):
+    with imports_from(assignment / "src"):
         yield importlib.import_module("run"), importlib.import_module("submission.helper")
 
 

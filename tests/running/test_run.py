@@ -41,13 +41,13 @@ atexit.register(lambda: "torch._dynamo" in sys.modules and os._exit(9))
 """
 
 
-def test_the_sheets_commands_work_from_the_assignments_root(root, main):
-    ran = python_after(WITHOUT_COMPILER, root, *shlex.split(PRETRAIN)[1:])
+def test_the_sheets_commands_work_from_the_assignments_root(assignment, main):
+    ran = python_after(WITHOUT_COMPILER, assignment, *shlex.split(PRETRAIN)[1:])
     assert ran.returncode == 0, ran.stderr
-    with contextlib.chdir(root):
+    with contextlib.chdir(assignment):
         for command in (FINETUNE, EVALUATE):
             assert main(shlex.split(command)[2:]) == 0
-    text = (root / "vanilla.pretrain.dev.predictions").read_text(encoding="utf-8")
+    text = (assignment / "vanilla.pretrain.dev.predictions").read_text(encoding="utf-8")
     assert text.endswith("\n")
     assert len(text.removesuffix("\n").split("\n")) == 20
 
@@ -88,9 +88,9 @@ def test_evaluate_hints_when_a_pretrained_model_is_far_below_what_is_usual(
     assert "Correct: 12 of 20, 60.0 percent" in output and "Hint" not in output
 
 
-def test_experiments_can_use_the_staffs_model(run, root, trained, monkeypatch):
+def test_experiments_can_use_the_staffs_model(run, assignment, trained, monkeypatch):
     """It is where a student's copy has it; the course's own data is away."""
-    folder, data = root / "src" / "staff", root / "src" / "data"
+    folder, data = assignment / "src" / "staff", assignment / "src" / "data"
     data.rename(folder)
     state = torch.load(trained / "vanilla.finetune.params", weights_only=True)
     rounded = {name: tensor.half() for name, tensor in state.items()}
@@ -177,14 +177,14 @@ BUGS = {
 
 @pytest.mark.parametrize("bug", BUGS)
 @pytest.mark.sampled(3)
-def test_a_bug_in_a_students_code_ends_with_its_line(root, tmp_path, run_python, bug):
+def test_a_bug_in_a_students_code_ends_with_its_line(assignment, tmp_path, run_python, bug):
     name, old, new, said = BUGS[bug]
-    path = root / "src" / "submission" / name
+    path = assignment / "src" / "submission" / name
     text = path.read_text(encoding="utf-8")
     number = text[: text.index(old)].count("\n") + 1
     edit(path, old, new)
     try:
-        ran = run_python(root / "src" / "run.py", *PRE.split(), cwd=tmp_path)
+        ran = run_python(assignment / "src" / "run.py", *PRE.split(), cwd=tmp_path)
     finally:
         path.write_text(text, encoding="utf-8")
     *trace, last = ran.stderr.splitlines()
@@ -256,7 +256,7 @@ SEEDS = ("", "-1", "4294967296", "٣", "x" * 10_000)
 
 
 def test_bad_input_is_one_clear_line_and_leaves_nothing(
-    run, root, trained, tmp_path, modules, monkeypatch
+    run, assignment, trained, tmp_path, modules, monkeypatch
 ):
     monkeypatch.setattr("torch.cuda.is_available", lambda: False)  # for "no such device"
     monkeypatch.setattr("sys.argv", ["run.py"])
@@ -277,12 +277,12 @@ def test_bad_input_is_one_clear_line_and_leaves_nothing(
         assert set(tmp_path.iterdir()) == before, title
 
     for title, command in BAD_INPUT.items():
-        refused(title, command.replace("{data}", f"{root}/src/data"))
+        refused(title, command.replace("{data}", f"{assignment}/src/data"))
     for number, text in enumerate(SEEDS):
         (tmp_path / "training_seed.txt").write_text(text, encoding="utf-8")
         refused(f"a file that is no seed, {number}", PRETRAIN)
     (tmp_path / "training_seed.txt").unlink()
-    recipes = root / "src" / "edition.json"
+    recipes = assignment / "src" / "edition.json"
     content = recipes.read_bytes()
     recipes.unlink()
     try:
@@ -300,16 +300,16 @@ def test_bad_input_is_one_clear_line_and_leaves_nothing(
         refused("a read-only folder", PRE)
     monkeypatch.delattr(modules[1], "initialize_rope_model")
     refused("a helper of an earlier year", PRETRAIN.replace("vanilla", "rope"))
-    check("run_refused", found, {str(root): "A5", str(tmp_path): "HERE"})
+    check("run_refused", found, {str(assignment): "A5", str(tmp_path): "HERE"})
 
 
-def test_what_the_printing_commands_say(root, monkeypatch, capsys):
+def test_what_the_printing_commands_say(assignment, monkeypatch, capsys):
     dataset, baseline = map(importlib.import_module, ("dataset", "london_baseline"))
     monkeypatch.setattr("sys.argv", ["command.py"])
     found = {}
 
     def say(title: str, main, *arguments: str) -> None:
-        ran = Folder(root, capsys).run(main, *arguments)
+        ran = Folder(assignment, capsys).run(main, *arguments)
         said = printed(*ran).partition("(choose")[0]  # Python's words
         found[title] = re.sub(r"(test_run\.py):\d+", r"\1:LINE", said)
 
@@ -320,7 +320,7 @@ def test_what_the_printing_commands_say(root, monkeypatch, capsys):
     say("london_baseline.py other.tsv", baseline.main, "other.tsv")
     monkeypatch.setattr(baseline, "london_baseline", unwritten)
     say("unwritten", baseline.main)
-    check("printing_commands", found, {str(root): "A5"})
+    check("printing_commands", found, {str(assignment): "A5"})
 
 
 # -- seeds, and interrupted trainings --------------------------------------------------------------
@@ -393,9 +393,9 @@ def test_a_checkpoint_of_another_recipe_is_one_line(run, tmp_path, monkeypatch):
     assert not (tmp_path / "w.checkpoint").exists()  # the training is finished
 
 
-def test_a_file_is_written_by_one_training_at_a_time(root, run, tmp_path):
+def test_a_file_is_written_by_one_training_at_a_time(assignment, run, tmp_path):
     """A killed training's lock doesn't stop the next one, although its file is still there."""
-    command = [sys.executable, root / "src" / "run.py", *PRE.split(), "--recipe", "long"]
+    command = [sys.executable, assignment / "src" / "run.py", *PRE.split(), "--recipe", "long"]
     first = subprocess.Popen(
         [*map(str, command), "--threads", "1"],
         cwd=tmp_path,

@@ -9,20 +9,20 @@ from tests.variants import Variant, load_module
 from tests.variants import lay_out as lay_out_variant
 
 # Fixtures.
-root = laid_out.root
+assignment = laid_out.assignment
 one_thread = laid_out.one_thread
 
 
 @pytest.fixture(scope="package")
-def submission(root):
+def submission(assignment):
     """Return the modules of `submission` and `pretraining`, by name."""
-    with imported(root / "src") as modules:
+    with imported(assignment / "src") as modules:
         yield modules
 
 
 @pytest.fixture
-def corpus(root):
-    return (root / "src" / "data" / "wiki.txt").read_text(encoding="utf-8").removesuffix("\n")
+def corpus(assignment):
+    return (assignment / "src" / "data" / "wiki.txt").read_text(encoding="utf-8").removesuffix("\n")
 
 
 @pytest.fixture

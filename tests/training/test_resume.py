@@ -153,10 +153,10 @@ sys.exit(run.main())
 """
 
 
-def python(root, *arguments):
+def python(assignment, *arguments):
     return subprocess.Popen(
         [sys.executable, *arguments],
-        cwd=root,
+        cwd=assignment,
         stdin=subprocess.DEVNULL,
         stdout=subprocess.PIPE,
         stderr=subprocess.PIPE,
@@ -164,9 +164,9 @@ def python(root, *arguments):
     )
 
 
-def test_interrupted_by_ctrl_c_and_resumed(root, tmp_path):
+def test_interrupted_by_ctrl_c_and_resumed(assignment, tmp_path):
     command = ("src/run.py", *PRETRAIN, str(tmp_path / "w.params"), *LONG)
-    process = python(root, *command)
+    process = python(assignment, *command)
     assert any("steps of" in line for line in process.stderr)
     # It trains long before it has computed for .3 s, and its 320 steps take longer than that.
     running = psutil.Process(process.pid)
@@ -181,18 +181,20 @@ def test_interrupted_by_ctrl_c_and_resumed(root, tmp_path):
     done = torch.load(kept, weights_only=True)["order"]["done"]
     assert done > 0
 
-    process = python(root, *command, "--resume")
+    process = python(assignment, *command, "--resume")
     assert any(f"{320 - done} steps of 32 examples" in line for line in process.stderr)
     process.kill()
     process.communicate()
 
 
 @pytest.mark.long
-def test_killed_five_times_a_training_loses_no_step_and_ends_with_the_same_bits(root, tmp_path):
+def test_killed_five_times_a_training_loses_no_step_and_ends_with_the_same_bits(
+    assignment, tmp_path
+):
     whole, cut = tmp_path / "whole", tmp_path / "cut"
     draws = random.Random(0)
     for _ in range(5):
-        process = python(root, "-c", SAVING, *PRETRAIN, str(cut), *LONG, "--resume")
+        process = python(assignment, "-c", SAVING, *PRETRAIN, str(cut), *LONG, "--resume")
         lines = (line for line in process.stdout if line.startswith("saved"))
         saved = list(itertools.islice(lines, 1 + draws.randrange(40)))
         time.sleep(draws.uniform(0, 0.05))
@@ -202,7 +204,7 @@ def test_killed_five_times_a_training_loses_no_step_and_ends_with_the_same_bits(
         process.communicate()
     assert not cut.exists()
     for name in (cut, whole):
-        process = python(root, "-c", SAVING, *PRETRAIN, str(name), *LONG, "--resume")
+        process = python(assignment, "-c", SAVING, *PRETRAIN, str(name), *LONG, "--resume")
         _, errors = process.communicate()
         assert process.returncode == 0, errors
     assert same(torch.load(cut), torch.load(whole))
