@@ -4,6 +4,7 @@ make test
 """
 
 import contextlib
+import json
 import os
 import shutil
 import subprocess
@@ -52,6 +53,24 @@ def root() -> Path:
 def run_python() -> Callable[..., subprocess.CompletedProcess]:
     """Return a function that runs `python ARGUMENT...`, by default in the repository."""
     return partial(python, ROOT)
+
+
+@pytest.fixture(scope="session")
+def written(tmp_path_factory) -> Path:
+    """Return a folder filled by the script of the written answers, without a trained model.
+
+    It would ask the one in build/reference, if there is one, for most of a minute.
+    """
+    folder = tmp_path_factory.mktemp("written")
+    done = python(ROOT, "solutions/written/quoted_numbers.py", folder)
+    assert (done.returncode, done.stdout, done.stderr) == (0, "", "")
+    return folder
+
+
+@pytest.fixture(scope="session")
+def numbers(written) -> dict:
+    """Return what the written answers quote."""
+    return json.loads((written / "numbers.json").read_text(encoding="utf-8"))
 
 
 @pytest.fixture(scope="session")

@@ -35,8 +35,11 @@ def test_items_have_points_where_a_share_is_stated():
     assert items[3].latex == "``All of it.'' No credit: it isn't."
 
 
-def test_each_written_question_has_a_sheet_whose_criteria_share_out_its_points(tmp_path):
+def test_each_written_question_has_a_sheet_whose_criteria_share_out_its_points(
+    tmp_path, numbers, monkeypatch
+):
     """Its descriptions are Markdown with mathematics as Gradescope has it."""
+    monkeypatch.setattr(rubrics, "compute_numbers", lambda *_: numbers)
     assert rubrics.main(["--edition", "cs224n", "--into", str(tmp_path)]) == 0
     of_questions: Counter[str] = Counter()
     descriptions, with_points = "", 0

@@ -12,7 +12,7 @@ import pytest
 from tests import pinned
 from tests.project import ROOT, copy_of_the_project
 from tools import world
-from tools.handout import build, description, sheet
+from tools.handout import description, sheet
 
 EDITIONS = pinned.NAMES
 # The sources of the sheet.
@@ -117,9 +117,3 @@ def rendered(repo):
         return made.render(target, document), made
 
     return rendered
-
-
-@pytest.fixture(scope="session")
-def numbers(tmp_path_factory) -> dict:
-    """What the solutions quote."""
-    return build.compute_numbers(ROOT, tmp_path_factory.mktemp("figures"))

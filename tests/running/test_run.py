@@ -303,7 +303,7 @@ def test_bad_input_is_one_clear_line_and_leaves_nothing(
     check("run_refused", found, {str(assignment): "A5", str(tmp_path): "HERE"})
 
 
-def test_what_the_printing_commands_say(assignment, monkeypatch, capsys):
+def test_what_the_printing_commands_say(assignment, modules, monkeypatch, capsys):
     dataset, baseline = map(importlib.import_module, ("dataset", "london_baseline"))
     monkeypatch.setattr("sys.argv", ["command.py"])
     found = {}

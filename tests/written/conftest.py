@@ -1,7 +1,5 @@
 """The numbers that written answers quote, computed by their script with and without a model."""
 
-import json
-
 import numpy as np
 import pytest
 import torch
@@ -23,20 +21,6 @@ def columns(path) -> dict[str, np.ndarray]:
 @pytest.fixture(scope="session")
 def script(root):
     return root / "solutions" / "written" / "quoted_numbers.py"
-
-
-@pytest.fixture(scope="session")
-def written(tmp_path_factory, run_python, script):
-    """Return a folder filled by the script, without a trained model."""
-    folder = tmp_path_factory.mktemp("numbers")
-    done = run_python(script, folder)
-    assert (done.returncode, done.stdout, done.stderr) == (0, "", "")
-    return folder
-
-
-@pytest.fixture(scope="session")
-def numbers(written):
-    return json.loads((written / "numbers.json").read_text(encoding="utf-8"))
 
 
 @pytest.fixture(scope="session")
