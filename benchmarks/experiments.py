@@ -190,9 +190,9 @@ def measure_reverse(it: Training) -> dict[str, Estimate]:
     ):
         values[direction] = every
         values[f"{direction}: with a reversed line minus without"] = difference(*both)
-        values[f"{direction}: without a reversed line"] = both[1]
-        above = difference(both[1], Estimate(1 / gaps.CHOICES))
-        values[f"{direction}: without a reversed line, minus chance"] = above
+    values["backward: without a reversed line"] = both[1]
+    chance = Estimate(1 / gaps.CHOICES)
+    values["backward: without a reversed line, minus chance"] = difference(both[1], chance)
     return values
 
 
