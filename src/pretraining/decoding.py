@@ -17,7 +17,7 @@ import torch
 import torch.nn.functional as F
 
 from . import GPT, CausalSelfAttention, has_given_blocks, is_replaceable
-from .fast import projected
+from .fast import combined, projected
 
 ANSWER_STEPS = 32  # characters that an answer may have, including the MASK at its end
 BATCH_SIZE = 256  # a larger batch is no faster on a CPU, and needs more memory
@@ -154,8 +154,7 @@ def _attend(
         old.transpose(1, 2)[rows, positions] = new.transpose(1, 2)
     columns = torch.arange(kept.size(3), device=x.device)
     visible = columns <= positions[:, None, :, None]  # (B, 1, T, columns)
-    y = F.scaled_dot_product_attention(q, kept[0], kept[1], visible)
-    return attn.proj(y.transpose(1, 2).flatten(2))
+    return combined(attn, q, kept[0], kept[1], visible)
 
 
 def _with_positions(

@@ -295,17 +295,30 @@ def twin_of(model: GPT, dtype: torch.dtype | None) -> GPT:
 
 
 def attend(attn: CausalSelfAttention, x: torch.Tensor, layer_past: None = None) -> torch.Tensor:
-    """Compute a replaceable attention in fewer, larger operations; (B, T, C) to the same.
+    """Compute a replaceable attention in fewer, larger operations; (B, T, C) to the same."""
+    q, k, v = projected(attn, x)
+    return combined(attn, attn.with_positions(q), attn.with_positions(k), v)
+
+
+def combined(
+    attn: CausalSelfAttention,
+    q: torch.Tensor,
+    k: torch.Tensor,
+    v: torch.Tensor,
+    visible: torch.Tensor | None = None,
+) -> torch.Tensor:
+    """Compute a replaceable attention from its projections; (B, nh, T, hs) to (B, T, C).
 
     torch's fused kernel (Dao et al. 2022, FlashAttention) is not for training on a processor: in
     bfloat16 it takes six times as long there.
+
+    Args:
+        visible: in decoding, which columns of k and v each position sees: (B, 1, T, columns), bool.
     """
-    q, k, v = projected(attn, x)
     B, nh, T, hs = q.shape
-    q, k = attn.with_positions(q), attn.with_positions(k)
-    if x.device.type != "cpu":
+    if visible is not None or q.device.type != "cpu":
         drop = attn.attn_drop.p if attn.training else 0.0
-        y = F.scaled_dot_product_attention(q, k, v, dropout_p=drop, is_causal=True)
+        y = F.scaled_dot_product_attention(q, k, v, visible, drop, is_causal=visible is None)
     else:
         q, k, v = (each.reshape(B * nh, T, hs) for each in (q, k, v))
         later = torch.full((T, T), float("-inf"), dtype=q.dtype).triu(1)  # added to scores
