@@ -46,8 +46,7 @@ question: $(STAMP) ## create a coding question with a working example: TOPIC=NAM
 	@$(RUN) -m tools.question -- "$$TOPIC"
 
 check: $(STAMP) ## fail if a generated file is out of date, or tests and assignment.toml disagree
-	@$(GENERATED)
-	@$(RUN) -m tools.history
+	@$(GENERATED) && $(RUN) -m tools.history
 
 reference: $(STAMP) $(DATA) ## train the reference solution in build/reference [RECIPE=NAME EDITION=NAME]
 
@@ -58,8 +57,7 @@ demo: $(STAMP) $(DATA) ## generate a data set, train and grade the reference sol
 
 lint: style types ## check style, formatting and types
 style: $(STAMP) ## check style and formatting: seconds
-	@$(RUN) -m ruff check .
-	@$(RUN) -m ruff format --check .
+	@$(RUN) -m ruff check . && $(RUN) -m ruff format --check .
 	@$(RUN) -m nbstripout --verify --keep-id mingpt-demo/*.ipynb handout/student/*.ipynb
 # solutions/submission and src/submission are the same package, so mypy must check them separately.
 # The last line finds what Python lacks on Windows; on other systems, src/host.py alone uses it.
