@@ -37,6 +37,8 @@ for killer in KILLERS:
 SPARED = """a_list_for_the_pair clamped_length generator_of_its_own ids_first max_one no_final_mask
     numpy_randomness padded_to_block_size prefix_never_empty rounded_down start_clipped
     suffix_never_empty torch_real_numbers truncation_of_floats whole_words_of_code""".split()
+# A compiled model is compiled anew in each of its eight tests, for seconds.
+SOME = {"helper/right/compiled_model": ("pretraining.loads_pretrained", "finetuning.model_output")}
 DECIMAL = re.compile(r"-?\d+\.\d+(e[+-]\d+)?|-?\d+e[+-]\d+")
 
 
@@ -45,7 +47,7 @@ def found(executor, request: pytest.FixtureRequest):
     """Run all selected variants at once, by a student's workers; return how their tests end.
 
     Of wrong variants, only the tests meant for them, and those with a pinned message, are run; what
-    others say is long, and so is the longest test of SPARED.
+    others say is long, and so are the longest test of SPARED and most of SOME.
     """
     of_many = {"test_messages": {n for n, tests in PINNED.items() if tests}, OF_BLOCKS: set(BLOCKS)}
     selected: set[str] = set()
@@ -63,7 +65,8 @@ def asked(variant: Variant) -> dict[str, Any]:
     if variant.is_right:
         spared = variant.name.removeprefix("span_corruption/right/") in SPARED
         names = (test.name for test in TESTS if test.topic == variant.topic)
-        only = tuple(name for name in names if name != "span_share") if spared else None
+        only = tuple(name for name in names if name != "span_share")
+        only = only if spared else SOME.get(variant.name)
     return {"seed": golden_verdicts.SEED, "only": only}
 
 
