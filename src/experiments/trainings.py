@@ -157,13 +157,15 @@ def learn(
         if person.place in line
     ]
     asked = [(words.format(name=p.name, gap=mask), p) for p in people for words in UNSEEN]
-    unseen = torch.tensor(fill(model, dataset, asked, places)).unflatten(1, (-1, len(UNSEEN)))
+    filled = torch.tensor(fill(model, dataset, asked, places)).unflatten(1, (-1, len(UNSEEN)))
+    unseen, unseen_nats = filled.mean(dim=2).tolist()
     return Learnt(
         wordings,
         steps,
         trainer.history[-1],
         *fill(model, dataset, seen, places),
-        *unseen.mean(dim=2).tolist(),
+        unseen,
+        unseen_nats,
         finetuned_answers(setting, corpus, people, model),
     )
 
