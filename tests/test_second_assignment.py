@@ -54,6 +54,7 @@ def tree(tmp_path: Path) -> Path:
     ignored = shutil.ignore_patterns("__pycache__")
     for name in ("src/grading", "autograder"):
         shutil.copytree(ROOT / name, source / name, ignore=ignored)
+    shutil.copy(ROOT / "src/host.py", source / "src")
     names = question.names_of("spread") | {"PART": "numbers", "NUMBER": "1a"}
     parts = {name: question.template(f"{name}.toml.txt", names) for name in ("topic", "line")}
     files = {

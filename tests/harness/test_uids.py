@@ -58,6 +58,7 @@ def test_a_grader_in_a_container_sees_the_claims_of_one_outside(claim):
     first, _ = claim()
     with container.fresh(Path(sys.prefix)) as place:
         shutil.copytree(grading.SRC / "grading", place.autograder / "src" / "grading")
+        shutil.copy(grading.SRC / "host.py", place.autograder / "src")
         shutil.copytree(grading.ROOT / "autograder", place.autograder / "autograder")
         code = "import sys; sys.path[:0] = ['src', '.']; " + FORCED + "print(users.claim(0)[0])"
         (place.autograder / "inside.py").write_text(code, encoding="utf-8")
