@@ -206,7 +206,8 @@ def measure_overwrite(it: Training) -> dict[str, Estimate]:
         overwrite.overwrite(it.models[1], it.setting.dataset, halves, strangers, seed)
         for seed in (0, 1)
     ]
-    values, compared = {}, [overwrite.compare(runs) for runs in by_seed]
+    values: dict[str, Estimate] = {}
+    compared = [overwrite.compare(runs) for runs in by_seed]
     for name in compared[0]:
         both = torch.stack([each[name] for each in compared]).mean(dim=0)
         for fair, kept in zip(("steps", "change"), both, strict=True):
