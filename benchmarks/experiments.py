@@ -226,7 +226,7 @@ def measure_wordings(it: Training) -> dict[str, Estimate]:
         trainings.learn(it.setting, corpus, names, asked, count, factor)
         for count, factor in trainings.WORDINGS_AND_STEPS
     )
-    values = {}
+    values: dict[str, Estimate] = {}
     for what in ("own", "own_nats", "unseen", "unseen_nats", "questions"):
         values |= {f"{what}, {each.wordings}": mean(getattr(each, what)) for each in (one, four)}
         pairs = zip(getattr(four, what), getattr(one, what), strict=True)
