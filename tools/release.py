@@ -230,7 +230,7 @@ def _build(repo: Path, editions: list[str], trained: Path, paper: str, folder: P
 
     with (
         build.typesetting(repo, editions, paper, folder) as documents,
-        ThreadPoolExecutor(max_workers=2) as pool,  # in a proof, containers have half a CPU each
+        ThreadPoolExecutor() as pool,  # a proof takes two halves of a CPU
     ):
         proofs: list[Future[None]] = []
         try:
