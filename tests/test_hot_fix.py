@@ -19,7 +19,7 @@ import pytest
 from tests import follow, pinned
 from tests.classroom import contents
 from tests.classroom.graded import rows_of
-from tests.classroom.tiny import needs_root, temporary  # noqa: F401
+from tests.classroom.tiny import temporary  # noqa: F401
 from tests.conftest import project_with_a_world
 from tests.project import ROOT, commit_all, quick_release
 from tests.variants import all_variants
@@ -43,7 +43,7 @@ pytestmark = [
     pytest.mark.requires_tool("make"),
     pytest.mark.requires_tool("git"),
     pytest.mark.requires_tool("latexmk"),
-    needs_root,
+    pytest.mark.requires_root,
 ]
 
 

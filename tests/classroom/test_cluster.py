@@ -25,14 +25,14 @@ from classroom import cluster, worker
 from classroom.cluster import security
 from classroom.worker import KEEPER, Grader
 from tests.classroom.graded import NAMES, descendants, left_in, table, wait_for_records
-from tests.classroom.tiny import class_of, needs_root
+from tests.classroom.tiny import class_of
 from tests.project import ROOT
 
 FOLDER = ROOT / "docs" / "kubernetes"
 CORES = 16  # the manifest's example
 
 
-@needs_root
+@pytest.mark.requires_root
 def test_a_cluster_grades_a_class_and_lets_nobody_in_without_the_certificate(
     dask, complete, certificates, tmp_path
 ):
@@ -155,7 +155,7 @@ def test_an_interruption_while_the_release_is_sent_ends_the_cluster_without_nois
 
 
 @pytest.mark.long
-@needs_root
+@pytest.mark.requires_root
 def test_our_own_cluster_serves_no_pages_and_listens_on_loopback_alone(
     start_grading, six, tmp_path
 ):
@@ -280,7 +280,7 @@ def test_the_image_gets_files_that_exist():
 
 
 @pytest.mark.long
-@needs_root
+@pytest.mark.requires_root
 def test_the_commands_of_the_containers_grade_a_class_and_serve_no_pages(
     pods, six, undisturbed, graded, dask, certificates, tmp_path
 ):

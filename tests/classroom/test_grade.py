@@ -14,7 +14,7 @@ from grading.errors import UsageError
 from tests.classroom.contents import RIGHT, lay, zipped
 from tests.classroom.graded import records_in, rows_of
 from tests.classroom.scripted import ScriptedClass, release_named
-from tests.classroom.tiny import class_of, needs_root
+from tests.classroom.tiny import class_of
 
 
 def test_an_archived_release_is_that_of_its_autograder_and_has_its_name(course, release, tmp_path):
@@ -34,7 +34,7 @@ def test_an_archived_release_is_that_of_its_autograder_and_has_its_name(course, 
         Release.read(foreign)
 
 
-@needs_root
+@pytest.mark.requires_root
 def test_a_worker_that_can_not_grade_is_named_with_the_reason(graded, release, tmp_path):
     bare = tmp_path / "bare.zip"
     with zipfile.ZipFile(release) as packed, zipfile.ZipFile(bare, "w") as writer:

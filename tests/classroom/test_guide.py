@@ -12,7 +12,7 @@ from pathlib import Path
 import pytest
 
 from tests.classroom.contents import export
-from tests.classroom.tiny import BODIES, HEAD, hand_in, needs_root
+from tests.classroom.tiny import BODIES, HEAD, hand_in
 from tests.follow import commands_of
 from tests.project import ROOT
 
@@ -72,7 +72,7 @@ def _hand_in(source: Path) -> None:
         export(source, number, [address], at, code if body else {})
 
 
-@needs_root
+@pytest.mark.requires_root
 def test_every_command_ends_well(followed):
     answers, _ = followed
     assert len(answers) == len(COMMANDS) - 1 > 15
@@ -81,7 +81,7 @@ def test_every_command_ends_well(followed):
         assert code == left and ("grades.csv names the student" in output) == left, output
 
 
-@needs_root
+@pytest.mark.requires_root
 def test_the_commands_lead_to_grades_and_a_report(followed):
     answers, home = followed
     shown, *_ = re.findall(r"^```text\n(.*?)^```", DOCUMENT, re.MULTILINE | re.DOTALL)

@@ -35,10 +35,10 @@ from tests.classroom.graded import (
     wait_for_records,
 )
 from tests.classroom.scripted import answer
-from tests.classroom.tiny import class_of, needs_root
+from tests.classroom.tiny import class_of
 from tests.redteam.arena import slowness
 
-pytestmark = needs_root
+pytestmark = pytest.mark.requires_root
 CONTINUE = "run the same command again to continue"
 # What the command lines of processes contain. Below a grader are its zygote, guardian and killer,
 # and what runs a student's code.

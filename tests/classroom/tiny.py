@@ -1,8 +1,6 @@
 """A course with one quick question, and classes that hand it in."""
 
-import os
 import shutil
-import sys
 import tempfile
 from collections.abc import Iterator
 from pathlib import Path
@@ -34,10 +32,6 @@ BODIES = {
     "    copying_query.once = True\n    return 1000 * keys[j]\n",
     "slow": "import time; time.sleep(0.05)\n    return 1000 * keys[j]\n",
 }
-
-needs_root = pytest.mark.skipif(
-    sys.platform != "linux" or os.geteuid() != 0, reason="results count only with root's workers"
-)
 
 
 def hand_in(folder: Path, body: str) -> Path:

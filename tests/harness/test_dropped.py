@@ -15,7 +15,7 @@ from grading.runner import Observer, Options, Runner
 from grading.verdicts import ExitCode, Outcome, Results, exit_code
 from questions.course import Course
 from tests import benches, pinned
-from tests.classroom.tiny import TINY, needs_root
+from tests.classroom.tiny import TINY
 from tests.project import copy_of_the_project
 from tools import autograder, container, emulate, world
 from tools.handout import first_page
@@ -119,7 +119,7 @@ def test_what_a_course_drops_is_still_tested_here(tmp_path, runner):
 
 
 @pytest.mark.long
-@needs_root
+@pytest.mark.requires_root
 def test_the_build_expects_its_points_from_the_untouched_starter(tmp_path):
     tree = copy_of_the_project(tmp_path / "course")
     described(tree, BASIC, HIDDEN)
