@@ -181,7 +181,7 @@ def weights_passed(
 
 def _keep(kept: list[Any], module: torch.nn.Module, inputs: tuple, output: object) -> None:
     # A copy: the output may be modified in place later.
-    kept.append(output.detach().cpu().clone() if torch.is_tensor(output) else output)
+    kept.append(output.detach().cpu().clone() if isinstance(output, torch.Tensor) else output)
 
 
 def stacked(layers: Iterable[Layer]) -> torch.Tensor:
