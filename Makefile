@@ -40,7 +40,6 @@ $(DATA): | $(STAMP) # generated, for targets that need a data set, if there is n
 
 data: $(STAMP) ## check and install the original course files instead: SOURCE=DIR
 	@$(RUN) -m tools.install_data -- "$$SOURCE"
-
 starter: $(STAMP) ## generate the starter code from solutions/submission
 question: $(STAMP) ## create a coding question with a working example: TOPIC=NAME
 	@$(RUN) -m tools.question -- "$$TOPIC"
