@@ -46,7 +46,7 @@ CONNECT_S = 30.0
 ANSWER_S = 15.0  # for the scheduler to answer
 FETCH_S = 15.0  # to fetch a result, which has at most some megabytes
 LOOK_S = 2.0  # between two looks at the workers
-PATIENCE_S = 90.0  # without a worker that can grade
+PATIENCE_S = 90.0  # without a sign of life from a worker that can grade
 STALLED_S = 3 * worker.GRADE_S  # without any result
 CLOSE_S = 15.0  # for each of four steps; what takes longer goes on by itself
 SILENT_S = 30.0  # without a worker's heartbeat; dask looks as often
@@ -128,7 +128,7 @@ class Cluster:
         self._client, self._release, self._say = client, release, say
         self._slots = 0
         self._obstacles: dict[str, str] = {}  # by the address of a worker
-        self._looked_at = self._able_at = 0.0
+        self._looked_at = self._able_at = self._seen_at = 0.0  # the last by the scheduler's clock
 
     def run(
         self, tasks: Iterator[tuple[T, bytes, dict[str, Any]]], most: int = MOST_SLOTS
@@ -203,17 +203,20 @@ class Cluster:
             ),
         )
         self._looked_at = now
-        self._slots = sum(int(w["resources"].get(self._release.name, 0)) for w in present.values())
+        able = [w for w in present.values() if w["resources"].get(self._release.name)]
+        self._slots = sum(int(worker["resources"][self._release.name]) for worker in able)
         for _, event in events:
             address, obstacle = event["worker"], event["obstacle"]
             if self._obstacles.get(address) != obstacle:
                 self._obstacles[address] = obstacle
                 self._say(f"worker {address} can't grade: {obstacle.splitlines()[0]:.300}")
-        if self._slots:
-            self._able_at = now
+        # The scheduler takes a worker that it no longer hears for alive, for more than a minute.
+        seen_at = max((worker["last_seen"] for worker in able), default=self._seen_at)
+        if seen_at != self._seen_at:
+            self._seen_at, self._able_at = seen_at, now
             return
         why = "; ".join(sorted({f": {text.splitlines()[0]}" for text in self._obstacles.values()}))
-        if present and present.keys() <= self._obstacles.keys():
+        if not able and present and present.keys() <= self._obstacles.keys():
             advice = "; results count only if workers are root's on Linux, --preview needs no root"
             raise ClusterFailed(f"no worker can grade{why}{advice * self._release.counts}")
         if now > self._able_at + PATIENCE_S:

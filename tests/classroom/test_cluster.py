@@ -187,7 +187,7 @@ class Silent:
         self.looks += 1
         if self.looks > 1:
             raise TimeoutError("silent")
-        return {"workers": {"worker": {"resources": {"grader": 3}}}}
+        return {"workers": {"worker": {"resources": {"grader": 3}, "last_seen": 1.0}}}
 
     def get_events(self, _):
         return ()
@@ -218,6 +218,30 @@ def test_only_one_of_many_results_is_waited_for_before_the_scheduler_is_asked(mo
     with pytest.raises(cluster.ClusterFailed, match="the scheduler doesn't answer: silent"):
         [*cluster.Cluster(client, Grader("grader", b"", counts=True), print).run(tasks)]
     assert client.fetches == 1
+
+
+class Unheard(Silent):
+    """A client whose scheduler names a worker that it heard `beats` times, and then no more."""
+
+    def __init__(self, beats):
+        self.beats = beats
+
+    def scheduler_info(self, **_):
+        self.looks += 1
+        heard = {"resources": {"grader": 1}, "last_seen": float(min(self.looks, self.beats))}
+        return {"workers": {"worker": heard}}
+
+
+def test_a_worker_that_the_scheduler_no_longer_hears_is_soon_given_up(monkeypatch):
+    """The scheduler itself names it for up to 90 s more; here each look is 40 s after the last."""
+    client = Unheard(beats=7)
+    monkeypatch.setattr(cluster.time, "monotonic", lambda: 40.0 * client.looks)
+    monkeypatch.setattr(Result, "status", "pending")
+    monkeypatch.setattr(cluster, "wait", lambda *_, **__: None)
+    run = cluster.Cluster(client, Grader("grader", b"", counts=True), print).run
+    with pytest.raises(cluster.ClusterFailed, match="no worker could grade for 90 s"):
+        [*run((n, b"", {}) for n in range(9))]
+    assert client.looks == client.beats + 3  # three of 40 s are more than 90 s
 
 
 # Pages of dask's web server, which show what is running, and allow anybody to stop it.
