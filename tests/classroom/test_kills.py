@@ -287,6 +287,9 @@ def test_an_answer_that_died_with_its_worker_is_found_again(
 
     monkeypatch.setattr(cluster, "_fetch", kill_and_fetch)
     code, output = grade_here(tmp_path / "class")
+    if code == 1:  # a task was given to the second worker before that was killed: it is lost twice
+        assert "its worker was killed, or could no longer be reached, twice" in output
+        code, output = grade_here(tmp_path / "class")
     assert code == 0 and killed and table(tmp_path / "class") == scripted[2], output
 
 
