@@ -48,10 +48,10 @@ def write(
     save_atomically(lambda file: file.write(content), path, mode)
 
 
-def line_about(path: Path, files: Collection[str], more: str = "") -> str:
+def line_about(path: Path, files: Collection[str]) -> str:
     """Return a line about a zip in dist/, with its size and hash."""
     size, digest = path.stat().st_size / 2**20, hash_of(path)[:16]
-    return f"dist/{path.name}: {len(files)} files, {size:.1f} MiB, {more}sha256 {digest}"
+    return f"dist/{path.name}: {len(files)} files, {size:.1f} MiB, sha256 {digest}"
 
 
 def hash_of(path: Path) -> str:

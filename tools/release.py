@@ -5,10 +5,10 @@
 A release has a name, such as 2027-spring.2. If the term's last release of an edition was made from
 other files, the number in course.toml is raised, and errata.toml has to say what the new release
 corrects. A change of what students rely on needs a reason, which goes there, too.
-For each edition, builds the handout, the student release and the autograder. Before that, the
-reference's code and trained files are put into an unpacked student release, graded there and packed
-by the students' command; the release fails unless the autograder then finds that they pass every
-test, those without points, too. solutions/data/archive/ gets a file with the whole release
+For each edition, builds the handout, the student release and the autograder. The reference's code
+and trained files are put into an unpacked student release, graded there and packed by the students'
+command; the release fails unless the autograder then finds that they pass every test, those without
+points, too. solutions/data/archive/ gets a file with the whole release
 (tools/history.py). Whatever can be checked early is checked before anything is trained or built.
 dist/ is replaced as a whole at the end, so a release that fails leaves the last good one.
 Exit codes: 0 released; 1 failed, with the reason; 2 wrong usage, a mistake in assignment.toml or
@@ -23,7 +23,9 @@ import subprocess
 import sys
 import tempfile
 import time
-from concurrent.futures import Future, ThreadPoolExecutor
+from collections.abc import Iterator
+from concurrent.futures import Future, ThreadPoolExecutor, wait
+from contextlib import contextmanager
 from datetime import date
 from decimal import Decimal
 from pathlib import Path
@@ -62,11 +64,9 @@ from .new_term import set_line
 from .telling import say, telling
 
 
-def hand_in(repo: Path, edition: str, trained: Path, folder: Path) -> bytes:
-    """Do as a perfect student: unpack, write the code, train (here: copy), grade, collect.
-
-    Returns the file to upload; raises Failed if a command reports a fault, or a test doesn't pass.
-    """
+@contextmanager
+def as_student(repo: Path, edition: str, trained: Path, folder: Path) -> Iterator[Path]:
+    """Do as a perfect student: unpack, write the code, train (here: copy); yield the folder."""
     with tempfile.TemporaryDirectory() as place:
         copy = Path(place) / student.FOLDER
         with ZipFile(folder / f"{edition}-student.zip") as opened:
@@ -75,21 +75,24 @@ def hand_in(repo: Path, edition: str, trained: Path, folder: Path) -> bytes:
             (copy / "src/submission" / name).write_bytes(content)
         for name in load_assignment(repo).edition(edition).required_files:
             shutil.copyfile(trained / name, copy / name)
-        for script in ("grader.py", "collect_submission.py"):
-            with telling(f"{edition}: running {script} in the student release"):
-                ran = subprocess.run(
-                    [sys.executable, "-X", "utf8", f"src/{script}"],
-                    cwd=copy,
-                    capture_output=True,
-                    encoding="utf-8",
-                    stdin=subprocess.DEVNULL,
-                )
-            if ran.returncode:
-                raise Failed(
-                    f"{edition}: {script} failed with exit code {ran.returncode} "
-                    f"for the reference:\n{ran.stdout}{ran.stderr}".rstrip()
-                )
-        return (copy / "assignment5.zip").read_bytes()
+        yield copy
+
+
+def run(edition: str, copy: Path, script: str) -> None:
+    """Run a students' command in such a folder; raise Failed unless it finds everything right."""
+    with telling(f"{edition}: running {script} in the student release"):
+        ran = subprocess.run(
+            [sys.executable, "-X", "utf8", f"src/{script}"],
+            cwd=copy,
+            capture_output=True,
+            encoding="utf-8",
+            stdin=subprocess.DEVNULL,
+        )
+    if ran.returncode:
+        raise Failed(
+            f"{edition}: {script} failed with exit code {ran.returncode} "
+            f"for the reference:\n{ran.stdout}{ran.stderr}".rstrip()
+        )
 
 
 def release(
@@ -224,9 +227,16 @@ def _build(repo: Path, editions: list[str], trained: Path, paper: str, folder: P
     """
 
     def verify(edition: str) -> None:
-        upload = hand_in(repo, edition, trained, folder)
-        for line in autograder.build(repo, edition, trained, folder, upload=upload):
-            say(f"  {line}")
+        with as_student(repo, edition, trained, folder) as copy:
+            run(edition, copy, "collect_submission.py")
+            graded = pool.submit(run, edition, copy, "grader.py")
+            upload = (copy / "assignment5.zip").read_bytes()
+            try:
+                for line in autograder.build(repo, edition, trained, folder, upload=upload):
+                    say(f"  {line}")
+            finally:
+                wait([graded])  # it needs the folder
+            graded.result()
 
     with (
         build.typesetting(repo, editions, paper, folder) as documents,
@@ -238,6 +248,7 @@ def _build(repo: Path, editions: list[str], trained: Path, paper: str, folder: P
             for edition in editions:
                 line = student.release(repo, edition, documents[edition].result(), common, folder)
                 say(f"{_summary(repo, edition)}\n  {line}")
+                proofs.append(pool.submit(student.look_for_leaks, repo, edition, folder))
                 proofs.append(pool.submit(verify, edition))
                 for proof in proofs:
                     if proof.done():

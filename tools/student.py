@@ -175,18 +175,23 @@ def release(
 ) -> str:
     """Build an edition's zip of its documents and what is `shared`; return a line about it.
 
-    Raises Failed if a file is missing or has a mistake, or something leaks; then no zip is made.
+    Raises Failed if a file is missing or has a mistake; then no zip is made.
     """
     target = dist / f"{edition}-student.zip"
     files = contents(repo, edition, made, common)
     packed = archive.packed({f"{FOLDER}/{n}": c for n, c in files.items()}, EXECUTABLE)
+    write_atomically(target, packed)
+    return archive.line_about(target, files)
+
+
+def look_for_leaks(repo: Path, edition: str, dist: Path) -> None:
+    """Raise Failed if something leaks in an edition's zip; it must not reach students then."""
+    target = dist / f"{edition}-student.zip"
     with telling(f"{edition}: looking for parts of the solutions in {target.name}"):
         known = leaks.secrets_of(repo), leaks.facts_of(repo, edition)
-        leaked = leaks.find(target.name, packed, *known)
+        leaked = leaks.find(target.name, target.read_bytes(), *known)
     if leaked:
         raise Failed("\n".join(["students would get parts of the solutions:", *leaked]))
-    write_atomically(target, packed)
-    return archive.line_about(target, files, "no leak, ")
 
 
 @with_one_line_errors
@@ -204,7 +209,9 @@ def main(arguments: list[str] | None = None) -> int:
     ):
         common = shared(REPO)
         for edition in names:
-            print(release(REPO, edition, documents[edition].result(), common, draft), flush=True)
+            line = release(REPO, edition, documents[edition].result(), common, draft)
+            look_for_leaks(REPO, edition, draft)
+            print(line, flush=True)
     return 0
 
 

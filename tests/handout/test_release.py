@@ -13,7 +13,7 @@ import pytest
 
 from autograder.description import load_assignment
 from tests.handout.conftest import SHORT, copied_lines, edited
-from tests.project import copy_of_the_project, make, without_structure
+from tests.project import contents, copy_of_the_project, make, without_structure
 from tools import archive, leaks, release, starter, student
 from tools.arguments import Failed
 from tools.handout import build, web
@@ -105,7 +105,10 @@ def test_the_demo_comes_with_its_outputs(files):
 
 
 def test_the_reference_passes_every_test_as_a_student_and_is_handed_in(tree, zipped):
-    packed = release.hand_in(tree, EDITION, tree / "build" / "reference", tree / "dist")
+    with release.as_student(tree, EDITION, tree / "build/reference", tree / "dist") as copy:
+        for script in ("collect_submission.py", "grader.py"):
+            release.run(EDITION, copy, script)
+        packed = (copy / "assignment5.zip").read_bytes()
     with zipfile.ZipFile(tree / f"dist/test-{EDITION}-reference-expect-53.zip") as released:
         assert zipfile.ZipFile(io.BytesIO(packed)).namelist() == released.namelist()
 
@@ -117,31 +120,34 @@ def test_a_reference_that_fails_a_test_as_a_student_is_not_released(tree, zipped
         files = {name: opened.read(name) for name in opened.namelist()}
     files[f"{student.FOLDER}/src/submission/model.py"] += b"raise ValueError('no model')\n"
     archive.write(tmp_path / zipped.name, files)
-    with pytest.raises(Failed) as caught:
-        release.hand_in(tree, EDITION, tree / "build" / "reference", tmp_path)
+    with (
+        release.as_student(tree, EDITION, tree / "build/reference", tmp_path) as copy,
+        pytest.raises(Failed) as caught,
+    ):
+        release.run(EDITION, copy, "grader.py")
     assert f"{EDITION}: grader.py failed with exit code 1 for the reference" in str(caught.value)
     assert "ValueError: no model" in str(caught.value)
 
 
-def test_what_leaks_is_not_released(tree, monkeypatch, tmp_path):
-    """With a solution's line in the PDF, the HTML page and the LaTeX, no zip is written."""
+def test_what_leaks_is_not_released(tree, released, monkeypatch, capsys):
+    """With a solution's line in the PDF, the HTML page and the LaTeX, dist/ stays as it is."""
     assignment, topic = tree / "assignment.toml", tree / "handout/topics/demo.tex.j2"
     secret = "truncated = document[: random.randint(MIN_DOCUMENT_LENGTH, longest)]"
     assert leaks.bare(secret) in {s.text for s in leaks.secrets_of(tree)}
+    monkeypatch.setattr(student, "REPO", tree)
+    monkeypatch.setattr(student, "shared", lambda _: {})
     monkeypatch.setattr(build, "PRINT", "\\input{sheet.tex}\n")  # see without_structure
     monkeypatch.setattr(web, "draw", lambda names, _: dict.fromkeys(names, b"<svg/>"))
-    listing = f"\\begin{{listing}}\n{secret}\n\\end{{listing}}\n"
+    listing, before = f"\\begin{{listing}}\n{secret}\n\\end{{listing}}\n", contents(tree / "dist")
     with (
         edited(assignment, "[editions.xcs224n]", f"{SHORT}\n[editions.xcs224n]"),
         edited(topic, "There is nothing", f"\n{listing}There is nothing"),
-        pytest.raises(Failed) as caught,
     ):
-        made = build.for_students(tree, "short", None, "letter", tmp_path)
-        student.release(tree, "short", made, {}, tmp_path)
-    message = str(caught.value)
+        assert student.main(["--edition", "short"]) == 1
+    message = capsys.readouterr().err
     for name in ("handout.pdf", "handout.html", "written/sheet.tex", "overleaf.zip/sheet.tex"):
         assert f"short-student.zip/{student.FOLDER}/{name}" in message, message
-    assert not list(tmp_path.glob("*.zip"))
+    assert contents(tree / "dist") == before
 
 
 @pytest.mark.long
