@@ -1,7 +1,5 @@
 """Ablations: exactly one part changes, and right answers are those that decoding would write."""
 
-from types import SimpleNamespace
-
 import pytest
 import torch
 
@@ -63,20 +61,6 @@ def test_a_part_that_is_zero_does_nothing_and_the_stream_passes_by(lab, made, qu
     model.blocks[0].attn.forward = lambda x: x
     with pytest.raises(lab.pretraining.InputError, match="block 1 head 1 is computed 0 times"):
         lab.ablate.ablate(model, questions)
-
-
-def test_roles_are_where_letters_of_the_name_and_the_mask_look(lab, made, people, monkeypatch):
-    """The weights of a model with one head, as no model has them: all numbers differ."""
-    T, bo = len("Where was Bo Falk born?⁇"), people[2]
-    weights = torch.arange(T * T, dtype=torch.float64).view(1, T, T)
-    layers = [lab.inspection.Layer(weights, "")]
-    monkeypatch.setattr(lab.ablate, "attention_of", lambda *_: layers)
-    model = SimpleNamespace(blocks=[None], config=SimpleNamespace(n_head=1))
-    ((head, found),) = lab.ablate.roles(model, made[0], [bo]).items()
-    before = sum(T * i + i - 1 for i in range(10, 17)) / 7
-    mask = [float(T * (T - 1) + i) for i in range(T)]
-    seen = [sum(mask[10:12]), sum(mask[13:17]), mask[-1]]
-    assert str(head) == "block 1 head 1" and found.tolist() == [[before, *seen, 1 - sum(seen)]]
 
 
 def test_replacements_are_means_over_people_or_over_slots(lab, questions):

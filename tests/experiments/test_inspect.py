@@ -38,14 +38,6 @@ def test_the_answer_is_the_one_that_evaluate_gives(lab, load, question, variant)
     assert product == pytest.approx(found.probability, rel=1e-4)
 
 
-def test_an_answer_may_have_no_end(lab, load, question):
-    dataset, model = load()
-    mask = torch.tensor(dataset.stoi[dataset.MASK_CHAR])
-    model.head.register_forward_hook(lambda m, i, out: out.index_fill(-1, mask, -1e4))
-    found = lab.inspection.look_inside("it", model, dataset, question, ["London"])
-    assert len(found.answer) == 32 and len(found.logits) == len(found.characters)
-
-
 def test_places_that_can_be_written_are_ranked_by_the_probability_of_writing_them(
     lab, load, question
 ):
@@ -203,18 +195,6 @@ def opened(browser):
 
     yield opened
     assert [page.acts for page in pages if page.acts] == []
-
-
-@in_a_browser
-def test_where_no_known_place_can_be_written_the_page_says_so(
-    lab, models, dataset, opened, tmp_path
-):
-    inspected = lab.inspection.look_inside("", models["vanilla"], dataset, "Where?", [])
-    page = lab.inspection.page([(inspected, models["vanilla"])], dataset, {}, "missing.js")
-    (tmp_path / "inspect.html").write_text(page, encoding="utf-8")
-    shown = opened(tmp_path / "inspect.html")
-    assert "have no place that this model can write" in shown.locator("main").inner_text()
-    assert shown.locator(".roles tbody tr").count() == 2 * 2
 
 
 @in_a_browser

@@ -23,14 +23,6 @@ def moment(lab, epoch, moved, *kept):
     return lab.overwrite.Moment(epoch, 0.0, moved, torch.tensor(kept, dtype=torch.bool))
 
 
-def test_at_equal_change_what_is_kept_is_interpolated(lab):
-    moments = [moment(lab, 0, 0.0, 1, 1), moment(lab, 1, 0.2, 1, 0), moment(lab, 2, 0.3, 0, 0)]
-    kept = lab.overwrite.kept_when_moved
-    assert kept(moments, 0.05).tolist() == pytest.approx([1.0, 0.75])
-    assert kept(moments, 0.25).tolist() == pytest.approx([0.5, 0.0])
-    assert kept(moments, 9.0).tolist() == [0.0, 0.0]
-
-
 def test_comparisons_are_differences_person_by_person(lab):
     start = moment(lab, 0, 0.0, 1, 1, 1, 1)
     run = {
