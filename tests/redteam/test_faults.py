@@ -8,7 +8,6 @@ import contextlib
 import os
 import random
 import re
-import resource
 import signal
 import subprocess
 import time
@@ -91,8 +90,6 @@ UPLOADS = {
         "",
     ),
     "folders too deep": (deep, 0, "left out"),
-    "a device": (lambda u: Path("/dev/zero"), 2, ""),
-    "links in a circle": (lambda u: (u / "l").symlink_to("l") or u / "l", 2, ""),
 }
 
 
@@ -120,26 +117,14 @@ def test_a_broken_upload_is_named_and_a_harmless_one_costs_nothing(
 
 AROUND = {
     "no standard input": lambda: os.close(0),
-    "few open files": lambda: resource.setrlimit(resource.RLIMIT_NOFILE, (64, 64)),
-    "small files": lambda: resource.setrlimit(resource.RLIMIT_FSIZE, (1 << 20, 1 << 20)),
-    "a small stack": lambda: resource.setrlimit(resource.RLIMIT_STACK, (1 << 20, 1 << 20)),
     "a narrow umask": lambda: os.umask(0o777 if os.getuid() == 0 else 0o077),
 }
 
 
 @pytest.mark.parametrize("name", AROUND)
-@pytest.mark.sampled(2)
 def test_what_the_shell_lacks_or_limits_does_no_harm(name, upload, grade):
     ran = grade(upload, preexec_fn=AROUND[name])
     assert ran.returncode == 0, ran.stdout + ran.stderr
-
-
-def test_without_standard_output_results_are_whole_or_the_run_fails(tree, upload, grade, tmp_path):
-    results = tmp_path / "results.json"
-    nowhere = dict(capture_output=False, stderr=subprocess.DEVNULL, stdout=subprocess.DEVNULL)
-    ran = grade(upload, ASKED, "--json", results, preexec_fn=lambda: os.close(1), **nowhere)
-    assert ran.returncode in (0, 3)
-    assert ran.returncode or whole(results, tree)["tests"]
 
 
 @pytest.mark.requires_root

@@ -179,13 +179,6 @@ def test_no_link_to_the_solutions_is_followed(name, kind, system, tmp_path, monk
     assert (solutions / FILE).read_bytes() == RIGHT
 
 
-def sparse(folder: Path) -> None:
-    """Write 12 GB that take no space."""
-    for number in range(200):
-        with open(folder / f"x{number}.params", "wb") as writer:
-            writer.truncate(60 << 20)
-
-
 def crowded(folder: Path) -> None:
     for number in range(2100):
         (folder / "submission" / f"x{number}.py").touch()
@@ -207,7 +200,7 @@ def listed(folder: Path) -> None:
     (folder / "up.zip").write_bytes(listing + end)
 
 
-@pytest.mark.parametrize("flood", [sparse, crowded, compressed, listed])
+@pytest.mark.parametrize("flood", [crowded, compressed, listed])
 def test_an_upload_that_is_small_itself_fills_nothing(flood, upload, tmp_path):
     flood(upload)
     archive = upload / "up.zip"
