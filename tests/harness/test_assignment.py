@@ -35,10 +35,6 @@ class Extra(AttentionCopying):
         """nobody knows this one"""
 
 
-class NoSuchTest(AttentionCopying):
-    of_files = ("nothing",)
-
-
 @pytest.mark.parametrize(
     ("cases", "words"),
     [
@@ -46,7 +42,6 @@ class NoSuchTest(AttentionCopying):
         ([Misspelt], "'attention_copying'; did you mean 'attention_coping'"),
         ([Lacking], "Lacking has no graded method test_perpendicular"),
         ([Extra], "test_more"),
-        ([NoSuchTest], "of_files names nothing"),
         ([AttentionCopying, Extra], "Extra and .*AttentionCopying both have the topic"),
     ],
 )

@@ -14,7 +14,7 @@ from grading import cli
 from grading.runner import Observer, Options, Runner
 from grading.verdicts import ExitCode, Outcome, Results, exit_code
 from questions.course import Course
-from tests import benches, pinned
+from tests import pinned
 from tests.classroom.tiny import TINY
 from tests.project import copy_of_the_project
 from tools import autograder, container, emulate, world
@@ -102,20 +102,6 @@ def test_the_list_and_the_sheet_name_it(runner, capsys):
     cli._list(edition, runner.select(edition, ()))
     assert capsys.readouterr().out.count(f"(dropped: {REASON})") == 2
     assert first_page.tests_in_words(edition.tests).endswith("; 2 dropped")
-
-
-def test_what_a_course_drops_is_still_tested_here(tmp_path, runner):
-    assert not any(test.spec.dropped for test in benches.every_test(runner.assignment))
-    text = changed = pinned.text()
-    for old, new in (
-        ("pairs = {", """pairs = { dropped = 'it refused "right" code',"""),
-        (" }\ntruncation = {", ', dropped = "it refused \\"right\\" code, {}" }\ntruncation = {'),
-    ):
-        assert changed.count(old) == 1
-        changed = changed.replace(old, new)
-    (tmp_path / "assignment.toml").write_text(changed, encoding="utf-8")
-    assert sum(bool(t.dropped) for t in load_assignment(tmp_path).edition(None).tests) == 2
-    assert pinned.without_dropped(changed) == text
 
 
 @pytest.mark.long

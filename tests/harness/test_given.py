@@ -1,6 +1,5 @@
 """What the grader adds to a submission, and what it needs of Python."""
 
-import shutil
 import subprocess
 from importlib import metadata
 from importlib.util import cache_from_source
@@ -21,10 +20,6 @@ PROVIDED = Course().provided
 RAISES = "raise RuntimeError('of the upload')\n"
 
 
-def modules(folder: Path) -> dict[str, bytes]:
-    return {path.name: path.read_bytes() for path in folder.glob("*.py")}
-
-
 def test_no_file_of_an_upload_comes_before_pretraining_or_a_library(submission, grade):
     (submission / "pretraining").mkdir()
     for name in ("pretraining/__init__", "pretraining", "host", "torch", "random"):
@@ -42,15 +37,6 @@ def test_only_what_the_grader_adds_is_compiled(submission, tmp_path):
     for path in root.glob("*/*.py"):
         is_ours = path.parent.name == "pretraining" or path.name == "model.py"
         assert Path(cache_from_source(str(path))).exists() == is_ours, path
-
-
-def test_the_assignments_own_folder_gets_no_note(tmp_path):
-    copy = shutil.copytree(grading.SRC, tmp_path / "copy")
-    for source, count in ((grading.SRC, 0), (copy, 1)):
-        staged = stage(source, tmp_path / f"staged-{count}", PROVIDED)
-        notes = [one.name for one in staged.omissions]
-        assert notes.count("pretraining") == count
-        assert modules(staged.root / "pretraining") == modules(grading.SRC / "pretraining")
 
 
 def test_the_composed_reference_is_its_owners_alone(tmp_path):

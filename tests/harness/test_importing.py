@@ -7,14 +7,18 @@ from pathlib import Path
 import pytest
 
 from grading.pool import Ending, Finished
-from grading.staging import Staged
-from grading.verdicts import Outcome, Stuck, find_stuck, of_ending
-from grading.wire import Notes, read_notes
+from grading.verdicts import Outcome, Stuck, find_stuck
+from grading.wire import Notes
 from grading.worker import Limits
 from tests.harness.conftest import POOLS
 
 FILE = "submission/attention_exploration.py"
 LOOP = "\n\nfrom . import mine\nwhile True:\n    pass\n"  # what it imports has ended
+ENDLESS = [  # the pool, and what is imported
+    ("local", LOOP),
+    ("zygote", "\nimport time\ntime.sleep(600)\n"),
+    pytest.param("zygote", LOOP, marks=pytest.mark.long),
+]
 SOON_S = 1.5  # of code that never ends; torch is imported before
 ASKED = ("3a-0-basic", "3a-1-hidden", "3b-0-basic", "3b-1-hidden")
 
@@ -26,11 +30,14 @@ def append(submission: Path, text: str) -> Path:
     return submission
 
 
-# In staff's pool, tests/redteam/attacks/hangs_while_it_is_imported.py is timed out alike.
-@pytest.mark.parametrize("way", ["local", pytest.param("zygote", marks=pytest.mark.long)])
-def test_an_endless_import_is_run_once_and_named(way, submission, grade_hastily, monkeypatch):
+# In staff's pool, tests/redteam/attacks/hangs_while_it_is_imported.py is timed out like LOOP.
+@pytest.mark.parametrize(("way", "code"), ENDLESS)
+def test_an_endless_import_is_run_once_and_named(way, code, submission, grade_hastily, monkeypatch):
     monkeypatch.setattr("grading.worker.IMPORT_S", SOON_S)
-    results = grade_hastily(append(submission, LOOP), *ASKED, "1g-2-basic", way=way)
+    other = ["1g-2-basic"] if code == LOOP else []  # it imports other modules
+    if not other:
+        monkeypatch.setattr("grading.worker.WALL_FACTOR", 1.2)
+    results = grade_hastily(append(submission, code), *ASKED, *other, way=way)
     first, *others = (results[test_id] for test_id in ASKED)
     assert first.outcome is Outcome.TIMED_OUT
     assert first.cause == "timed-out.import" and FILE in first.message
@@ -38,7 +45,7 @@ def test_an_endless_import_is_run_once_and_named(way, submission, grade_hastily,
         assert result.outcome is Outcome.TIMED_OUT and "in an earlier test" in result.message
         assert (FILE in result.message) is not result.spec.is_hidden
         assert FILE in result.detail
-    assert results["1g-2-basic"].outcome is Outcome.PASSED  # it imports other modules
+    assert all(results[test_id].outcome is Outcome.PASSED for test_id in other)
 
 
 def test_what_a_hidden_test_found_is_never_named_to_students(
@@ -70,22 +77,6 @@ def test_the_limit_of_a_test_begins_after_its_imports(code, way, submission, gra
     assert (result.cause or "passed") == AFTER_A_LONG_IMPORT[code], result
 
 
-def test_an_exception_that_is_caught_while_importing_changes_nothing(submission, grade):
-    append(submission, "\ntry:\n    from . import mine\nexcept KeyError:\n    pass\n")
-    (submission / "submission" / "mine.py").write_text("raise KeyError\n", encoding="utf-8")
-    assert grade(submission, ASKED[0])[ASKED[0]].outcome is Outcome.PASSED
-
-
-@pytest.mark.parametrize("way", ["zygote", pytest.param("local", marks=pytest.mark.long)])
-def test_an_import_that_waits_is_run_once(way, submission, grade, monkeypatch):
-    monkeypatch.setattr("grading.worker.IMPORT_S", SOON_S)
-    monkeypatch.setattr("grading.worker.WALL_FACTOR", 1.2)
-    results = grade(append(submission, "\nimport time\ntime.sleep(600)\n"), *ASKED, way=way)
-    first, *others = (results[test_id] for test_id in ASKED)
-    assert first.cause == "timed-out.import" and FILE in first.message
-    assert all("in an earlier test" in result.message for result in others)
-
-
 # What counts as stuck: otherwise, each of the other tests has to try ------------------------------
 
 WHOLE = Limits.for_test(20.0)
@@ -109,24 +100,6 @@ def test_only_a_whole_limit_spent_in_an_import_is_stuck():
         assert stuck(importing=other) is None
 
 
-def test_of_imports_within_imports_the_last_that_has_not_ended_is_noted():
-    assert read_notes(b"I a 0\nI a.b 1\n").importing == "a.b"
-    assert read_notes(b"I a 0\nI a.b 1\nE\ngrd1").importing == "a"
-    assert read_notes(b"I a 0\nI a.b 1\nE\nE\n").importing == ""
-    for forged in (b"E\nI a 0\n", b"I a nan\n", b"I a -1\n", b"I a \xc2\xb2\n", b"I a 0"):
-        assert read_notes(forged).importing == ""
-
-
-@pytest.mark.parametrize("way", POOLS)
-def test_thousands_of_imports_leave_the_frame_where_it_is(way, write_query, grade, monkeypatch):
-    """And room for the note of what was used, which workers of the local pool write before it."""
-    monkeypatch.setattr("grading.worker.WALL_FACTOR", 60)  # they take a second of CPU
-    loop = "for _ in range(2000): importlib.reload(submission.mine)\nreturn 100.0 * keys[j]\n"
-    submission = write_query(f"import importlib, submission.mine\n{loop}")
-    append(submission, "")
-    assert grade(submission, ASKED[0], way=way)[ASKED[0]].outcome is Outcome.PASSED
-
-
 # Code that never ends: it is given half a second -----------------------------------------------
 
 ID, HIDDEN = ASKED[:2]
@@ -139,27 +112,23 @@ LOOPS = {
             except BaseException: pass
     """,
     "one in a library": "import re; re.match('(a+)+b', 'a' * 99)",
-    "one in a function that was called": "return spin(keys)",
 }
-SPIN = "def spin(keys):\n    while True:\n        keys = keys\n\n"
 
 
 @pytest.mark.parametrize("way", POOLS)
 @pytest.mark.parametrize("name", LOOPS)
 @pytest.mark.sampled(3)
 def test_a_time_out_names_the_innermost_line_of_the_students(name, way, write_query, grade_hastily):
-    upload = write_query(LOOPS[name], before=SPIN)
-    results = grade_hastily(upload, ID, HIDDEN, way=way)
+    results = grade_hastily(write_query(LOOPS[name]), ID, HIDDEN, way=way)
     result, hidden = results[ID], results[HIDDEN]
     assert result.cause == hidden.cause == "timed-out.cpu", results
     place = re.fullmatch(rf"{FILE}:(\d+)", result.where)
     assert place and result.message.endswith(result.where), result
-    within = (2, 3) if "spin(" in LOOPS[name] else range(8, 20)  # `def copying_query` is line 7
-    assert int(place[1]) in within
+    assert int(place[1]) in range(4, 10)  # `def copying_query` is line 3
     # Of a hidden test, staff alone read the line.
     assert hidden.where.startswith(FILE) and hidden.where in hidden.detail
     assert "submission/" not in hidden.message
-    assert hidden.place.endswith(f" {FILE}, in copying_query") or "spin(" in LOOPS[name]
+    assert hidden.place.endswith(f" {FILE}, in copying_query")
 
 
 @pytest.mark.parametrize("way", POOLS)
@@ -174,23 +143,6 @@ def test_the_kernels_own_limit_is_a_time_out_and_names_the_line(write_query, gra
     upload = write_query("import os, signal\nos.kill(os.getpid(), signal.SIGXCPU)\nreturn 0")
     result = grade_hastily(upload, ID)[ID]
     assert (result.outcome, result.where) == (Outcome.TIMED_OUT, f"{FILE}:5")
-
-
-STACK = """\
-Current thread 0x00007f (most recent call first):
-  File "C:\\Python\\re\\__init__.py", line 166 in match
-  File "C:\\grading-x\\staged\\submission\\mine.py", line 99 in f
-  File "C:\\grading-x\\staged\\submission\\mine.py", line 2 in g
-"""
-
-
-def test_only_a_line_that_exists_is_repeated_with_slashes(tmp_path, runner):
-    (tmp_path / "submission").mkdir()
-    (tmp_path / "submission" / "mine.py").write_text("x = 1\ny = 2\n", encoding="utf-8")
-    (spec,) = (t for t in runner.assignment.edition(None).tests if t.test_id == ID)
-    ended = Finished(Ending(reason="cpu"), True, None, "", stack=STACK)
-    verdict = of_ending(ended, Limits.for_test(1.0), spec, Staged(tmp_path))
-    assert verdict.where == "submission/mine.py:2"
 
 
 # Two are enough -----------------------------------------------------------------------------------

@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from autograder.isolation import ConfinedPool, pool, users
+from autograder.isolation import ConfinedPool, pool
 from grading.verdicts import Outcome
 from tests.redteam.arena import slowness
 
@@ -61,19 +61,6 @@ def when_code_runs(zygote: int, act: Callable[[int, int], None]) -> threading.Th
     return thread
 
 
-def test_a_guardian_serves_one_test_after_another_and_is_replaced_when_killed(
-    write_query, grade, zygote_of
-):
-    submission = write_query(RIGHT)
-    grade(submission, ID)
-    before = children(zygote_of())
-    grade(submission, ID)
-    assert children(zygote_of()) == before
-    kill(*before)
-    assert grade(submission, ID)[ID].outcome is Outcome.PASSED
-    assert not set(children(zygote_of())) & set(before)
-
-
 def test_before_it_has_begun_what_it_was_sent(write_query, grade, zygote_of, monkeypatch):
     submission = write_query(RIGHT)
     grade(submission, ID)
@@ -115,23 +102,6 @@ def test_with_its_guardian_while_a_students_code_runs_the_test_is_lost_and_no_ot
     assert grade(write_query(RIGHT), ID)[ID].outcome is Outcome.PASSED
 
 
-def test_a_run_that_is_abandoned_ends_jobs_of_a_zygote_that_was_replaced(
-    write_query, grade, pools, zygote_of
-):
-    grade(write_query(RIGHT), ID)
-    zygote = zygote_of()
-
-    def replace_and_abandon(*_: int) -> None:
-        kill(zygote)
-        grade(write_query(RIGHT), ID)
-        pools["zygote"].abandon()
-
-    ender = when_code_runs(zygote, replace_and_abandon)
-    assert grade(write_query(SLOW.format(600)), ID)[ID].outcome is Outcome.KILLED
-    ender.join()
-    assert zygote_of() != zygote
-
-
 def test_the_kernel_is_offered_workers_first_then_the_zygote(write_query, grade, zygote_of):
     submission = write_query(
         'score = open("/proc/self/oom_score_adj").read().strip()\nraise ValueError(score)\n'
@@ -140,31 +110,3 @@ def test_the_kernel_is_offered_workers_first_then_the_zygote(write_query, grade,
     usual = int(Path("/proc/self/oom_score_adj").read_text(encoding="ascii"))
     score = Path(f"/proc/{zygote_of()}/oom_score_adj").read_text(encoding="ascii")
     assert int(score) == max(500, usual)
-
-
-@pytest.mark.requires_root
-def test_no_other_test_of_the_run_gets_the_uid_of_a_killed_guardian(
-    write_query, grade, zygote_of, monkeypatch
-):
-    uids = []
-    claim = users.claim
-
-    def claim_from_the_same(_: int) -> tuple[int, int]:
-        uid, claims = claim(0)
-        uids.append(uid)
-        return uid, claims
-
-    monkeypatch.setattr(users, "claim", claim_from_the_same)
-    for _ in range(2):
-        assert grade(write_query(RIGHT), ID)[ID].outcome is Outcome.PASSED
-    assert uids[0] == uids[1]  # a test that ended frees its uid
-
-    def kill_both(guardian: int, worker: int) -> None:
-        os.kill(guardian, signal.SIGSTOP)
-        kill(worker, guardian)
-
-    killer = when_code_runs(zygote_of(), kill_both)
-    assert grade(write_query(SLOW.format(600)), ID)[ID].outcome is Outcome.KILLED
-    killer.join()
-    grade(write_query(RIGHT), ID)
-    assert uids[-1] != uids[-2]

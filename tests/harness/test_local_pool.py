@@ -34,25 +34,16 @@ def average_query(keys, a, b):
         torch.nn.functional.relu(torch.zeros(1))
         x = torch.arange(3.0)
         seen += [*x.softmax(0), *torch.nn.functional.softmax(x, 0), torch.rand(1).item()]
-        seen += [torch.linalg.norm(x).item(), float(torch.cuda.is_available())]
         seen += [x.element_size(), torch.is_grad_enabled(), torch.get_num_threads()]
-        seen += [nn.Linear(2, 2)(torch.ones(2)).sum().item(), float(abs(x).sum())]
+        seen += [nn.Linear(2, 2)(torch.ones(2)).sum().item()]
     return np.array([float(each) for each in seen])
 """
 ATTACKS = {
     "a function of numpy": "np.exp = lambda x: np.zeros(2)",
-    "a function's code": "import json; json.dumps.__code__ = (lambda *_, **k: '').__code__",
     "the seeds": "import random; random.seed(0); np.random.seed(0)",
     "the method of a class": "import random; random.Random.random = lambda self: 0.5",
     "the recursion limit": "sys.setrecursionlimit(5000)",
     "a thread": "import threading, time; threading.Thread(target=time.sleep, args=(60,)).start()",
-    "a thread that spoils": """
-        import threading, time
-        def spoil():
-            while True:
-                np.exp = lambda x: 0.0
-                time.sleep(0.001)
-        threading.Thread(target=spoil, daemon=True).start()""",
     "a trace": "sys.settrace(lambda *_: None)",
     "warnings": "import warnings; warnings.simplefilter('error')",
     "sys.path": "sys.path.insert(0, os.getcwd())",
@@ -61,48 +52,30 @@ ATTACKS = {
     "the umask": "os.umask(0o777)",
     "the submission's package": "import submission; submission.PWNED = 1",
     "an alias": "import submission; sys.modules['mine'] = submission",
-    "the probe under another name": "sys.modules['submission.attention_exploration'] = "
-    "sys.modules['questions.attention_exploration.probe']",
-    "a module of the library": "sys.modules['json'] = sys.modules['math']",
-    "hooks of imports": "sys.path_hooks.clear(); sys.meta_path.clear()",
     "an alarm": "import signal; signal.alarm(1)",
-    "a handler": "import signal; signal.signal(signal.SIGTERM, signal.SIG_IGN)",
     "an open file": "global kept; kept = open('left', 'w')",
     "a child": "import subprocess; subprocess.Popen(['sleep', '60'])",
     "memory": "global kept; sys.modules['json'].kept = np.ones(40_000_000)",
     "a context": "import decimal; decimal.getcontext().prec = 2",
     "the garbage collector": "import gc; gc.disable()",
-    "the worker": "from grading import worker; worker.prepare = None",
-    "a finalizer": "global kept\nclass Late:\n"
-    "    def __del__(self): np.exp = lambda x: 0.0\nkept = Late(); kept.me = kept",
     "the files": "[open(str(n), 'w').close() for n in range(50)]",
     "the streams": "sys.stdout = sys.stderr = None",
-    "closed streams": "sys.stdout.close()",
     "the end": "os._exit(0)",
-    "all descriptors": "os.closerange(0, 256)",
     "its standard input": "os.read(0, 1 << 20)",
     "a deadlock": "import threading; lock = threading.Lock(); lock.acquire(); lock.acquire()",
-    "a loop in C": "import itertools; sum(itertools.repeat(0))",
-    "a flood of answers": "while True: os.write(4, b'PWNED' * 1000)",
     "a fork": "os.fork()",
-    "a session of its own": "import time\nif os.fork() == 0: os.setsid(); time.sleep(2)",
     "much at once": arena.ATTACKS["poisons_the_next_test"].read_text("utf-8") + "attack(keys, j)",
 }
 ATTACKS_ON_TORCH = {
     "a function": "torch.nn.functional.softmax = lambda *_: torch.zeros(3)",
-    "a function of another module": "torch.linalg.norm = lambda *_: torch.zeros(())",
-    "another computer": "torch.cuda.is_available = lambda: not torch.cuda.device_count()",
     "a method": "torch.Tensor.softmax = lambda *_: torch.zeros(3)",
-    "an operator": "torch.Tensor.__abs__ = lambda self: self",
     "the default dtype": "torch.set_default_dtype(torch.float64)",
-    "the default device": "torch.set_default_device('meta')",
     "gradients": "torch.set_grad_enabled(False)",
     "inference": "global kept; kept = torch.inference_mode(); kept.__enter__()",
     "threads": "torch.set_num_threads(3)",
     "the seed": "torch.manual_seed(0)",
     "a hook of all layers": "torch.nn.modules.module.register_module_forward_hook("
     "lambda *_: torch.zeros(2))",
-    "a mode": "from torch.overrides import TorchFunctionMode; TorchFunctionMode().__enter__()",
     "deterministic algorithms": "torch.use_deterministic_algorithms(True)",
     "tiny numbers": "torch.set_flush_denormal(True)",
 }
@@ -151,10 +124,11 @@ def answer(finished: Finished) -> list:
 
 
 WRONG = ("NameError", "SyntaxError", "ImportError", "AttributeError")  # the attack tried nothing
-UNDONE = """the seeds, the recursion limit, warnings, sys.path, the environment, the folder,
-the umask, the submission's package, an alias, a context, the files, the default dtype, gradients,
-threads, the seed, tiny numbers, its standard input, the probe under another name, an open file,
-inference""".replace("\n", " ").split(", ")
+UNDONE = (
+    "the seeds, the recursion limit, warnings, sys.path, the environment, the folder, the umask, "
+    "the submission's package, an alias, a context, the files, the default dtype, gradients, "
+    "threads, the seed, tiny numbers, its standard input, an open file, inference"
+).split(", ")
 
 
 @pytest.mark.parametrize(
@@ -257,12 +231,6 @@ def test_after_three_that_agreed_failures_count_directly(recorded):
     # The first test has a worker that has run nothing.
     assert fresh == [False, *[False, True] * 3, False, False]
     assert "warnings" not in results.facts
-
-
-def test_what_is_not_written_needs_no_other_worker(recorded):
-    code = "".join(WRONG_EVERYWHERE.format(name, "NotImplementedError") for name in FUNCTIONS)
-    results, fresh = recorded(code, "3a", "3b")
-    assert all(t.is_unwritten for t in results.tests if t.is_selected) and not any(fresh)
 
 
 @pytest.mark.parametrize("beside_solutions", [False, True])

@@ -82,8 +82,7 @@ def test_another_copy_is_named_in_one_line_and_costs_nothing(grade, content, wor
 
 
 BROKEN = [b"\xff\xfe{", b"[" * 900, b"[]", b"{}", {"release": 3, "edition": "xcs224n"}]
-BROKEN += [copy(n) for n in ("2027-spring", "2027 spring.1\nseed 7", "a.1" * 99)]
-BROKEN += [copy("2027-spring.1", edition) for edition in ("x" * 41, "<b>")]
+BROKEN += [copy("2027 spring.1\nseed 7"), copy("2027-spring.1", "<b>")]
 
 
 @pytest.mark.parametrize("content", BROKEN, ids=lambda content: str(content)[:60])
@@ -98,15 +97,10 @@ def test_what_another_edition_lacks_is_put_down_to_the_edition(grade, submission
     path = submission / "submission" / "attention.py"
     # as in the copies of editions that don't train this variant, which still use the name
     edit(path, "\ndef precompute_rotary_emb(", "\ndef another(")
-    results = grade(copy("2027-spring.3", "cs224n"), "1h", edition="current")
-    ends = {test.spec.test_id: test.message for test in results.selected_tests}
-    cause = "this is work on cs224n of 2027-spring.3"
-    lacks = f"has no precompute_rotary_emb, which the edition current asks for: {cause}"
-    assert ends["1h-1-basic"] == f"submission/attention.py {lacks}"
-    # Without a data set, tests of trained files say that they need one.
-    missing = [m for m in ends.values() if " is missing; " in m and "the data set" not in m]
-    assert all(message.endswith(f" is missing; {cause}") for message in missing)
-    assert missing or any("because it needs the data set" in m for m in ends.values())
+    results = grade(copy("2027-spring.3", "cs224n"), "1h-1-basic", edition="current")
+    (message,) = (each.message for each in results.tests if each.spec.test_id == "1h-1-basic")
+    lacks = "submission/attention.py has no precompute_rotary_emb, which the edition current asks "
+    assert message == f"{lacks}for: this is work on cs224n of 2027-spring.3"
 
 
 # experiments.json ---------------------------------------------------------------------------------
@@ -120,9 +114,9 @@ TRACE = {
 }
 
 
-@pytest.mark.parametrize("place", ["experiments.json", "submission/experiments.json"])
-def test_what_a_student_noted_is_taken(staged, place):
-    taken = staged(json.dumps({"trace": TRACE, "induction": TRACE}).encode(), place)
+def test_what_a_student_noted_is_taken(staged):
+    content = json.dumps({"trace": TRACE, "induction": TRACE}).encode()
+    taken = staged(content, "submission/experiments.json")
     noted = taken.experiments["trace"]
     assert noted["prediction"] == TRACE["prediction"] and noted["seed"] == 3
     assert noted["results"] == "a table\nof two lines\na sentence \\ud800"
@@ -146,17 +140,8 @@ def test_it_is_recorded_and_shown_to_staff_alone(submission, run, tmp_path):
 
 NO_EXPERIMENTS = [b"\xff\xfe\xff", b"[" * 90_000, b"[]", b'{"trace": "late"}']
 NO_EXPERIMENTS += [
-    json.dumps({"trace": TRACE | {key: value}}).encode()
-    for key, value in (
-        ("prediction", "a " * 60_000),
-        ("prediction", 5),
-        ("earlier_predictions", "late"),
-        ("parameters", "0" * 63),
-        ("seed", float("nan")),
-        ("seed", True),
-        ("seed", 10**40),
-        ("results", [[1]]),
-    )
+    json.dumps({"trace": TRACE | change}).encode()
+    for change in ({"prediction": "a " * 60_000}, {"seed": float("nan")}, {"results": [[1]]})
 ]
 
 

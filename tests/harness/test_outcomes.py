@@ -3,21 +3,17 @@
 What each ending says is in tests/snapshots/test_endings.py; loops are in test_importing.py.
 """
 
-import contextlib
 import os
 import time
 
 import pytest
 
-from autograder.isolation import kernel, leftovers, sandbox
-from grading import verdicts
+from autograder.isolation import leftovers, sandbox
 from grading.pool import InProcessPool
 from grading.verdicts import Outcome
 from tests.harness.conftest import POOLS
 
 ID = "3a-0-basic"
-HIDDEN = "3a-1-hidden"
-RIGHT = "return 100.0 * keys[j]\n"
 UNCONFINED = sandbox.Layers(root=False, landlock_abi=0, seccomp=False)
 FILTERED = sandbox.Layers(root=False, landlock_abi=0, seccomp=True)
 
@@ -44,16 +40,10 @@ def test_each_ending_has_its_outcome(name, way, write_query, grade_hastily):
     assert "average_query" in results["3b-0-basic"].message
 
 
-@pytest.mark.parametrize("way", POOLS)
-def test_isolated_a_breakpoint_says_what_to_do(way, write_query, grade):
+def test_a_debugger_says_what_to_do(write_query, grade):
     """For breakpoint(), tests/snapshots/ has what it says."""
-    body = "import pdb; pdb.set_trace()\nreturn 100.0 * keys[j]\n"
-    results = grade(write_query(body), ID, HIDDEN, way=way)
-    assert results[ID].outcome is Outcome.ERROR
-    # Python reports the next line.
-    assert results[ID].where == "submission/attention_exploration.py:5"
-    assert f"--in-process {ID}" in results[ID].message
-    assert "--in-process" not in results[HIDDEN].message
+    result = grade(write_query("import pdb; pdb.set_trace()\nreturn keys[j]\n"), ID)[ID]
+    assert result.outcome is Outcome.ERROR and f"--in-process {ID}" in result.message
 
 
 DOUBLED = """
@@ -71,45 +61,12 @@ def test_in_process_a_submission_is_not_compared_with_itself(submission, run, po
     assert results.outcomes == [Outcome.FAILED]
 
 
-def test_files_are_named_without_our_folders(write_query, grade):
-    """Three kinds of text from a test: an exception's, a warning's, and what is printed."""
-    body = """
-    import os, sys, warnings
-    print(__file__, os.path.abspath("log.txt"))
-    warnings.warn("old")
-    raise ValueError(f"in {__file__} and {os.getcwd()}")
-    """
-    result = grade(write_query(body), ID)[ID]
-    place = "submission/attention_exploration.py"
-    assert result.message == f"{place}:8: ValueError: in {place} and "
-    lines = result.output.splitlines()
-    assert {f"{place} log.txt", f"{place}:7: UserWarning: old"} < set(lines)
-
-
 def test_resident_memory_is_watched(write_query, grade, monkeypatch):
     """On a student's computer; tests/redteam/attacks/hoards_in_daemons.py tries staff's workers."""
     monkeypatch.setattr("grading.worker.MEMORY_BYTES", 300 << 20)
     body = "kept = [bytearray(b'x') * (50 << 20) for _ in range(12)]\nimport time; time.sleep(9)\n"
     result = grade(write_query(body), ID, way="local")[ID]
     assert result.outcome is Outcome.OUT_OF_MEMORY
-
-
-# Such code works where nothing is confined, so that its error alone explains nothing.
-REFUSED = {
-    "import multiprocessing as m; m.Pool(2)": verdicts.NO_PROCESSES,
-    "import os; os.makedirs(os.path.join(os.path.dirname(__file__), 'cache'))": verdicts.NO_FILES,
-}
-
-
-@pytest.mark.skipif(not kernel.has_seccomp(), reason="this kernel has no seccomp")
-@pytest.mark.parametrize("code", REFUSED)
-def test_what_is_refused_at_import_is_explained(code, write_query, grade):
-    layers = sandbox.detect() if REFUSED[code] == verdicts.NO_FILES else FILTERED
-    results = grade(write_query(RIGHT, before=f"{code}\n"), ID, HIDDEN, layers=layers)
-    assert results[ID].where == "submission/attention_exploration.py:1"
-    for test_id in (ID, HIDDEN):
-        assert results[test_id].outcome is Outcome.ERROR
-        assert REFUSED[code] in results[test_id].message
 
 
 def test_what_starts_threads_or_asks_the_system_is_no_process(write_query, grade):
@@ -135,13 +92,6 @@ BOMBS = {
             if os.fork() == 0: time.sleep(600)
         time.sleep(600)
     """,
-    "threads": """
-        import threading, time
-        threading.stack_size(32768)
-        for _ in range(400):
-            threading.Thread(target=time.sleep, args=(600,), daemon=True).start()
-        time.sleep(600)
-    """,
     "files": """
         import itertools, os
         for n in itertools.count():
@@ -151,41 +101,13 @@ BOMBS = {
 
 
 @pytest.mark.parametrize("kind", BOMBS)
-def test_processes_threads_and_files_are_counted(kind, write_query, grade):
+def test_processes_and_files_are_counted(kind, write_query, grade):
     """Files, before removing them takes long."""
     result = grade(write_query(BOMBS[kind]), ID, layers=UNCONFINED)[ID]
     if os.getuid() == 0:  # the system's own limits don't apply to root
         assert result.cause == f"killed.{kind}"
     else:
         assert result.outcome in (Outcome.KILLED, Outcome.ERROR)
-
-
-def test_orphans_are_reaped_while_a_test_runs_and_still_count(write_query, grade):
-    zombies = """
-        import os, time
-        for _ in range({count}):
-            if os.fork() == 0:
-                if os.fork() == 0: os._exit(0)
-                os._exit(0)
-            os.wait()
-        children = f"/proc/{{os.getppid()}}/task/{{os.getppid()}}/children"
-        while open(children).read().split() != [str(os.getpid())]:
-            time.sleep(0.01)  # or else its time runs out
-        return 100.0 * keys[j]
-    """
-    few = grade(write_query(zombies.format(count=8)), ID, layers=UNCONFINED)[ID]
-    assert few.outcome is Outcome.PASSED, few
-    many = grade(write_query(zombies.format(count=80)), ID, layers=UNCONFINED)[ID]
-    assert many.cause == "killed.processes", many
-
-
-def test_folders_too_deep_for_a_path_are_removed(tmp_path):
-    with contextlib.chdir(tmp_path):
-        for _ in range(60):
-            os.mkdir("x" * 200)
-            os.chdir("x" * 200)
-    leftovers.remove_tree(tmp_path / ("x" * 200))
-    assert list(tmp_path.iterdir()) == []
 
 
 def test_removing_stops_in_time(tmp_path):
@@ -209,32 +131,6 @@ def test_a_worker_has_no_descriptors_but_its_own(write_query, grade):
         raise ValueError(opened)
     """
     assert "[0, 1, 2, 3, 4]" in grade(write_query(body), ID)[ID].message
-
-
-def test_nothing_outlives_a_test(write_query, grade, tmp_path):
-    body = f"""
-        import os, time
-        reader, writer = os.pipe()
-        if os.fork() == 0:
-            os.setsid()
-            if os.fork() == 0:
-                os.write(writer, str(os.getpid()).encode())
-                time.sleep(600)
-            os._exit(0)
-        with open({str(tmp_path / "daemon")!r}, "wb") as file:
-            file.write(os.read(reader, 20))
-        return 100.0 * keys[j]
-    """
-    assert grade(write_query(body), ID, layers=UNCONFINED)[ID].outcome is Outcome.PASSED
-    with pytest.raises(ProcessLookupError):
-        os.kill(int((tmp_path / "daemon").read_bytes()), 0)
-
-
-def test_a_function_that_is_there_but_not_found_is_not_said_to_be_missing(submission, grade):
-    with open(submission / "submission" / "helper.py", "a", encoding="utf-8") as file:
-        file.write("\ndel initialize_synthesizer_model\n")
-    message = grade(submission, "1g-0-basic")["1g-0-basic"].message
-    assert "no attribute" in message and "xcs224n" not in message
 
 
 def test_a_deadline_in_the_middle_of_a_test_is_nobodys_fault(submission, grade):

@@ -183,66 +183,7 @@ def test_a_tar_with_a_negative_size_ends(tmp_path):
         stage(tmp_path / "up.tar", tmp_path / "staged")
 
 
-def test_a_tar_whose_description_of_a_file_is_long_is_not_read_into_memory(tmp_path):
-    info = entry("x", tarfile.GNUTYPE_LONGNAME)
-    info.size = 20 << 20
-    data = info.tobuf(format=tarfile.GNU_FORMAT)
-    (tmp_path / "up.tar").write_bytes(data + b"x" * (20 << 20) + bytes(1024))
-    with pytest.raises(SubmissionError, match="too many files"):
-        stage(tmp_path / "up.tar", tmp_path / "staged")
-
-
 # What is searched ---------------------------------------------------------------------------------
-
-
-def test_too_many_files_cost_nothing_where_nobody_has_to_look(tmp_path, monkeypatch):
-    """The code is where it should be; only a file that is missing is searched."""
-    monkeypatch.setattr("grading.upload.MAX_FILES", 10)
-    make_package(tmp_path / "upload" / "submission")
-    for folder in ("one", "two"):
-        (tmp_path / "upload" / folder).mkdir()
-        for number in range(6):
-            (tmp_path / "upload" / folder / f"{number}.png").touch()
-    staged = stage(tmp_path / "upload", tmp_path / "staged", required=(OUTPUT,))
-    assert len(staged.taken) == 3 and staged.missing == [OUTPUT]
-
-
-def test_a_search_keeps_no_folders_open_and_follows_no_link(tmp_path):
-    """A process may have 1,024 files open."""
-    package = make_package(tmp_path / "upload" / "a" / "Submission")
-    for number in range(1_500):
-        (tmp_path / "upload" / f"{number}").mkdir()
-    link(tmp_path / "upload" / "zz", package.parent)
-    assert stage(tmp_path / "upload", tmp_path / "staged").place == "a/Submission"
-
-
-def test_of_what_lies_deep_in_a_zip_no_folders_are_made(tmp_path):
-    """A megabyte of names can require 400,000 folders, which take minutes to create and remove."""
-    package = make_package(tmp_path / "p" / "wrapping" / "src" / "submission")
-    archive = pack(package.parents[2], tmp_path / "up.zip")
-    with zipfile.ZipFile(archive, "a") as writer:
-        for number in range(50):
-            writer.writestr(f"wrapping/{number}/" + "d/" * 450 + "x.py", b"")
-        writer.writestr("wrapping/src/submission/deeper/x.py", b"")
-    staged = stage(archive, tmp_path / "staged")
-    assert CODE[1] in staged.taken
-    assert [one.name for one in staged.omissions] == ["wrapping/src/submission/deeper"]
-    assert {path.name for path in tmp_path.iterdir()} == {"p", "up.zip", "staged"}
-
-
-TOO_LONG = (f"submission/{'x' * 300}.py", "d/" * 3000 + "x.py", f"{'x' * 300}/x.py")
-
-
-def test_names_that_no_disk_can_have_leave_other_files_unharmed(tmp_path):
-    package = make_package(tmp_path / "p" / "submission")
-    archive = pack(package, tmp_path / "up.zip", "submission/")
-    with zipfile.ZipFile(archive, "a") as writer:
-        for name in TOO_LONG:
-            writer.writestr(name, b"x = 2\n")
-    staged = stage(archive, tmp_path / "staged")
-    assert len(staged.taken) == 3
-    for path in package.iterdir():
-        assert (staged.root / "submission" / path.name).read_bytes() == path.read_bytes()
 
 
 # What the machine lacks ---------------------------------------------------------------------------

@@ -3,7 +3,6 @@
 tests/redteam/test_fuzz.py sends any frames, and attacks there send floods.
 """
 
-import io
 import itertools
 import json
 
@@ -20,11 +19,6 @@ def forge(header: object, body: bytes = b"") -> bytes:
     return wire.PREFIX.pack(wire.MAGIC, len(head), len(body)) + head + body
 
 
-def test_plain_data_comes_back_unchanged():
-    value = {"a": [1, 2.5, None, True, "⁇ é\n"], "b": {"c": []}}
-    assert wire.decode(wire.encode(value)) == value
-
-
 def test_arrays_come_back_unchanged_as_views_that_cannot_be_written_to():
     for dtype, shape in itertools.product(wire.DTYPES, [(), (0,), (3,), (2, 3, 4)]):
         array = np.arange(int(np.prod(shape))).reshape(shape).astype(dtype)
@@ -38,40 +32,18 @@ def test_arrays_come_back_unchanged_as_views_that_cannot_be_written_to():
     assert wire.decode(wire.encode(big_endian)).tolist() == [1.0, 2.0]
 
 
-def test_a_request_is_read_to_its_end_and_no_further():
-    frame = wire.encode({"x": np.arange(3)})
-    stream = io.BufferedReader(io.BytesIO(frame * 2))
-    for _ in range(2):
-        assert wire.read_request(stream)["x"].tolist() == [0, 1, 2]
-    for length in (0, 5, len(frame) - 1):
-        with pytest.raises(WireError):
-            wire.read_request(io.BufferedReader(io.BytesIO(frame[:length])))
-
-
-def test_other_types_do_not_cross():
-    arrays = np.array(["a"]), np.array([1j])
-    for value in (object(), b"bytes", {1: "key"}, {"$array": 0}, {1, 2}, *arrays):
-        with pytest.raises(WireError):
-            wire.encode(value)
-
-
 @pytest.mark.parametrize(
     "frame",
     [
         b"",
         b"xxxx" + forge({"tree": 1, "arrays": []})[4:],
         forge(b"\xff\xfe"),
-        forge(b"[1]"),
         forge(b"[" * 100_000),
-        forge({"tree": 1}),
-        forge({"tree": {"$array": 0}, "arrays": []}),
         forge({"tree": {"$array": -1}, "arrays": [["<i8", [0]]]}),
         forge({"tree": {"$array": True}, "arrays": [["<i8", [0]], ["<i8", [0]]]}),
         forge({"tree": 1, "arrays": [["|O8", [1]]]}, b"12345678"),
         forge({"tree": 1, "arrays": [["<i8", [-1]]]}),
         forge({"tree": 1, "arrays": [["<i8", [2]]]}, b"12345678"),
-        forge({"tree": 1, "arrays": []}, b"1"),
-        forge({"tree": 1, "arrays": [["<i8", [1.0]]]}, b"12345678"),
         forge({"tree": 1, "arrays": []}) + b"more",
     ],
 )
