@@ -21,10 +21,6 @@ class Disagreeing(GradedTestCase):
         """claims another time limit"""
 
 
-class Lacking(GradedTestCase):
-    topic = "attention_copying"
-
-
 class Misspelt(GradedTestCase):
     topic = "attention_coping"
 
@@ -40,7 +36,6 @@ class Extra(AttentionCopying):
     [
         ([Disagreeing], "timeout_s = 99"),
         ([Misspelt], "'attention_copying'; did you mean 'attention_coping'"),
-        ([Lacking], "Lacking has no graded method test_perpendicular"),
         ([Extra], "test_more"),
         ([AttentionCopying, Extra], "Extra and .*AttentionCopying both have the topic"),
     ],

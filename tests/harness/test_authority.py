@@ -3,7 +3,6 @@
 import os
 import re
 import shutil
-import subprocess
 import sys
 import tempfile
 from collections.abc import Iterator
@@ -63,13 +62,6 @@ def project() -> Iterator[Path]:
     shutil.rmtree(folder)
 
 
-def run(folder: Path, *arguments: str, **keywords) -> subprocess.CompletedProcess:
-    # Another user could not write what `make coverage` measures.
-    environment = {n: v for n, v in os.environ.items() if not n.startswith("COVERAGE_")}
-    environment["HOME"] = "/nonexistent"
-    return python(folder, "src/grader.py", *arguments, env=environment, **keywords)
-
-
 MODES = {0o755: "tests have no uid of their own", 0o700: "exists, but this user can't read"}
 
 
@@ -79,12 +71,15 @@ MODES = {0o755: "tests have no uid of their own", 0o700: "exists, but this user 
 def test_an_ordinary_user_has_no_authority_and_is_told_why(project, mode):
     words = MODES[mode]
     (project / "solutions").chmod(mode)
+    # Another user could not write what `make coverage` measures.
+    environment = {n: v for n, v in os.environ.items() if not n.startswith("COVERAGE_")}
     as_nobody = {"user": NOBODY, "group": NOBODY, "extra_groups": []}
-    doctor = run(project, "--doctor", **as_nobody)
+    as_nobody["env"] = environment | {"HOME": "/nonexistent"}
+    doctor = python(project, "src/grader.py", "--doctor", **as_nobody)
     assert doctor.returncode == 0 and not doctor.stderr, doctor.stderr
     (authority,) = re.findall(r"^Authority +(no.*(?:\n {13}.*)*)$", doctor.stdout, re.MULTILINE)
     assert words in authority
     # A run isn't authoritative either; where it is impossible, one line says so.
-    ran = run(project, "3a-0-basic", "--submission", "src", **as_nobody)
+    ran = python(project, "src/grader.py", "3a-0-basic", "--submission", "src", **as_nobody)
     assert ran.returncode in (1, 2) and "Traceback" not in ran.stdout + ran.stderr
     assert (words in ran.stderr) == (ran.returncode == 2) == (mode == 0o700)

@@ -49,11 +49,9 @@ def small() -> StaffAssignment:
     return load_assignment(SMALL.parent)
 
 
-def load_course(
-    folder, errata="", release=2, described=DESCRIBED, term="Spring 2027"
-) -> StaffAssignment:
+def load_course(folder, errata="", release=2, described=DESCRIBED) -> StaffAssignment:
     """Return the small description, or another, with a course and its errata."""
-    course = COURSE.replace('"T"', f'"{term}"\nrelease = {release}')
+    course = COURSE.replace('"T"', f'"Spring 2027"\nrelease = {release}')
     for name, text in (("assignment", described), ("course", course), ("errata", errata)):
         (folder / f"{name}.toml").write_text(text, encoding="utf-8")
     return load_assignment(folder)
@@ -84,13 +82,10 @@ def test_an_edition_takes_over_what_it_does_not_say(small):
     assert edition.gradescope == small.edition("short").gradescope
 
 
-def test_files_are_required_by_the_topics_of_an_edition(small, tmp_path):
+def test_files_are_required_by_the_topics_of_an_edition(small):
     files = ("plain.pretrain.params", "plain.pretrain.dev.predictions")
     assert small.edition("short").required_files == files
     assert small.edition("long").required_files == files[1:]
-    line = '  { number = "1b", topic = "training", coding = 4, written = 1 },\n'
-    without = load_course(tmp_path, described=DESCRIBED.replace(line, ""))
-    assert without.edition("short").required_files == ()
 
 
 @pytest.mark.parametrize(
@@ -109,34 +104,7 @@ def test_shares_are_exact_hundredths(points, weights):
 # -- recipes --------------------------------------------------------------------------------------
 
 
-def test_a_variant_has_its_own_settings_and_the_recipes_others(small):
-    def both(table):
-        return [small.settings("quick", table, variant) for variant in ("plain", "local")]
-
-    plain, own = both("model")
-    assert own == plain | {"n_layer": 1}
-    plain, own = both("pretrain")
-    assert own == plain | {"max_epochs": 50}
-    plain, other = both("finetune_scratch")
-    assert other == plain
-    # Earlier years' code merges the two, and so finds a whole table.
-    stage = small.recipes["quick"]["pretrain"]
-    assert {key: value for key, value in stage.items() if key != "local"} | stage["local"] == own
-
-
 # -- releases and errata -------------------------------------------------------------------------
-
-
-@pytest.mark.parametrize(
-    ("term", "number", "name"),
-    [
-        ("2027", 1, "2027.1"),
-        ("Été / Summer 2027, B", 10, "2027-été-summer-b.10"),
-        ("T", 1, "t.1"),
-    ],
-)
-def test_a_release_is_named_by_term_and_number(tmp_path, term, number, name):
-    assert load_course(tmp_path, "", number, term=term).edition(None).release == name
 
 
 def test_an_edition_has_its_releases_name_and_errata_with_its_own_numbers(tmp_path):
@@ -170,7 +138,6 @@ SLIPS = [
     # (before, after, words of the message): one for each kind of value and each rule
     ("[times]", "[time]", "unknown key 'time'", "did you mean 'times'"),
     ('title = "A small assignment"\n', "", "[assignment]: 'title' is missing"),
-    ('default_dataset = "tiny"\n', "", "[assignment]: 'default_dataset' is missing"),
     (GRADESCOPE, "", "[editions.short]: 'gradescope' is missing"),
     ('practice = "exercises"\n', "", "[editions.short]: practice has a number, but no part"),
     ("[times]", "[times", "is not valid TOML", "line"),
@@ -178,33 +145,26 @@ SLIPS = [
     # texts and names
     ('"3.12"', '"3"', "gradescope_python = '3'", 'a version like "3.12"'),
     ('"A small assignment"', '" "', "[assignment]: title = ' '", "one line, not blank"),
-    ('"A small assignment"', '"A\\nB"', "title", "one line, not blank"),
     ("[editions.short]", '[editions."sh/ort"]', "the name 'sh/ort' should consist of letters"),
     ('"visible"', '"visibel"', "visible, after_due_date", "mean 'visible'?"),
     # references
     ('= "short"\n', '= "shirt"\n', "default_edition = 'shirt'", "'short'?"),
     ('["adding"]', '["ading"]', "without = 'ading'", "'adding'?"),
-    ("thresholds = { plain", "thresholds = { plian", "thresholds]", "'plian'", "'plain'?"),
     # points and questions
     ("coding = 10", 'coding = "10"', QUESTION_1A, "coding = '10'", "number"),
     ("coding = 10", "coding = -1", QUESTION_1A, "coding = -1 should be 0"),
     ("coding = 10", "coding = nan", QUESTION_1A, "coding = nan"),
-    ("coding = 10", "coding = 1e30", QUESTION_1A, "coding = 1e+30"),
     ("coding = 10", "coding = 10.125", QUESTION_1A, "at most two decimals"),
     ("written = [0.5, 1.5]", "coding = 1", "question 2a has 1 coding points, but essay has no"),
-    ('number = "2a", ', "", "[editions.short], question 3: 'number' is missing"),
     ('number = "2a"', 'number = "2"', "number = '2' should be a number and a letter"),
     ('number = "2a"', 'number = "1b"', "two questions are numbered 1b: training, essay"),
     ('number = "2b", topic = "more"', 'number = "2b", topic = "counting"', "asked twice: 1a, 2b"),
     ('number = "1b"', 'number = "2b"', "question 2a comes after 2b"),
     ('extends = "short"', 'extends = "long"', "extends leads in a circle, from long to long"),
     (NOT_REQUIRED, NOT_REQUIRED.replace("ms", "m"), "[editions.long]: not_required", "params'?"),
-    ('"visible"', '"visible"\nhidden_feedback_a_day = -1', "hidden_feedback_a_day = -1", "0 or"),
     ('"visible"', '"visible"\nleaderboard = 1', "leaderboard = 1 should be true or false"),
     # topics and tests
-    ('title = "Counting"\n', "", "[topics.counting]: 'title' is missing"),
     ("[topics.counting.tests]", "[topics.counted.tests]", "'part' and 'title'", "'counting'?"),
-    ("weight = 1 }", 'weight = "1" }', "weight = '1' should be an integer"),
     ("weight = 1 }", "weight = 2 }", "counting carry", "more than a third"),
     ("timeout_s = 60", "timeout_s = 271", "[topics.counting.tests.two]: timeout_s = 271", "270"),
     (FILES, FILES.replace("ms", "m"), "[topics.training]: required_files", "ends in .params or"),
@@ -214,20 +174,11 @@ SLIPS = [
     (", local = 0.25", "", "[datasets.tiny.thresholds]: 'local' is missing"),
     ("plain = 0.5", "plain = 50", "[datasets.tiny.thresholds]: plain = 50", "between 0 and 1"),
     ("train = 40", "train = 41", "people = 60, but the splits have 61 together"),
-    ("plain = 0.8", 'plain = "low"', "plain = 'low' should be a number"),
     ("cosine = 0.7", "cosine = 0.7, strong = { p = 0.1, loss = 2.0 }", "strong should be below p"),
-    (
-        "cosine = 0.7",
-        "cosine = 0.7, strong = { p = 1e-9, loss = 0.9 }",
-        "the loss of strong should",
-    ),
-    ("max_epochs = 5", "max_epoch = 5", "[recipes.quick.pretrain]: unknown key", "'max_epochs'?"),
     ("max_epochs = 5", "max_epochs = 0", "max_epochs = 0 should be 1 or more"),
-    ("betas = [0.9, 0.95]", "betas = [0.9]", "betas = [0.9] should be a list of 2"),
     ("0.2, 0.1]", "0.2]", "[recipes.quick]: expected_loss", "ten numbers"),
     ("also_for", f"usual = {{ plain = {USUAL} }}\nalso_for", "usual.plain]", "in this order"),
     ("n_head = 2", "n_head = 3", "n_embd = 8", "multiple of the second"),
-    ("{ n_layer = 1 }", "{ n_head = 3 }", "[variants.local.recipes.quick.model]: n_embd = 8"),
     ("{ training = 3 }", "{ training = [3, 4, 5] }", "[3, 4, 5] should be a list of 2"),
 ]
 
@@ -235,7 +186,6 @@ SLIPS = [
 COURSE_SLIPS = [
     # (before, after, words of the message): one for each kind of value and each rule
     ("contact =", "contacts =", "unknown key 'contacts'", "did you mean 'contact'?"),
-    ('"T"', "5", "term = 5 should be a text"),
     ('"T"', '"--"', "term = '--' should be a text with a letter"),
     ('"tutor"', '"tutr"', "[policies]: ai_tools = 'tutr' should be one of forbidden, tutor", "did"),
     ("2027-01-18", '"soon"', "[dates]: published = 'soon' should be a date"),
@@ -243,16 +193,13 @@ COURSE_SLIPS = [
     ("T23:59:00-08:00", "", "due = 2027-01-31 should be a date with a time"),
     ("23:59:00-08:00", "23:59:00", "an offset, such as -08:00"),
     ("[policies]", "[grading]\npercent_per_day = 101\n[policies]", "[grading]", "from 0 to 100"),
-    ("[policies]", "[grading]\npercent_per_day = nan\n[policies]", "nan should be a number"),
 ]
 ERRATA_SLIPS = [
     ("date", "dat", "erratum 1: unknown key 'dat'; did you mean 'date'?"),
     ('"1a"', '"9z"', "erratum 1: question = '9z'", "has no such question"),
     ("1a-1-", "1a-7-", "'1a-7-hidden'", "did you mean '1a-1-hidden'?"),
     ("date", 'edition = "shrt"\ndate', "edition = 'shrt'", "'short'?"),
-    ('sentence = "The hint was wrong."\n', "", "'sentence' is missing"),
     ("= 2\n", "= 4\n", "release = 4, but course.toml has release = 2"),
-    ("= 2\n", "= 1\n", "release = 1 should be 2 or more"),
 ]
 FILES_WITH_SLIPS = {
     "assignment.toml": (DESCRIBED, SLIPS),

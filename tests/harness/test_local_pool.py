@@ -64,7 +64,6 @@ ATTACKS = {
     "its standard input": "os.read(0, 1 << 20)",
     "a deadlock": "import threading; lock = threading.Lock(); lock.acquire(); lock.acquire()",
     "a fork": "os.fork()",
-    "much at once": arena.ATTACKS["poisons_the_next_test"].read_text("utf-8") + "attack(keys, j)",
 }
 ATTACKS_ON_TORCH = {
     "a function": "torch.nn.functional.softmax = lambda *_: torch.zeros(3)",
@@ -188,8 +187,6 @@ def average_query(keys, a, b):
         raise KeyError("lost")
     return 100.0 * (keys[a] + keys[b])
 """
-WRONG_EVERYWHERE = "def {}(*_):\n    raise {}('lost')\n"
-FUNCTIONS = ("copying_query", "copying_keys", "average_query")
 ASKED = ("3a-0-basic", "3a-1-hidden", "3b-0-basic")
 
 
@@ -222,15 +219,6 @@ def test_a_failure_that_a_fresh_worker_does_not_repeat_does_not_count(recorded):
     assert fresh == [False, False, False, True]
     (warning,) = results.facts["warnings"]
     assert warning.startswith("3b-0-basic: error after other tests, passed in a new process")
-
-
-def test_after_three_that_agreed_failures_count_directly(recorded):
-    code = "".join(WRONG_EVERYWHERE.format(name, "KeyError") for name in FUNCTIONS)
-    results, fresh = recorded(code, "3a", "3b")
-    assert {t.outcome for t in results.tests if t.is_selected} == {Outcome.ERROR}
-    # The first test has a worker that has run nothing.
-    assert fresh == [False, *[False, True] * 3, False, False]
-    assert "warnings" not in results.facts
 
 
 @pytest.mark.parametrize("beside_solutions", [False, True])

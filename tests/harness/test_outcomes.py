@@ -4,11 +4,10 @@ What each ending says is in tests/snapshots/test_endings.py; loops are in test_i
 """
 
 import os
-import time
 
 import pytest
 
-from autograder.isolation import leftovers, sandbox
+from autograder.isolation import sandbox
 from grading.pool import InProcessPool
 from grading.verdicts import Outcome
 from tests.harness.conftest import POOLS
@@ -108,15 +107,6 @@ def test_processes_and_files_are_counted(kind, write_query, grade):
         assert result.cause == f"killed.{kind}"
     else:
         assert result.outcome in (Outcome.KILLED, Outcome.ERROR)
-
-
-def test_removing_stops_in_time(tmp_path):
-    for number in range(50):
-        (tmp_path / "flood" / str(number)).mkdir(parents=True)
-    leftovers.remove_tree(tmp_path / "flood", until=time.monotonic() - 1)
-    assert len(list((tmp_path / "flood").iterdir())) == 50
-    leftovers.remove_tree(tmp_path / "flood", until=time.monotonic() + 60)
-    assert not (tmp_path / "flood").exists()
 
 
 def test_a_worker_has_no_descriptors_but_its_own(write_query, grade):

@@ -31,10 +31,6 @@ CRASHES = {
         *("def secret_17(): raise ValueError\nsecret_17()\n", ""),
         ", in copying_query: ValueError; ",
     ),
-    "a function within, on one line": (
-        *("if True:\n  [int('x') for _ in keys]\n", ""),
-        ", in copying_query: ValueError; ",
-    ),
     "a function of their own": (
         *("secret_17()\n", "def secret_17():\n    raise ValueError\n"),
         ": ValueError; ",
