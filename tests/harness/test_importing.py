@@ -36,7 +36,7 @@ def test_an_endless_import_is_run_once_and_named(way, code, submission, grade_ha
     monkeypatch.setattr("grading.worker.IMPORT_S", SOON_S)
     other = ["1g-2-basic"] if code == LOOP else []  # it imports other modules
     if not other:
-        monkeypatch.setattr("grading.worker.WALL_FACTOR", 1.2)
+        monkeypatch.setattr("grading.worker.WALL_FACTOR", 5)  # of the limit of CPU time
     results = grade_hastily(append(submission, code), *ASKED, *other, way=way)
     first, *others = (results[test_id] for test_id in ASKED)
     assert first.outcome is Outcome.TIMED_OUT
@@ -145,11 +145,9 @@ def test_the_kernels_own_limit_is_a_time_out_and_names_the_line(write_query, gra
     assert (result.outcome, result.where) == (Outcome.TIMED_OUT, f"{FILE}:5")
 
 
-# Two are enough -----------------------------------------------------------------------------------
-
-
 def test_no_test_of_a_run_that_counts_is_left_out(grade_hastily, run, write_query, monkeypatch):
     """What is left out elsewhere is in tests/snapshots/stored/endings_not_run.txt."""
     monkeypatch.setattr("grading.runner.require_data", lambda data: None)
     results = run(write_query("while True: pass"), "3a", patience=2, counts=True)
-    assert len(results.outcomes) > 2 and {*results.outcomes} == {Outcome.TIMED_OUT}
+    ends = results.outcomes
+    assert ends[:2] == [Outcome.TIMED_OUT] * 2 and len(ends) > 2 and Outcome.NOT_RUN not in ends

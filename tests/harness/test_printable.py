@@ -29,11 +29,10 @@ def test_old_consoles_show_what_they_can(encoding, monkeypatch):
     with report.bar(True) as move:
         move(1, 2)
     results = made.results("one question", False)
-    crash = {
-        "outcome": Outcome.ERROR,
-        "message": "\u041f\u0440\u0438\u0432\u0435\u0442 \U0001f600 \udc80",
-    }
-    results.tests[:] = [replace(test, **crash) for test in results.tests]
+    message = "\u041f\u0440\u0438\u0432\u0435\u0442 \U0001f600 \udc80"
+    results.tests[:] = [
+        replace(test, outcome=Outcome.ERROR, message=message) for test in results.tests
+    ]
     for line in report.student_lines(results, []):
         for part in line.parts(report.console_on(screen)):
             report.console_on(screen).print(part, soft_wrap=True)
