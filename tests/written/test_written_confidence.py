@@ -20,27 +20,6 @@ def confidence(root, monkeypatch):
 
 
 @pytest.fixture(scope="module")
-def lab(trained):
-    with imported(trained / "src", "inputs", "experiments.gaps", "experiments.people") as modules:
-        yield modules
-
-
-@pytest.fixture(scope="module")
-def load(lab, trained):
-    """load(stage): the corpus, and the model after a stage of training."""
-
-    def load(stage):
-        fields = lab.recipes.load_recipe().model_of("vanilla")
-        corpus = lab.inputs.read_corpus("wiki.txt", fields["block_size"])
-        config = lab.model.GPTConfig(corpus.vocab_size, **fields)
-        network = lab.inputs.build_model("vanilla", config, torch.device("cpu"))
-        lab.inputs.load(network, str(trained / f"vanilla.{stage}.params"))
-        return corpus, network
-
-    return load
-
-
-@pytest.fixture(scope="module")
 def of_trained(with_trained):
     return json.loads((with_trained / "numbers.json").read_text(encoding="utf-8"))
 
@@ -54,11 +33,16 @@ def test_accuracies_are_those_of_the_predictions(of_trained, trained):
     assert found == of_models | {"london": 0.2}
 
 
-def test_confidence_is_that_of_evaluate(of_trained, with_trained, trained, lab, load):
+def test_confidence_is_that_of_evaluate(of_trained, with_trained, trained):
     found = of_trained["confidence"]
-    questions, _ = lab.utils.read_places(trained / "src/data/birth_unseen_inputs.tsv")
-    corpus, network = load("finetune")
-    predictions = lab.utils.predict_places(network, corpus, questions)
+    with imported(trained / "src", "inputs") as lab:
+        questions, _ = lab.utils.read_places(trained / "src/data/birth_unseen_inputs.tsv")
+        fields = lab.recipes.load_recipe().model_of("vanilla")
+        corpus = lab.inputs.read_corpus("wiki.txt", fields["block_size"])
+        config = lab.model.GPTConfig(corpus.vocab_size, **fields)
+        network = lab.inputs.build_model("vanilla", config, torch.device("cpu"))
+        lab.inputs.load(network, str(trained / "vanilla.finetune.params"))
+        predictions = lab.utils.predict_places(network, corpus, questions)
     probabilities = [prediction.probability for prediction in predictions]
     unseen = found["unseen"]
     assert unseen["count"] == len(questions) == 12
@@ -69,31 +53,6 @@ def test_confidence_is_that_of_evaluate(of_trained, with_trained, trained, lab, 
     assert found["right"] is None or found["wrong"]["count"] + found["right"]["count"] == 20
     plotted = columns(with_trained / "confidence.dat")
     assert plotted["unseen"][:-1].sum() == pytest.approx(1, abs=1e-4)
-
-
-def test_refusals_are_those_of_the_same_answers(of_trained, confidence):
-    found = of_trained["confidence"]
-    rows = found["refusals"]
-    assert [row["threshold"] for row in rows] == list(confidence.THRESHOLDS)
-    assert (rows[0]["answered"], rows[0]["unseen"]) == (1, 1)
-    right = found["right"]["count"] if found["right"] else 0
-    assert rows[0]["accuracy"] == right / 20  # of dev
-    half = next(row for row in rows if row["threshold"] == 0.5)
-    assert half["unseen"] == pytest.approx(found["unseen"]["above_half"], abs=1e-3)
-    assert 0 <= found["calibration_error"] <= 1
-
-
-def test_cloze_numbers_are_those_of_the_command(of_trained, lab, load):
-    files = {"train": "birth_places_train.tsv", "dev": "birth_dev.tsv"}
-    groups = {split: lab.people.people_in(file) for split, file in files.items()}
-    corpus, network = load("pretrain")
-    asked = list(lab.gaps.ask(network, corpus, groups))
-    for row, (text, scores) in zip(of_trained["cloze"], asked, strict=True):
-        shares = {
-            name: round(score.right / score.total, 3) if score.total else None
-            for name, score in scores.items()
-        }
-        assert row == {"text": text} | shares
 
 
 @pytest.mark.parametrize(
@@ -141,11 +100,6 @@ def test_what_is_made_up_is_compared_with_the_finetuning_table(confidence):
     assert found["favourite"] == {"place": "Rome", "share": 0.6, "of_training": 0.8}
     assert (found["distinct"], found["of_training"]) == (3, 0.6)  # Oslo is dev's alone
     assert found["look_alikes"]["share"] == 0.2  # but dev's people count as namesakes
-
-
-def test_how_often_a_right_answer_is_more_probable(confidence):
-    assert confidence.overlap([0.9, 0.5], [0.5, 0.1]) == 0.875  # 3 above, 1 tie, of 4
-    assert confidence.overlap([], [0.5]) is None
 
 
 def test_examples_are_only_what_latex_sets_as_it_stands(confidence):
