@@ -2,8 +2,6 @@
 
 import re
 import shlex
-import statistics
-from xml.etree import ElementTree
 
 import pytest
 
@@ -89,28 +87,14 @@ def test_readme_and_the_table_for_instructors_have_the_figures_of_the_sheets():
     assert "\n".join(map(" ".join, rows)) == "\n".join(expected)
 
 
-def test_readme_has_the_times_of_training_that_were_measured():
-    minutes = dict.fromkeys(("Intel Xeon", "AMD EPYC"), 0.0)
-    for variant in ("vanilla", "synthesizer"):
-        row = rf"^\| {variant} \| avx512_bf16 \|.* ([\d.]+) \(AMD EPYC\), ([\d.]+) \(Intel Xeon\)"
-        ((epyc, xeon),) = re.findall(row, TEXTS["measurements.md"], re.MULTILINE)
-        minutes["Intel Xeon"] += float(xeon)
-        minutes["AMD EPYC"] += float(epyc)
-    words = [{4: "four", 6: "six"}[round(total)] for total in minutes.values()]
-    assert f"training takes {' to '.join(words)} minutes on two cores" in README
-
-
-def test_the_picture_is_what_its_script_draws_and_is_described_with_its_numbers():
+def test_the_picture_is_what_its_script_draws():
     committed = picture.PICTURE.read_text(encoding="utf-8")
     assert committed == picture.picture(picture.measured()), "run `python -m benchmarks.picture`"
-    drawn = ElementTree.fromstring(committed)
-    title = drawn.findtext("{http://www.w3.org/2000/svg}title")
-    readme = " ".join(README.split())
-    alternative, file = re.search(r"!\[(.*?)\]\((.*?)\)", readme).groups()
-    assert (ROOT / file) == picture.PICTURE and drawn.get("role") == "img"
-    numbers = re.findall(r"\d+ %", title)
-    assert len(numbers) == 5 and re.findall(r"\d+ %", alternative) == numbers
-    equal = {"changes": picture.EQUAL_STEPS["synthesizer"]}  # its own recipe trains it longer
-    own = [run for run in picture.measured() if not run["changes"] and picture.shown(run | equal)]
-    answered = [run["dev"] for run in own if run["pipeline"] == "synthesizer"]
-    assert f"then it answers {100 * statistics.median(answered):.0f} %" in readme
+
+
+def test_workflows_and_forms_have_the_form_that_github_reads():
+    workflows, forms = ROOT.glob(".github/workflows/*"), ROOT.glob(".github/ISSUE_TEMPLATE/*.yml")
+    for schema, files in (("github-workflows", workflows), ("github-issue-forms", forms)):
+        words = ("-m", "check_jsonschema", "--builtin-schema", f"vendor.{schema}")
+        checked = python(ROOT, *words, *files)
+        assert checked.returncode == 0, checked.stdout + checked.stderr

@@ -80,18 +80,6 @@ def test_malformed_items_may_not_all_be_long_ones():
         items.well_formed([reading], shortest=20)
 
 
-@pytest.mark.parametrize("half", ["x", "y"])
-@pytest.mark.parametrize(
-    "entry, id",
-    [(99, "item.outside-vocabulary"), (-1, "item.outside-vocabulary"), (0, "item.shift")],
-)
-def test_an_id_that_is_no_character_or_does_not_follow_is_named(half, entry, id):
-    drawn = answer([RIGHT] * 3)
-    drawn[half][BLOCK_SIZE + 5] = entry  # of the second item
-    reading = read(drawn)
-    assert ([wrong.id for wrong in reading.wrong], len(reading.examples)) == ([id], 2)
-
-
 @pytest.mark.parametrize("entry", [255, 256, -1])
 def test_the_probe_sends_every_entry_as_it_is(entry, monkeypatch):
     vector = torch.tensor([3, entry])
