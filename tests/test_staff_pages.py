@@ -1,26 +1,19 @@
 """Pages about one upload, for staff: no code of it runs; and the model that staff give students."""
 
-import io
 import json
-import math
 import shutil
-import zipfile
-from collections import Counter
-from pathlib import Path
 from types import SimpleNamespace
 
 import pytest
 import torch
 
-from autograder import pages
-from autograder.description import load_assignment
 from experiments import commands
 from pretraining.recipes import load_recipe
 from questions.span_corruption.items import expected_vocabulary
 from submission.model import GPT, GPTConfig
 from tests.harness.test_staging import pack
 from tests.interpreter import python
-from tools import datafiles, experiments, staff_model, viva, world
+from tools import datafiles, staff_model, viva, world
 
 NEVER = "raise AssertionError('this code must never run')\n"
 FILE = "submission/dataset.py"
@@ -76,29 +69,6 @@ def test_experiments_are_repeated_with_the_parameters_that_they_are_of(upload, w
     assert "vanilla.pretrain.params: the results are of other parameters" in reverse
     assert "Not repeated: " in reverse and "<mark>" not in reverse
     assert "It trains models of its own" in induction and "A claim" not in induction
-
-
-def test_a_comparison_has_the_rubric_of_the_synthesizer_beside_it():
-    rubrics = {topic: [{"description": topic}] for topic in ("synthesizer", "experiment_choice")}
-    (shown,) = pages.shown_experiments({"compare": {"results": ""}}, rubrics=rubrics)
-    assert shown["rubric"] == rubrics["synthesizer"]
-
-
-def test_results_of_the_staffs_model_are_recognised(tmp_path, monkeypatch):
-    monkeypatch.setattr(experiments, "REPO", tmp_path)
-    case = SimpleNamespace(
-        staged=SimpleNamespace(path=lambda name: None),
-        run=SimpleNamespace(assignment=SimpleNamespace(variants=["vanilla"])),
-    )
-    state = {"weight": torch.randn(3, 4)}
-    results = noted(commands.digest(state))
-    assert "no parameters were uploaded" in experiments.repeat(case, "trace", results).note
-    path = tmp_path / staff_model.TARGET / "vanilla.finetune.params"
-    path.parent.mkdir(parents=True)
-    torch.save({name: tensor.half() for name, tensor in state.items()}, path)
-    assert "are of the staff's model" in experiments.repeat(case, "trace", results).note
-    others = noted(commands.digest({"weight": torch.randn(3, 4)}))
-    assert "no parameters were uploaded" in experiments.repeat(case, "trace", others).note
 
 
 @pytest.mark.parametrize("content", [None, b'{"trace": {"seed": NaN}}'])
@@ -157,41 +127,3 @@ def test_nobody_is_in_its_world_and_in_the_courses(tmp_path):
     other = staff_model.other_world(tmp_path, "world")
     people = [staff_model.questions([texts[name] for name in SPLITS]) for texts in (other, course)]
     assert [*map(len, people)] == [450, 450] and not people[0] & people[1]
-
-
-def test_nothing_that_it_knows_answers_enough_of_the_courses_questions():
-    """The course's places are dealt without regard to names.
-
-    So whatever a model of another world says of a name is right with a probability of at most .04,
-    the share of the commonest place, and 30 of 100 answers are with one below 1e-16.
-    """
-    least = load_assignment().datasets["world"].thresholds["vanilla"]
-    course, other = (world.make_world(staff_model.FIRST_SEED + i) for i in range(2))
-    asked = [line.split("\t") for line in course[datafiles.TEST_ANSWERS].splitlines()]
-    (_, commonest), *_ = Counter(place for _, place in asked).most_common()
-    assert (len(asked), commonest, least) == (100, 4, 0.30)
-    assert math.comb(100, 30) * 0.04**30 < 1e-16
-    tables = (datafiles.TRAIN, datafiles.DEV, datafiles.TEST_ANSWERS)
-    known = [line.split("\t") for table in tables for line in other[table].splitlines()]
-    for word in (2, 3):  # the first name, and the surname
-        places = {question.split()[word]: place for question, place in known}
-        right = [places.get(question.split()[word]) == place for question, place in asked]
-        assert sum(right) < 30
-
-
-def test_its_files_are_in_float16_and_trained_once(tree, released):
-    """The release has trained it."""
-    again = python(tree, "-m", "tools.staff_model")
-    assert again.returncode == 0, again.stderr
-    assert "done" not in again.stdout and "up to date in build/staff" in again.stdout
-    with zipfile.ZipFile(tree / "dist/xcs224n-student.zip") as opened:
-        inside = [name for name in opened.namelist() if "/src/staff/" in name]
-        files = {Path(name).name: opened.read(name) for name in inside}
-    parameters = [f"vanilla.{stage}.params" for stage in ("pretrain", "finetune")]
-    names = {Path(name).name for name in (*staff_model.TABLES, *parameters)}
-    assert set(files) == names
-    course = (tree / datafiles.WIKI).read_text(encoding="utf-8")
-    assert files["wiki.txt"].decode() != course
-    for name in parameters:
-        state = torch.load(io.BytesIO(files[name]), weights_only=True)
-        assert {tensor.dtype for tensor in state.values()} == {torch.float16}
