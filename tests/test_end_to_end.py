@@ -11,8 +11,7 @@ from pathlib import Path
 import pytest
 
 from tests.interpreter import python
-from tests.project import ROOT, add_recipe, copy_of_the_project, make
-from tools.commands import PIPELINES
+from tests.project import make
 
 ANSWERS = "solutions/data/birth_test.tsv"
 SMOKE = ("--recipe", "smoke", "--threads", "1", "--dtype", "float32")
@@ -109,26 +108,3 @@ def test_what_is_not_a_trained_models_costs_its_points_and_is_named(tree, refere
         "1f-5": SAID[f"{FILES}.fitting: parameters.misfit"],
     }
     expect_failures(tree, upload, "1d 1f", expected)
-
-
-@pytest.mark.long
-def test_course_files_install_and_the_public_commands_run_on_them(tree, tmp_path):
-    """Use the real data if they are beside the project, else files of the same form."""
-    shared = ROOT.parent / "shared" / "data"
-    source = shared if shared.is_dir() else tree / "src" / "data"
-    course = copy_of_the_project(tmp_path / "course")
-    made = make(course, "data", f"SOURCE={source}")
-    assert made.returncode == 0, made.stderr
-    shutil.copytree(
-        ROOT / "solutions" / "submission", course / "src" / "submission", dirs_exist_ok=True
-    )
-    for words in ("namedata", "charcorruption"):
-        assert python(course, "src/dataset.py", words).returncode == 0
-    london = python(course, "src/london_baseline.py")
-    assert "percent" in london.stdout, london.stderr
-    # Train for seconds, learning nothing, to check the course's long lines and odd letters.
-    add_recipe(course, "quick", max_epochs=1, block_size=128)
-    for command in PIPELINES["vanilla"]:
-        ran = python(course, *command.arguments, "--recipe", "quick")
-        assert ran.returncode == 0, ran.stderr
-        assert (course / command.writes).is_file()

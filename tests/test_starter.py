@@ -7,7 +7,7 @@ import pytest
 
 from autograder.description import load_assignment
 from tests.project import contents, copy_of_the_project
-from tools import autograder, starter
+from tools import starter
 from tools.regions import END, START
 
 NAME = "solutions/submission/toy.py"
@@ -113,20 +113,6 @@ def test_only_an_edition_that_asks_for_rope_has_its_functions(tmp_path):
             assert "def initialize_synthesizer_model" in text and "# <" not in text
         variants = json.loads(starter.edition_file(tree, edition))["variants"]
         assert ("rope" in variants) == bool(count)
-
-
-def test_counting_parameters_can_be_passed_without_the_functions_of_rope(
-    root, tmp_path, run_python
-):
-    """The configurations of this question have rope, which this edition's students don't write."""
-    (tmp_path / "submission").mkdir()
-    for name, content in autograder.hand_in(root, "xcs224n", tmp_path).items():
-        (tmp_path / name).write_bytes(content)
-    questions = load_assignment(root).edition("xcs224n").questions
-    number = next(q.number for q in questions if q.topic == "blocks_parameters")
-    options = ("--edition", "xcs224n", "--submission", tmp_path)
-    graded = run_python(root / "src" / "grader.py", number, *options)
-    assert graded.returncode == 0, graded.stdout + graded.stderr
 
 
 # ---------------------------------------------------------------- the command

@@ -4,20 +4,16 @@ import datetime
 import hashlib
 import re
 import stat
-import string
-import unicodedata
 from collections import Counter
 from itertools import pairwise
 from pathlib import Path
 
 import pytest
 
-from grading.errors import UsageError
 from tests.project import ROOT, contents
 from tests.snapshots import check
 from tools import datafiles, world
-from tools.datafiles import question
-from tools.world import LINES_A_PERSON, load_words
+from tools.world import LINES_A_PERSON
 
 ANSWERED = (datafiles.TRAIN, datafiles.DEV, datafiles.TEST_ANSWERS)
 PINNED_SEED = 20
@@ -111,18 +107,6 @@ def test_allotment_holds_for_every_size(dataset, monkeypatch):
             assert set(counts[split]) <= set(counts["train"]), (people, split)
 
 
-def test_lines_are_in_random_order(texts, places):
-    lines = texts[datafiles.WIKI].splitlines()
-    subject = [next(name for name in places if name in line) for line in lines]
-    # Of 1,599 neighbours 3 share their person on average; 30 or more: less than 1e-18 (Poisson).
-    assert sum(a == b for a, b in pairwise(subject)) < 30
-    # The corpus doesn't tell train from test by order: the mean line number of train people lies
-    # within 150 of the middle (standard error 11.6 of 1,600 lines: more than 12 deviations).
-    trained = people_of(texts, datafiles.TRAIN)
-    numbers = [number for number, name in enumerate(subject) if name in trained]
-    assert abs(sum(numbers) / len(numbers) - len(lines) / 2) < 150
-
-
 def test_a_last_name_does_not_tell_the_birth_place(places):
     by_last: dict[str, list[str]] = {}
     for name, city in places.items():
@@ -180,43 +164,6 @@ def test_command_writes_plain_newlines_and_utf8(tmp_path, capsys):
         assert world.main(["--dataset", "smoke", "--out", str(tmp_path / folder)]) == 0
     one, two = ((tmp_path / folder / datafiles.SEED).read_bytes() for folder in ("one", "two"))
     assert one != two
-
-
-def test_a_folder_in_a_files_place_is_refused_before_anything_changes(tmp_path):
-    (tmp_path / datafiles.SEED).mkdir(parents=True)
-    with pytest.raises(UsageError, match="is a folder"):
-        datafiles.write_all(tmp_path, world.make_world(2, dataset="smoke"))
-    assert not [path for path in tmp_path.rglob("*") if path.is_file()]
-
-
-def test_a_corpus_without_letters_for_fifty_unused_names_is_refused():
-    with pytest.raises(UsageError, match="only 1 unused names, expected 50: lengthen it"):
-        world.unseen_table(["Al", "Bo", "oB"], "B o", ["oB"], "lengthen it")
-
-
-def test_the_word_lists_keep_their_rules():
-    lists = load_words()
-    for entries in lists:
-        assert len({*entries}) == len(entries) > 0
-        for entry in entries:
-            assert entry == entry.strip() and not {*entry} & {*"\t\r\u2047\u25a1"}
-            # An accented letter with two spellings would be different characters to a model.
-            assert unicodedata.is_normalized("NFC", entry)
-    firsts, lasts = ([n.casefold() for n in g] for g in (lists.first_names, lists.last_names))
-    assert not any(" " in name for name in firsts + lasts)
-    assert not any(a != b and a.endswith(b) for a in firsts for b in firsts)
-    assert not any(a != b and a.startswith(b) for a in lasts for b in lasts)
-    assert lists.cities[0] == "London" and len(lists.cities) >= max(world.CITIES.values())
-    for place in lists.places:
-        assert not any(place in city or city in place for city in lists.cities)
-    assert all(job.startswith(("a ", "an ")) for job in lists.occupations)
-    assert len(lists.templates) % LINES_A_PERSON == 0
-    parsed = [list(string.Formatter().parse(template)) for template in lists.templates]
-    for parts in parsed:
-        named = [field for _, field, _, _ in parts if field]
-        assert named.count("name") == named.count("city") == 1
-        assert {*named} <= {"name", "city", "year", "job", "a_job", "place"}
-    assert {*question("")} <= {*"".join(text for parts in parsed for text, _, _, _ in parts)}
 
 
 # A term's answers, seed and grading secret are never lost ----------------------------------------

@@ -92,16 +92,6 @@ def test_namesakes_are_counted_against_chance(confidence):
     }
 
 
-def test_what_is_made_up_is_compared_with_the_finetuning_table(confidence):
-    train = [(f"Where was A{i} B{i} born?", p) for i, p in enumerate(["Lima"] + 4 * ["Rome"])]
-    dev = [("Where was Eva Falk born?", "Oslo")]
-    answers = [("Rome", 0.5), ("Oslo", 0.5), ("Lma", 0.1), ("Rome", 0.2), ("Rome", 0)]
-    found = confidence.made_up([f"Where was {x} Falk born?" for x in "CDEFG"], answers, train, dev)
-    assert found["favourite"] == {"place": "Rome", "share": 0.6, "of_training": 0.8}
-    assert (found["distinct"], found["of_training"]) == (3, 0.6)  # Oslo is dev's alone
-    assert found["look_alikes"]["share"] == 0.2  # but dev's people count as namesakes
-
-
 def test_examples_are_only_what_latex_sets_as_it_stands(confidence):
     names = ["Zoë Ok", *(f"Zoë A{special}" for special in "\\{}$&#^_~%")]
     rows = [(f"Where was {name} born?", "Łódź", "Oslo", 0.5) for name in names]
