@@ -4,7 +4,6 @@ Set-ups run in a small copy of the project that requires no packages, or only a 
 """
 
 import os
-import re
 import shutil
 import subprocess
 import sys
@@ -142,12 +141,9 @@ def test_root_refuses_an_interpreter_that_others_cannot_reach(interpreters, tmp_
 
 
 def test_second_setup_costs_nothing_and_a_half_made_one_is_made_anew(project, make):
-    assert "make setup " in make("help").stdout and make("clean").returncode == 0
     first = make("setup")
     assert first.returncode == 0, first.stderr
-    before, installing, *_ = first.stdout.splitlines()
-    assert before == f"setup: creating .venv with {BASE}"
-    assert re.search(r"a download of [\d.]+ GB", installing)
+    assert f"setup: creating .venv with {BASE}\n" in first.stdout
     python = project / ".venv" / "bin" / "python"
     assert subprocess.run([python, "-c", ""]).returncode == 0
     assert make("--question", ".venv/.stamp").returncode == 0

@@ -7,7 +7,7 @@ import sys
 from tests.interpreter import python
 from tests.project import ROOT, copy_of_the_project
 from tests.snapshots import check
-from tools import datafiles, reference
+from tools import datafiles
 
 COMMANDS = {
     path.relative_to(ROOT / "tools").parts[0].removesuffix(".py")
@@ -84,14 +84,3 @@ def test_a_missing_package_is_one_line_with_a_command(tmp_path):
     assert (ran.returncode, ran.stdout) == (2, ""), ran.stderr
     assert ran.stderr.startswith("error: this Python (") and ran.stderr.count("\n") == 1
     assert " has no " in ran.stderr and "`make setup` creates .venv" in ran.stderr
-
-
-def test_checkpoints_of_other_code_are_not_gone_on_with(tmp_path):
-    text = '{"fingerprint": "same", "finished": {}}'
-    (tmp_path / reference.STATE).write_text(text, encoding="utf-8")
-    checkpoint = tmp_path / "vanilla.pretrain.params.checkpoint"
-    checkpoint.touch()
-    reference.Finished(tmp_path, "same", "laptop")
-    assert checkpoint.exists()
-    reference.Finished(tmp_path, "of other code", "laptop")
-    assert not checkpoint.exists()
