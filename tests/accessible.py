@@ -5,8 +5,7 @@ from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
-# Scheme and width; the first two have each once.
-WINDOWS = (("light", 1280), ("dark", 390), ("dark", 1280), ("light", 390))
+WINDOWS = (("light", 1280), ("dark", 390))  # scheme and width
 FLAGS = ["--no-sandbox", "--disable-gpu", "--disable-background-networking"]
 # Contrast takes axe most of its time, for thousands of letters in formulas. Those with the colour
 # of the words around them, on nothing of their own, have the contrast of these, which axe checks.
@@ -81,8 +80,8 @@ def check(page, contrast: bool = True) -> None:
     assert not page.acts, f"{page.url}: {page.acts}"
 
 
-def check_files(paths: Iterable[Path], windows: Iterable[tuple[str, int]] = WINDOWS[:2]) -> None:
-    """Check pages in light and dark, wide and narrow; by default, each of these once."""
+def check_files(paths: Iterable[Path], windows: Iterable[tuple[str, int]] = WINDOWS) -> None:
+    """Check pages in light and wide windows, and in dark and narrow ones."""
     with browser() as launched:
         for path in paths:
             for window in windows:
