@@ -25,8 +25,9 @@ def test_staff_and_students_have_their_own_command_whatever_is_installed(tree, t
     ran = python(tree, "src/grader.py", "--help", env=environment)
     assert (ran.returncode, ran.stderr) == (0, "") and "--staff-html" in ran.stdout
 
-    edition = to_json(load_assignment(tree).for_students("xcs224n", ()))
-    (tree / EDITION).write_bytes(edition)
+    described = load_assignment(tree)
+    edition = described.for_students(described.default_edition, ())
+    (tree / EDITION).write_bytes(to_json(edition))
     (tree / "assignment.toml").unlink()
     for name in ("solutions", "autograder"):
         shutil.rmtree(tree / name)
