@@ -35,8 +35,6 @@ def run_cells(folder, *sources, **variables):
 
 FIRST_CELL, *_ = OF_COLAB = cells(notebooks.read(COLAB))
 
-# ---------------------------------------------------------------- the demo
-
 
 def test_the_demo_finds_the_code_from_elsewhere(tmp_path):
     student, content, empty = (tmp_path / name for name in ("student", "content", "empty"))
@@ -51,9 +49,6 @@ def test_the_demo_finds_the_code_from_elsewhere(tmp_path):
     expected = [str(folder / "src") for folder in (student, content / "student")]
     assert done.stdout.splitlines() == expected, done.stderr
     assert f"FileNotFoundError: no src/submission in {empty}" in done.stderr
-
-
-# ---------------------------------------------------------------- Colab
 
 
 def topics_of(edition):

@@ -60,9 +60,6 @@ def test_the_pages_are_for_everybody(results, tmp_path):
     check_files(sorted(tmp_path.glob("*.html")))
 
 
-# The command --------------------------------------------------------------------------------------
-
-
 def test_staffs_command_writes_both_reports_or_refuses_before_grading(tree, tmp_path):
     mine, staffs = tmp_path / "report.html", tmp_path / "staff.html"
     options = ("--html", str(mine), "--staff-html", str(staffs), "--seed", "7")
@@ -72,9 +69,6 @@ def test_staffs_command_writes_both_reports_or_refuses_before_grading(tree, tmp_
     assert "not for students" in staffs.read_text(encoding="utf-8")
     ran = python(tree, "src/grader.py", "1b", "--html", "no/such/report.html")
     assert ran.returncode == 2 and "--html no/such/report.html: there is no folder" in ran.stderr
-
-
-# Any page -----------------------------------------------------------------------------------------
 
 
 @pytest.fixture
