@@ -6,6 +6,7 @@ The same arguments make the same class. Exit codes: 0 done, 2 wrong usage.
 """
 
 import argparse
+import itertools
 import random
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
@@ -21,11 +22,6 @@ from tests.classroom.contents import Files, contents, lay, pack
 SHARES = {"right": 40, "wrong": 25, "starter": 10, "layout": 10, "attack": 7, "upload": 8}
 EXPORT = "assignment_4711_export"
 FIRST_AT = datetime(2026, 11, 2, 9, 0, 0, 365935, timezone(timedelta(hours=-8)))
-FIRST = """Amina Bram Chiara Dmitri Elif Farah Goran Hana Ikram Jonas Kofi Lucía Mina
-Noor Oskar Priya Quentin Rosa Sofía Tariq Ursula Valentina Wanjiru Xiomara Yusuf Zoë""".split()
-LAST = """Abebe Bianchi Castro Dubois Eriksen Fischer García Haddad Ivanova Jensen
-Kowalski Lindqvist Moreau Nakamura Okafor Petrov Quispe Rossi Schmidt Tanaka Ueda Vargas
-Weber Xu Yıldız Zeman""".split()
 # The first students' names, of whom two have the same.
 ODD = (
     "Maria Silva",
@@ -46,8 +42,6 @@ ODD = (
     "👩‍🔬 Emoji",
     "N" * 300,
 )
-OUTPUT = "Your draws of spans: \u2047 mean 0.25, expected 0.22 to 0.28\n" * 3
-FAILED = {"output": f"The autograder failed to execute correctly.\n{OUTPUT}"}
 
 
 @dataclass(frozen=True)
@@ -105,14 +99,11 @@ def _planned(count: int) -> list[Made]:
 
 def _people() -> Iterator[Student]:
     """Yield students, some with unusual names, some without a student ID."""
-    draw, number = random.Random("1 names"), 0
-    while True:
-        common = f"{draw.choice(FIRST)} {draw.choice(LAST)}"
+    for number in itertools.count():
         sid = None if number % 13 == 12 else f"0{number + 5000}"  # the leading zero must survive
-        name = ODD[number] if number < len(ODD) else common
+        name = ODD[number] if number < len(ODD) else f"Ordinary Student {number}"
         email = f"student{number}@example.edu"
         yield Student(email, name, email, sid)
-        number += 1
 
 
 def _chosen(count: int) -> list[tuple[str, Callable[[], Files]]]:
@@ -128,16 +119,13 @@ def _chosen(count: int) -> list[tuple[str, Callable[[], Files]]]:
 
 
 def _entry(made: Made) -> dict:
-    """Return a submission's entry in Gradescope's metadata; the first of several tries failed."""
-    test = {"score": 4.0, "max_score": 4.0, "output": OUTPUT}
-    tests = [test | {"name": f"1e-{n}-basic"} for n in range(4)]
+    """Return a submission's entry in Gradescope's metadata, without results."""
     tries = [
         {
             ":id": made.number - before,
             ":created_at": made.at - timedelta(hours=9 * before),
             ":score": 40.5 - 10 * before,
-            ":status": "failed" if before == 2 else "processed",
-            ":results": FAILED if before == 2 else {"score": 40.5 - 10 * before, "tests": tests},
+            ":status": "processed",
         }
         for before in reversed(range(made.attempts))
     ]

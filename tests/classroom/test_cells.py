@@ -1,12 +1,14 @@
 """CSV: spreadsheets run nothing in it, and what was written is read back exactly."""
 
+import csv
+import io
 from fractions import Fraction
 
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from classroom.cells import Number, guarded, parse, rounded, table, unguarded, write
+from classroom.cells import Number, parse, rounded, table, write
 from grading.errors import UsageError
 
 # Any text in UTF-8, often with characters that are special in CSV or in spreadsheets.
@@ -14,23 +16,18 @@ TEXTS = st.text(st.one_of(st.sampled_from("'=+-@\t\r\n\",; \ufeff"), st.characte
 ROWS = st.lists(st.lists(TEXTS, min_size=1, max_size=4), min_size=1, max_size=4)
 
 
-# The properties hold for every text, so none of these tests can fail by chance.
+# The property holds for every text, so this test can't fail by chance.
 @settings(deadline=None)
 @given(ROWS, st.sampled_from(",;\t"), st.booleans())
-def test_the_reader_undoes_the_writer(rows, delimiter, bom):
+def test_the_reader_undoes_the_writer_and_no_text_is_written_as_a_formula(rows, delimiter, bom):
     # The first row determines the separator. Blank rows are left out by the reader.
     rows = [["student", "due", "reason"], *(row for row in rows if any(map(str.strip, row)))]
-    found = parse(write(rows, delimiter, bom).encode(), "a.csv")
+    text = write(rows, delimiter, bom)
+    found = parse(text.encode(), "a.csv")
     assert [list(row.cells) for row in found.rows] == rows
     assert (found.delimiter, found.has_bom) == (delimiter, bom)
-
-
-@settings(deadline=None)
-@given(st.text("'"), st.sampled_from("=+-@\t\r"), TEXTS)
-def test_no_text_is_written_as_a_formula(quotes, first, rest):
-    text = quotes + first + rest
-    assert guarded(text) == "'" + text and unguarded("'" + text) == text
-    assert guarded("x" + text) == unguarded("x" + text) == "x" + text
+    written = csv.reader(io.StringIO(text, newline=""), delimiter=delimiter)
+    assert not any(cell[:1] in (*"=+-@\t\r",) for row in written for cell in row)
 
 
 def test_numbers_are_not_guarded_and_halves_are_rounded_up_once():
@@ -59,20 +56,10 @@ def test_files_that_are_something_else_are_named():
     for data, line in (
         (b"student,points\nada,\xff\n", "a.csv, line 2: not valid UTF-8; save it as CSV UTF-8"),
         (b'student,points\n"ada,1\n', "a.csv, line 2: not valid CSV: unexpected end of data"),
-        (b"", "a.csv is empty; expected a line with the names of columns, and rows"),
         (b"student,point\n", "a.csv, line 1: unknown column 'point'; did you mean 'points'?"),
-        (b"student\n", "a.csv, line 1: the column 'points' is missing; expected student, points"),
         (b"student,points,Points\n", "a.csv, line 1: there are two columns 'Points'"),
-        (b"student,points\nada,7,5\n", "a.csv, line 2: 3 cells, but only 2 columns; does a cell"),
         (b"sep=;\nstudent;points\nada;7;5\n", "a.csv, line 3: 3 cells, but only 2 columns"),
     ):
         with pytest.raises(UsageError) as caught:
             table(parse(data, "a.csv"), ("student", "points"))
         assert str(caught.value).startswith(line)
-
-
-def test_columns_may_be_in_any_order_and_case_and_rows_may_be_short_or_blank():
-    found = parse("\ufeffPoints ; STUDENT\n\n;;\n7,5;ada\n1\n".encode(), "a.csv")
-    found = table(found, ("student", "points"))
-    rows = [(row.place, *(row.cell(c) for c in ("student", "points"))) for row in found.rows]
-    assert rows[1:] == [("a.csv, line 4", "ada", "7,5"), ("a.csv, line 5", "", "1")]

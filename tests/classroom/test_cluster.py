@@ -9,94 +9,23 @@ import socket
 import ssl
 import subprocess
 import sys
-import tempfile
-import threading
 import time
 import urllib.request
-import zipfile
-from concurrent.futures import ThreadPoolExecutor
-from pathlib import Path
 
 import psutil
 import pytest
 import yaml
+from distributed import Client, Security
 
-from classroom import cluster, worker
+from classroom import cluster
 from classroom.cluster import security
-from classroom.worker import KEEPER, Grader
-from tests.classroom.graded import NAMES, descendants, left_in, table, wait_for_records
+from classroom.worker import Grader
+from tests.classroom.graded import NAMES, descendants, left_in, wait_for_records
 from tests.classroom.tiny import class_of
 from tests.project import ROOT
 
 FOLDER = ROOT / "docs" / "kubernetes"
 CORES = 16  # the manifest's example
-
-
-@pytest.mark.requires_root
-def test_a_cluster_grades_a_class_and_lets_nobody_in_without_the_certificate(
-    dask, complete, certificates, tmp_path
-):
-    from distributed import Client, Security
-
-    dask.scheduler()
-    dask.worker()
-    source = class_of(tmp_path / "source", *NAMES[:2])
-    complete(source, tmp_path / "class", *dask.words)  # the release is removed from the worker
-    with Client(dask.address, security=security(certificates), timeout=600) as client:
-        assert client.scheduler_info()["type"] == "Scheduler"  # it is up
-    with pytest.raises((OSError, TimeoutError)):
-        Client(dask.address.replace("tls", "tcp"), timeout=5)
-    stranger = Security.temporary()
-    with pytest.raises((OSError, TimeoutError)):
-        Client(dask.address, security=stranger, timeout=5)
-    # Without a certificate, the handshake ends when the server asks for one.
-    context = ssl.create_default_context(cafile=certificates / "ca.pem")
-    context.check_hostname = False
-    with (
-        socket.create_connection(("127.0.0.1", dask.port)) as plain,
-        pytest.raises(OSError, match="certificate required|reset|alert"),
-        context.wrap_socket(plain) as opened,
-    ):
-        if not opened.recv(1):
-            raise ConnectionResetError("reset: closed without a word")
-
-
-def test_a_worker_removes_its_folder_if_the_release_is_damaged_or_a_folder_is_deep(
-    tmp_path, monkeypatch
-):
-    monkeypatch.setattr(tempfile, "tempdir", str(tmp_path))
-    damaged, usual = (Grader("grader", b"no zip", counts=False) for _ in range(2))
-    with pytest.raises(zipfile.BadZipFile):
-        damaged._examine()
-    damaged._leave()
-    assert not [*tmp_path.iterdir()]
-    usual._place = deep = tmp_path / "place"
-    usual._place.mkdir()
-    (usual._place / "release").symlink_to(ROOT)
-    for _ in range(1_500):  # too deep for shutil
-        deep /= "d"
-        os.mkdir(deep)
-    usual._keeper = usual._start(KEEPER, usual._place)
-    usual._leave()
-    assert not usual._place.exists()
-
-
-def test_a_worker_that_leaves_while_it_unpacks_the_release_leaves_nothing(tmp_path, monkeypatch):
-    monkeypatch.setattr(tempfile, "tempdir", str(tmp_path))
-    grader, unpacks = Grader("grader", b"", counts=False), threading.Event()
-
-    def unpack(release: bytes, target: Path) -> None:
-        unpacks.set()
-        with contextlib.suppress(subprocess.TimeoutExpired):
-            grader._keeper.wait(3)
-        target.mkdir(parents=True)
-
-    monkeypatch.setattr(worker, "unpack", unpack)
-    with ThreadPoolExecutor() as pool:
-        examined = pool.submit(grader._examine)
-        unpacks.wait()
-        grader._leave()
-    assert examined.exception() and not [*tmp_path.iterdir()]
 
 
 # A worker that is killed while its grader works, which then makes folders before it ends.
@@ -126,32 +55,6 @@ def test_a_worker_that_is_killed_leaves_nothing_whatever_its_grader_still_does(t
     while not ended.exists():
         time.sleep(0.1)
     assert left_in(place) == []
-
-
-# A client that is interrupted while the release is sent to the workers.
-INTERRUPTED = """
-import os, signal, threading
-from classroom import cluster, worker
-from classroom.arguments import Where
-def within(limit_s, failure, call, usual=cluster.within):
-    if "release" in failure:
-        threading.Timer(0.05, os.kill, (os.getpid(), signal.SIGINT)).start()
-    return usual(limit_s, failure, call)
-cluster.within, grader = within, worker.Grader("grader", bytes(60_000_000), counts=False)
-signal.signal(signal.SIGINT, signal.default_int_handler)  # it may be ignored in the background
-try:
-    with cluster.connected(Where(slots=2), grader, print):
-        print("connected")
-except KeyboardInterrupt:
-    print("interrupted")
-"""
-
-
-@pytest.mark.long
-def test_an_interruption_while_the_release_is_sent_ends_the_cluster_without_noise():
-    words = [sys.executable, "-c", INTERRUPTED]
-    ran = subprocess.run(words, cwd=ROOT, capture_output=True, encoding="utf-8", check=False)
-    assert (ran.stdout, ran.stderr) == ("interrupted\n", "")
 
 
 @pytest.mark.long
@@ -292,21 +195,9 @@ def test_only_root_can_read_the_certificates_and_no_pod_has_a_token_for_the_api(
         assert container["securityContext"] == {"runAsUser": 0}  # the runtime's own capabilities
 
 
-def test_the_image_gets_files_that_exist():
-    text = (FOLDER / "Dockerfile").read_text(encoding="utf-8")
-    copied = re.search(r"^COPY (.*) /packages/$", text, re.M)[1].split()
-    files = {path.name for pattern in copied for path in ROOT.glob(pattern)}
-    used = set(re.findall(r"/packages/(\S+)", text))
-    assert used == {"requirements-class.txt", "constraints.txt"} and used < files
-    for name in files - {"constraints.txt"}:  # what they include is there, too
-        included = re.findall(r"^-r (\S+)", (ROOT / name).read_text(encoding="utf-8"), re.M)
-        assert set(included) <= files
-
-
-@pytest.mark.long
 @pytest.mark.requires_root
-def test_the_commands_of_the_containers_grade_a_class_and_serve_no_pages(
-    pods, six, undisturbed, graded, dask, certificates, tmp_path
+def test_the_containers_commands_grade_a_class_serve_no_pages_and_let_no_stranger_in(
+    pods, complete, dask, certificates, tmp_path
 ):
     mounted = sorted(certificates.iterdir())
     # The service's name and port are those of this cluster.
@@ -320,9 +211,26 @@ def test_the_commands_of_the_containers_grade_a_class_and_serve_no_pages(
             words[words.index("--nworkers") + 1] = "2"
         words = [re.sub("|".join(here), lambda match: here[match[0]], word) for word in words]
         dask.start(*words)
-    code, output = graded(six, tmp_path / "class", *dask.words)
-    assert code == 0, output
-    assert table(tmp_path / "class") == undisturbed
+    source = class_of(tmp_path / "source", *NAMES[:2])
+    complete(source, tmp_path / "class", *dask.words)  # the release is removed from the workers
+    with Client(dask.address, security=security(certificates), timeout=600) as client:
+        assert client.scheduler_info()["type"] == "Scheduler"  # it is up
+    for address, stranger in (
+        (dask.address.replace("tls", "tcp"), None),
+        (dask.address, Security.temporary()),
+    ):
+        with pytest.raises((OSError, TimeoutError)):
+            Client(address, security=stranger, timeout=5)
+    # Without a certificate, the handshake ends when the server asks for one.
+    context = ssl.create_default_context(cafile=certificates / "ca.pem")
+    context.check_hostname = False
+    with (
+        socket.create_connection(("127.0.0.1", dask.port)) as plain,
+        pytest.raises(OSError, match="certificate required|reset|alert"),
+        context.wrap_socket(plain) as opened,
+    ):
+        if not opened.recv(1):
+            raise ConnectionResetError("reset: closed without a word")
     ports = listening(*dask.processes)
     assert len(ports) >= 4  # of the scheduler, the nannies and the workers, and their web servers
     assert served(ports) == []

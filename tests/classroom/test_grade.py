@@ -10,7 +10,6 @@ from autograder.description import load_course
 from classroom.__main__ import main
 from classroom.grade import Release
 from classroom.store import Store
-from grading.errors import UsageError
 from tests.classroom.contents import RIGHT, lay, zipped
 from tests.classroom.graded import records_in, rows_of
 from tests.classroom.scripted import ScriptedClass, release_named
@@ -21,17 +20,9 @@ def test_an_archived_release_is_that_of_its_autograder_and_has_its_name(course, 
     archive = tmp_path / "2027-winter.2-tiny.zip"
     with zipfile.ZipFile(archive, "w") as writer:
         writer.write(release, "autograder.zip")
-        writer.writestr("manifest.json", "{}")
     read = Release.read(archive)
     assert read == Release.read(release) and read.edition == "tiny"
     assert read.id.startswith(f"{load_course(course).release_name}-")
-    foreign = tmp_path / "foreign.zip"
-    with zipfile.ZipFile(release) as packed, zipfile.ZipFile(foreign, "w") as writer:
-        for name in ("src/edition.json", "solutions/data/grading_secret"):
-            writer.writestr(name, packed.read(name))
-        writer.writestr("run_autograder", "python src/grader.py\n")
-    with pytest.raises(UsageError, match="is not a packed autograder"):
-        Release.read(foreign)
 
 
 @pytest.mark.requires_root
@@ -62,9 +53,8 @@ def test_what_can_not_be_done_is_said_in_a_line(tmp_path, capsys):
         assert main(["grade", str(source), "--into", str(tmp_path / "class"), *words]) == 2
         error = capsys.readouterr().err
         assert message in error and error.count("\n") == 1
-    for place, why in ((source, "File exists"), (f"{__file__}/x", "Not a directory")):
-        assert main(["certificates", str(place)]) == 2
-        assert f"{place} can't be made: {why}" in capsys.readouterr().err
+    assert main(["certificates", str(source)]) == 2
+    assert f"{source} can't be made: File exists" in capsys.readouterr().err
 
 
 @pytest.fixture

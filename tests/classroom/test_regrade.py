@@ -139,7 +139,6 @@ def test_some_tests_leave_all_others_as_they_are(made):
 
 
 def test_mistakes_are_one_line(made, tmp_path):
-    before = made.rows("SELECT * FROM history")
     for words, complaint in (
         (("regrade", "--tests", "7z"), "--tests 7z: tiny has no such test or question"),
         (("regrade", "--tests", "1a", "--new-files"), "leave out --tests"),
@@ -150,8 +149,7 @@ def test_mistakes_are_one_line(made, tmp_path):
         assert code == 2 and complaint in said and said.count("\n") == 1
     made.source.rename(tmp_path / "elsewhere")
     code, _, complaint = made("regrade")
-    assert code == 2 and "can't find the submissions" in complaint
-    assert made.rows("SELECT * FROM history") == before and made("discard")[0] == 2
+    assert code == 2 and "can't find the submissions" in complaint and made("discard")[0] == 2
 
 
 def test_a_fault_of_ours_keeps_it_from_counting_and_is_tried_again(made):

@@ -10,11 +10,9 @@ from pathlib import Path
 
 import pytest
 
-from autograder.isolation.leftovers import remove_tree
-from classroom import store as store_module
 from classroom.store import Store, replacing
 from classroom.submissions import Record, Student, Submission
-from grading.errors import GradingError, UsageError
+from grading.errors import UsageError
 from tests.classroom.scripted import entry, results_of
 from tests.project import ROOT
 
@@ -73,9 +71,8 @@ def test_a_folder_in_the_repository_or_a_copy_is_refused_also_behind_a_link(tmp_
     (tmp_path / "copy" / "assignment.toml").touch()
     (tmp_path / "link").symlink_to(tmp_path / "copy" / "tools")
     for path in (Path("new_class"), tmp_path / "copy" / "class", tmp_path / "link" / "class"):
-        for opens in (Store.create, Store.existing):
-            with pytest.raises(UsageError, match="is inside the repository"):
-                opens(path)
+        with pytest.raises(UsageError, match="is inside the repository"):
+            Store.create(path)
         assert not path.exists()
 
 
@@ -83,19 +80,13 @@ def test_only_a_class_is_opened(tmp_path):
     (tmp_path / "thesis.tex").touch()
     with pytest.raises(UsageError, match="contains something else"):
         Store.create(tmp_path)
-    with pytest.raises(UsageError, match="can't be opened as a class's folder"):
-        Store.create(tmp_path / "thesis.tex")
     with pytest.raises(UsageError, match="is not a class's folder"):
         Store.existing(tmp_path)
     assert [path.name for path in tmp_path.iterdir()] == ["thesis.tex"]
-    for statement, message in (
-        ("PRAGMA user_version = 1", "has format 1, expected 2"),
-        ("PRAGMA user_version = 0; CREATE TABLE mine (x)", "is not a class's database"),
-    ):
-        with closing(sqlite3.connect(tmp_path / "class.db")) as database:
-            database.executescript(statement)
-        with pytest.raises(UsageError, match=message):
-            Store.existing(tmp_path)
+    with closing(sqlite3.connect(tmp_path / "class.db")) as database:
+        database.execute("PRAGMA user_version = 1")
+    with pytest.raises(UsageError, match="has format 1, expected 2"):
+        Store.existing(tmp_path)
     (tmp_path / "class.db").write_bytes(b"x" * 4096)
     with pytest.raises(UsageError, match="class.db is damaged: file is not a database"):
         Store.existing(tmp_path)
@@ -140,8 +131,6 @@ def test_a_record_keeps_its_tests_and_exact_points_and_counts_if_that_is_said(st
     store.count(number)
     scores = rows(store, "SELECT outcome, score, max_score FROM scores")
     assert scores == [("graded", "5.10", "6.00")] * 2
-    assert store.add_record(record(results=results_of([entry("1e-0-basic", "", 1.0)]))) == number
-    assert rows(store, "SELECT count(*) FROM tests") == [(1,)]
     with pytest.raises(AssertionError, match="is a preview"):
         store.count(store.add_record(record("preview")))
 
@@ -159,45 +148,19 @@ def test_one_command_changes_it_at_a_time(store, monkeypatch):
     Store.existing(store.path, writes=True).close()
 
 
-def test_a_full_disk_is_one_line_and_keeps_what_was_there(store):
-    pages = store.rows("PRAGMA page_count")[0][0]
-    store.rows(f"PRAGMA max_page_count = {pages}")  # SQLite's own way to say that it is full
-    many = results_of([entry(f"1e-{n}-basic", "", 1.0) for n in range(999)])
-    with pytest.raises(GradingError, match="class.db can't be written: database or disk is full"):
-        store.add_record(record(results=many))
-    assert rows(store, "SELECT * FROM records") == [] and not store.db.in_transaction
-
-
 def test_deleted_data_are_overwritten_and_nothing_is_copied_elsewhere(store):
     """That no byte of somebody is left is a test of `forget`."""
     pragmas = {"secure_delete": 1, "journal_mode": "delete", "temp_store": 2, "foreign_keys": 1}
     assert {key: store.rows(f"PRAGMA {key}")[0][0] for key in pragmas} == pragmas
 
 
-def test_pages_replace_the_former_ones_whole_or_not_at_all(tmp_path, monkeypatch):
+def test_pages_replace_the_former_ones_whole_or_not_at_all(tmp_path):
     pages = tmp_path / "regrades" / "report"
-
-    def write(*names: str, fails: bool = False) -> list[str]:
-        with suppress(ZeroDivisionError, FileNotFoundError, KeyboardInterrupt):
-            with replacing(pages) as draft:
-                for name in names:
-                    (draft / name).touch()
-                _ = 1 / (not fails)
-                if not names:
-                    draft.rmdir()
+    for names, fails in (("ab", False), ("c", True), ("d", False)):
+        with suppress(ZeroDivisionError), replacing(pages) as draft:
+            for name in names:
+                (draft / name).touch()
+            _ = 1 / (not fails)
+        there = sorted(path.name for path in tmp_path.rglob("*"))
+        assert there == sorted([*("ab" if fails else names), "regrades", "report"])
         assert pages.stat().st_mode & 0o077 == 0
-        return sorted(path.name for path in tmp_path.rglob("*"))
-
-    def interrupted(path: Path) -> None:
-        if former := [*path.rglob("b")]:  # of several files, of which it removes one
-            former[0].unlink()
-            raise KeyboardInterrupt
-        remove_tree(path)
-
-    assert write("a", "b") == ["a", "b", "regrades", "report"]
-    assert write("c", fails=True) == write() == ["a", "b", "regrades", "report"]
-    with monkeypatch.context() as patch:
-        patch.setattr(store_module, "remove_tree", interrupted)
-        write("c", "d")
-    assert sorted(path.name for path in pages.iterdir()) == ["c", "d"]
-    assert write("e") == ["e", "regrades", "report"]

@@ -12,7 +12,7 @@ from autograder.gradescope import document
 from classroom.__main__ import main
 from classroom.store import Store
 from classroom.stored import FAILED, STORED
-from grading.verdicts import Outcome, Results
+from grading.verdicts import Results
 from tests.classroom.contents import RIGHT, lay
 from tests.classroom.graded import rows_of
 from tests.classroom.scripted import answer, release_named
@@ -129,17 +129,6 @@ def test_what_is_not_ours_is_named_and_no_zero(begin):
     parts = ("KeyError: 'outcomes'", "edition and seed are neither in their record nor in extra")
     parts += (FAILED, FAILED, "has inf of", "not from this grader: AttributeError")
     assert all(part in why for part, why in zip(parts, reasons, strict=True)), reasons
-
-
-def test_a_record_that_disagrees_with_the_points_lends_them_nothing(begin):
-    one = right()
-    other = replace(one.tests[0], outcome=Outcome.FAILED, id="x")
-    export = stored(one, record=False)
-    export["stdout"] = replay.line(replace(one, tests=[other, *one.tests[1:]]))
-    _, _, (found,), _ = begin(export)
-    tests = found["results"]["tests"]
-    assert "cause" not in tests[0] and "cause" in tests[1]
-    assert json.dumps(found).count("failed.x") == 0
 
 
 def test_a_class_with_other_results_and_another_source_are_refused(begin, tmp_path, capsys):
