@@ -178,13 +178,10 @@ OF_SEED, OF_SECRET = "holds solutions/data/seed.txt", "holds solutions/data/grad
 
 # What is planted, by what is done to it: the text, and what is said about it. Each stands alone.
 TEXTS = {
-    "a solution's line": (f"if x:\n  {LINE}\n", CODE),
     "reformatted": (
         'prefix,masked=(\n    text[ : start ],\n    text[\n        start : start+length\n    ],\n)',
         CODE,
     ),
-    "in other letters": (LINE.upper(), CODE),
-    "in a comment": (f"x = 1  # {LINE}", CODE),
     "with a comment within": (LINE.replace(", text[start", ",  # why\n text[start"), CODE),
     "short lines in a row": (
         "a = start+1\n\n  b = (a*length)  # why\nreturn b",
@@ -235,7 +232,6 @@ HARMLESS = [
 ]
 PICTURE = png(chunk(b"IHDR", bytes(13)), chunk(b"zTXt", b"C\0\0" + zlib.compress(LINE.encode())))
 ENCODED = base64.b64encode(PICTURE).decode()
-NOTE = f"/Type /Annot /Subtype /Link /Rect [0 0 9 9] /A << /S /URI /URI (x?{LINE}) >>"
 ATTACHED = b"<< /Type /Filespec /F (notes.txt) /EF << /F 7 0 R >> >>"
 # Files that hold LINE, and what is found in them.
 FILES = {
@@ -245,14 +241,11 @@ FILES = {
     "a page of a PDF": (pdf(page=f"({LINE.replace('(', chr(92) + '(')}) Tj"), "{} (page 1)"),
     "a PDF's metadata": (pdf(info=f"/Keywords {in_utf16(LINE)}"), "{} (metadata)"),
     "a PDF's bookmark": (pdf(objects=[f"<< /Title {in_utf16(LINE)} >>".encode()]), "{}"),
-    "a PDF's link": (pdf(objects=[f"<< {NOTE} >>".encode()]), "{}"),
     "a PDF's unused stream": (pdf(objects=[stream(LINE.encode())]), "{}"),
     "a PDF's attachment": (pdf(objects=[ATTACHED, stream(zipped("i.txt", LINE))]), "{}/i.txt"),
     "behind a PDF": (pdf(page="(nothing) Tj") + b"% " + LINE.encode(), "{}"),
     "a page with markup": (f"<p>{LINE[:9]}<em>{LINE[9:20]}</em>{LINE[20:]}</p>", "{}"),
-    "a page with entities": (LINE.replace("[", "&#91;").replace(" ", "&nbsp;"), "{}"),
     "an alternative text": (f"<p><img alt='{LINE.replace(']', '&#x5d;')}'></p>", "{}"),
-    "a comment of a page": (f"<!-- {LINE} -->", "{}"),
     "a picture in a page": (f'<img src="data:image/png;base64,{ENCODED}">', "{}"),
     "a drawing in a page": (
         "<img src='data:image/svg+xml,%3Ctext%3E" + LINE.replace(" ", "%20") + "%3C/text%3E'>",
@@ -273,9 +266,7 @@ FILES = {
         "{}",
     ),
     "a picture's note": (png(chunk(b"tEXt", b"Comment\0" + LINE.encode())), "{}"),
-    "a picture's compressed note": (PICTURE, "{}"),
     "a picture's EXIF": (png(chunk(b"eXIf", b"MM\0*" + LINE.encode("utf-16-be"))), "{}"),
-    "a photo": (b"\xff\xd8\xff\xe1" + LINE.encode(), "{}"),
 }
 
 

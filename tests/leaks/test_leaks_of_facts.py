@@ -5,7 +5,6 @@ messages of tests, comments and code of the grader, and the sheet.
 """
 
 from html import escape
-from types import SimpleNamespace
 
 import pytest
 
@@ -34,16 +33,6 @@ def test_greek_letters_and_tex_read_alike():
     for text in (r"\(s\,(\mu_a +\! \mu_{b})\)", "s(μ_a + μ_b)", "s (𝜇a + 𝜇b)", "s*(mu_a+mu_b)"):
         assert leaks.find("a.md", text.encode(), [], known)
     assert leaks.flat("Σ_a, α and 2π") == "sigmaaalphaand2pi"
-
-
-def test_a_fact_counts_where_its_answer_has_points():
-    parts = {"one": (2,), "two": (1, 0, 1), "none": ()}
-    questions = [
-        SimpleNamespace(topic=t, written=sum(p), written_parts=p) for t, p in parts.items()
-    ]
-    slots = "one one-ii two two-i two-ii two-iii two-iv none none-i other".split()
-    graded = [s for s in slots if facts.is_graded(s, SimpleNamespace(questions=questions))]
-    assert graded == ["one", "one-ii", "two", "two-i", "two-iii"]
 
 
 def test_editions_differ_in_what_must_not_be_said():
@@ -77,8 +66,6 @@ GOOD = """[[part]]\nsays = "it"\npatterns = ['an? answer']\nexamples = ["an answ
     [
         ("[[part]]", "[[part", "line 1"),
         ("[[part]]", "[[parts]]", "parts: there is no parts.tex.j2 beside it"),
-        ('["an answer"]', "[]", "part.0.examples Tuple should have at least 1 item"),
-        ("'an? answer'", "'an? (answer'", "part.0.patterns.0 Input should be a valid regular"),
         ("'an? answer'", "'the answer'", "part.0 Value error, no pattern finds the example 'an a"),
         ("'an? answer'", "'an? answer', 'reply'", "part.0 Value error, the pattern 'reply' finds"),
     ],
@@ -87,14 +74,10 @@ def test_each_mistake_is_one_line(tmp_path, before, after, words):
     folder = tmp_path / "solutions" / "written"
     folder.mkdir(parents=True)
     (folder / "part.tex.j2").touch()
-    path = folder / "facts.toml"
-    path.write_text(GOOD, encoding="utf-8")
+    (folder / "facts.toml").write_text(GOOD, encoding="utf-8")
     assert [fact.slot for fact in facts.read(tmp_path)] == ["part"]
-    path.write_text(GOOD.replace(before, after), encoding="utf-8")
+    (folder / "facts.toml").write_text(GOOD.replace(before, after), encoding="utf-8")
     with pytest.raises(UsageError) as raised:
         facts.read(tmp_path)
     line = str(raised.value)
     assert line.startswith("solutions/written/facts.toml") and words in line and "\n" not in line
-    path.unlink()
-    with pytest.raises(UsageError, match="solutions/written/facts.toml: .*No such file"):
-        facts.read(tmp_path)
