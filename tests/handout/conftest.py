@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 from tests import pinned
-from tests.project import ROOT, copy_of_the_project
+from tests.project import ROOT, copy_of_the_project, edit
 from tools import world
 from tools.handout import description, sheet
 
@@ -59,18 +59,11 @@ def copied_lines(pdf: Path) -> list[str]:
     return [" ".join(line.split()) for line in text.splitlines()]
 
 
-def replace(path: Path, before: str, after: str, count: int = 1) -> str:
-    """Replace a text in a file, which must be there; return the file's earlier contents."""
-    text = path.read_text(encoding="utf-8")
-    assert before in text, f"{path} lacks {before!r}"
-    path.write_text(text.replace(before, after, count), encoding="utf-8")
-    return text
-
-
 @contextlib.contextmanager
 def edited(path: Path, before: str, after: str) -> Iterator[None]:
     """Replace a text in a file until the end of the block."""
-    text = replace(path, before, after)
+    text = path.read_text(encoding="utf-8")
+    edit(path, before, after)
     try:
         yield
     finally:
@@ -102,7 +95,13 @@ def repo(tmp_path) -> Path:
 @pytest.fixture
 def change(repo):
     """change(file, before, after) edits a file of the copy, wherever it has `before`."""
-    return lambda name, before, after: replace(repo / name, before, after, count=-1)
+
+    def change(name, before, after):
+        text = (repo / name).read_text(encoding="utf-8")
+        assert before in text, (name, before)
+        (repo / name).write_text(text.replace(before, after), encoding="utf-8")
+
+    return change
 
 
 @pytest.fixture

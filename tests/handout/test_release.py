@@ -82,26 +82,15 @@ def test_the_release_and_its_code_are_of_the_edition(files):
 
 
 def test_vs_code_debugs_one_test_of_the_edition(files, tree):
-    settings = json.loads(files[".vscode/launch.json"])
-    (configuration,), (asked,) = settings["configurations"], settings["inputs"]
-    assert configuration["program"] == "${workspaceFolder}/src/grader.py"
-    assert configuration["args"] == ["--in-process", f"${{input:{asked['id']}}}"]
-    tests = load_assignment(tree).edition(EDITION).tests
-    assert asked["default"] in {test.test_id for test in tests}
+    (asked,) = json.loads(files[".vscode/launch.json"])["inputs"]
+    assert asked["default"] in {t.test_id for t in load_assignment(tree).edition(EDITION).tests}
 
 
 def test_overleaf_gets_the_same_files(files):
     with zipfile.ZipFile(io.BytesIO(files["overleaf.zip"])) as opened:
-        inside = {name: opened.read(name) for name in opened.namelist()}
-    written = {n.removeprefix("written/"): c for n, c in files.items() if n.startswith("written/")}
-    written.pop("Makefile")
-    assert inside == written
-
-
-def test_the_demo_comes_with_its_outputs(files):
-    notebook = json.loads(files["mingpt-demo/play_char.ipynb"])
-    code = [cell for cell in notebook["cells"] if cell["cell_type"] == "code"]
-    assert sum(bool(cell["outputs"]) for cell in code) > len(code) / 2
+        inside = {f"written/{name}": opened.read(name) for name in opened.namelist()}
+    makefile = {"written/Makefile": files["written/Makefile"]}
+    assert inside | makefile == {n: c for n, c in files.items() if n.startswith("written/")}
 
 
 def test_the_reference_passes_every_test_as_a_student_and_is_handed_in(tree, zipped):
@@ -178,14 +167,6 @@ def unpacked(zipped, tmp_path_factory):
     with zipfile.ZipFile(zipped) as opened:
         opened.extractall(folder)
     return folder / student.FOLDER
-
-
-def test_the_starter_is_graded_without_the_solutions(unpacked):
-    ran = run(unpacked / "src", "python", "grader.py")
-    assert ran.returncode == 1 and "Traceback" not in ran.stdout + ran.stderr
-    assert re.match(r"basic \d of \d+; \d+ hidden tests are graded when you submit", ran.stdout)
-    assert "not written yet: submission/dataset.py:" in ran.stdout and "rope" not in ran.stdout
-    assert run(unpacked, "python", "src/grader.py", "--list").stdout.count("-hidden") > 20
 
 
 @pytest.mark.long

@@ -8,28 +8,22 @@ import hashlib
 import re
 import shutil
 import stat
-import threading
 import zipfile
 from functools import partial
 
 import pytest
 
 from autograder.description import load_course
-from tests import pinned
-from tests.handout.conftest import replace
-from tests.project import commit_all, contents
-from tests.redteam.arena import slowness
+from tests.project import commit_all, contents, edit
 from tools import (
     archive,
     autograder,
-    container,
     datafiles,
     history,
     reference,
     release,
     restore,
     student,
-    world,
 )
 from tools.arguments import Failed
 from tools.handout import build
@@ -103,12 +97,8 @@ def archives(project):
 
 
 def test_the_first_release_is_number_1_and_is_kept_whole(project, run):
-    left = project / "build/release/left.txt"  # by a release that failed
-    left.parent.mkdir(parents=True)
-    left.touch()
     code, printed = run()
     assert code == 0 and "announcement" not in printed
-    assert not (project / "dist/left.txt").exists()
     (path,) = (project / datafiles.ARCHIVE).iterdir()
     assert path.name == FIRST
     assert stat.S_IMODE(path.stat().st_mode) == 0o600
@@ -191,27 +181,24 @@ UNFAIR = [
         *(TOML, "max_epochs = 60 # of 1,600 lines", "max_epochs = 70 # of 1,600 lines"),
         "recipe laptop pretrain max_epochs: 70, in 2027-winter.1 60\n",
     ),
-    (
-        *(TOML, '"1g", topic = "synthesizer"', '"1z", topic = "synthesizer"'),
-        "question 1z: synthesizer, 11 for code, 0 written, in 2027-winter.1 nothing\n",
-    ),
     (datafiles.TEST_ANSWERS, "\n", "!\n", "data set: smoke"),
+    (datafiles.WIKI, ".\n", "!\n", "data set: smoke"),
     (datafiles.GRADING_SECRET, "\n", "0\n", "grading secret: "),
 ]
-# One line is about all data, so that this one has to be alone.
-OTHER_DATA = [(datafiles.WIKI, ".\n", "!\n", "data set: smoke")]
 
 
-@pytest.mark.parametrize("changes", [UNFAIR, OTHER_DATA], ids=["many", "data"])
-def test_what_is_unfair_needs_a_reason(project, run, changes):
+def test_what_is_unfair_needs_a_reason(project, run):
     assert run()[0] == 0
-    for file, *edit, _ in changes:
-        replace(project / file, *edit)
+    data = {history.promises(project, EDITION)["data set"]}
+    for file, old, new, _ in UNFAIR:
+        edit(project / file, old, new)
+        data.add(history.promises(project, EDITION)["data set"])
+    assert len(data) == 3
     own = [project / "errata.toml", project / "course.toml"]
     before = [path.read_bytes() for path in own]
     code, printed = run()
     assert code == 1 and "BREAKING" in printed
-    for *_, words in changes:
+    for *_, words in UNFAIR:
         assert f"  {EDITION}: {words}" in printed
     assert [path.read_bytes() for path in own] == before
     code, printed = run("--breaking", 'It was "wrong".')
@@ -247,66 +234,22 @@ def test_other_zips_of_the_same_name_are_refused(project, run, monkeypatch):
 
 
 def test_a_later_release_needs_the_earlier_archives(project, run):
-    replace(project / "course.toml", "\nrelease = 1", "\nrelease = 2")
+    edit(project / "course.toml", "\nrelease = 1", "\nrelease = 2")
     code, printed = run()
     assert code == 2 and "make restore" in printed and printed.count("\n") == 1
 
 
-def test_an_edition_is_graded_while_the_next_one_is_typeset(project, run, monkeypatch):
-    begun = {edition: threading.Event() for edition in pinned.NAMES}  # its documents
-    documents, grade = build.for_students, autograder.build
-
-    def typeset(repo, edition, *rest):
-        begun[edition].set()
-        return documents(repo, edition, *rest)
-
-    def graded(repo, edition, *rest, **options):
-        following = {"xcs224n": "cs224n", "cs224n": "current"}.get(edition)
-        assert following is None or begun[following].wait(60 * slowness())
-        return grade(repo, edition, *rest, **options)
-
-    monkeypatch.setattr(build, "for_students", typeset)
-    monkeypatch.setattr(autograder, "build", graded)
-    code, printed = run(options=())
-    assert code == 0 and len(archives(project)) == 3, printed
-
-
-def test_a_release_has_its_solutions(project, run, monkeypatch):
-    def fail(*_):
-        raise Failed("no LaTeX")
-
-    monkeypatch.setattr(build, "solutions", fail)
-    code, printed = run()
-    assert code == 1 and "no LaTeX" in printed and not archives(project)
-
-
-@pytest.mark.parametrize("error", [Failed("no LaTeX"), KeyboardInterrupt(), None], ids=type)
-def test_what_is_graded_is_stopped_where_documents_fail(project, run, monkeypatch, error):
-    """Nor are other documents begun. Or else an edition that fails its proof is the failure."""
-    killed, documents, begun = threading.Event(), build.for_students, []
-
-    def typeset(repo, edition, *rest):
-        begun.append(edition)
-        if error and edition == "cs224n":
-            raise error
-        return documents(repo, edition, *rest)
-
-    def graded(*_, **__):
-        assert error is None or killed.wait(60 * slowness())
+def test_nothing_is_released_where_a_part_of_it_fails(project, run, monkeypatch):
+    def fail(*_, **__):
         raise Failed("the reference earns 52 through the zip")
 
-    monkeypatch.setattr(build, "for_students", typeset)
-    monkeypatch.setattr(autograder, "build", graded)
-    monkeypatch.setattr(build, "solutions", lambda *_: begun.append("solutions"))
-    monkeypatch.setattr(container, "stop", killed.set)
-    if isinstance(error, KeyboardInterrupt):
-        with pytest.raises(KeyboardInterrupt):
-            run(options=())
-    else:
-        code, printed = run(options=())
-        assert code == 1 and ("no LaTeX" if error else "earns 52") in printed
-    assert not archives(project) and (killed.is_set() or not error)
-    assert begun == ["xcs224n", "cs224n"] or not error
+    parts = [(build, "for_students"), (build, "solutions"), (student, "release")]
+    for part in (*parts, (release, "hand_in"), (autograder, "build")):
+        with monkeypatch.context() as patched:
+            patched.setattr(*part, fail)
+            code, printed = run(options=())
+        assert code == 1 and "earns 52" in printed, part
+        assert not archives(project) and not list(project.glob("dist/*")), part
 
 
 # ---------------------------------------------------------------- another machine
@@ -329,7 +272,7 @@ def bring_back(project, run):
     return partial(run, project / datafiles.ARCHIVE / FIRST, module=restore, options=())
 
 
-def test_a_clone_gets_what_repeats_a_result_from_the_archive_alone(project, clone, bring_back):
+def test_a_clone_gets_what_repeats_a_result_and_loses_nothing(project, clone, bring_back):
     code, printed = bring_back()
     assert code == 0 and "the code here is the release's" in printed
     assert archives(clone) == archives(project)
@@ -338,40 +281,29 @@ def test_a_clone_gets_what_repeats_a_result_from_the_archive_alone(project, clon
         assert (clone / name).read_bytes() == (project / name).read_bytes(), name
     assert stat.S_IMODE((clone / datafiles.GRADING_SECRET).stat().st_mode) == 0o600
     append(clone, JUDGE)
-    code, printed = bring_back()
-    assert code == 0 and f"from the release's in {JUDGE}: check out unknown" in printed
-
-
-def test_restoring_loses_nothing(clone, bring_back):
-    assert world.main(["--dataset", "smoke", "--seed", "2", "--out", str(clone)]) == 0
-    append(clone, "course.toml", "# edited\n")
+    lost = ("course.toml", datafiles.SEED, datafiles.TEST_ANSWERS, datafiles.WIKI)
+    for name in lost:
+        append(clone, name, "edited\n")
     before = contents(clone)
     code, printed = bring_back()
-    assert code == 2 and printed.count("\n") == 1
-    for name in ("course.toml", datafiles.SEED, datafiles.TEST_ANSWERS, datafiles.WIKI):
-        assert name in printed
+    assert code == 2 and printed.count("\n") == 1 and all(name in printed for name in lost)
     assert contents(clone) == before
     code, printed = bring_back("--force")
-    assert code == 0, printed
+    assert code == 0 and f"from the release's in {JUDGE}: check out unknown" in printed
     (folder,) = (path for path in (clone / datafiles.ARCHIVE).iterdir() if path.is_dir())
-    for name in ("course.toml", datafiles.SEED, datafiles.WIKI):
+    for name in lost:
         assert (folder / name.rpartition("/")[2]).read_bytes() == before[name]
-    assert (clone / datafiles.SEED).read_text(encoding="utf-8") == "1\n"
+        assert (clone / name).read_bytes() == (project / name).read_bytes()
     assert bring_back()[0] == 0  # nothing differs any more
 
 
-def test_what_git_has_may_be_replaced_and_the_archive_names_the_commit(clone, project, bring_back):
+def test_what_git_has_may_be_replaced_and_the_archive_names_the_commit(clone, bring_back):
     append(clone, "course.toml", "# committed\n")
     commit_all(clone, "All")
     assert bring_back()[0] == 0
-    course = (clone / "course.toml").read_bytes()
-    assert course == (project / "course.toml").read_bytes()
     head = history.git(clone, "rev-parse", "HEAD").strip()
     assert re.fullmatch("[0-9a-f]{40}", head)
     assert history.commit_of(clone) == head  # an archive has the files that a course owns
-    append(clone, "course.toml", "# not committed\n")
-    code, printed = bring_back()
-    assert code == 2 and "course.toml: not as in" in printed
     append(clone, JUDGE)
     assert history.commit_of(clone) == f"{head} with uncommitted changes"
 
