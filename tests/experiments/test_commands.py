@@ -28,8 +28,9 @@ def test_a_command_prints_draws_and_keeps(run, lab, root, trained, tmp_path, mon
     table.write_bytes(b"".join(path.read_bytes() for path in tables))
     command = f"{name} vanilla wiki.txt --reading_params_path {trained}/vanilla.{stage}.params"
     command += " --recipe smoke --device cpu --eval_corpus_path people.tsv"
-    code, output, errors = run(command)
-    assert code == 2 and "--predict" in errors and [*tmp_path.iterdir()] == [table]
+    for given in ("", "--predict 'no idea'"):
+        code, output, errors = run(f"{command} {given}")
+        assert code == 2 and "--predict" in errors and [*tmp_path.iterdir()] == [table]
     code, output, errors = run(f"{command} {PREDICTION}")
     assert code == 0, errors
     assert any(line.startswith(beginning) for line in output.splitlines())
@@ -58,16 +59,6 @@ def test_induction_wordings_and_compare_train_models_of_their_own(run, tmp_path)
 
 
 # -- experiments.json -----------------------------------------------------------------------------
-
-
-def test_a_prediction_says_something(lab):
-    check = lab.commands.check_prediction
-    assert check("  the surname\nmatters more than both ", "?") == (
-        "the surname matters more than both"
-    )
-    for text in (None, "", "no idea", "a b c d"):
-        with pytest.raises(lab.pretraining.InputError, match="--predict .* What comes out"):
-            check(text, "What comes out?")
 
 
 @pytest.fixture

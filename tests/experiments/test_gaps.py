@@ -37,9 +37,8 @@ def test_the_right_place_stands_first_among_others_of_which_none_begins_like_it(
     assert offered == lab.gaps.choices(people, reversed(places))
     assert len({place for some in offered for place in some[1:]}) > 20  # not always the same
     places = ["York", "New York", "Yorkshire", "Rome", "Romeo"]
-    people = [lab.people.Person("Ada", place) for place in ("York", "Romeo")]
-    offered = [set(some[1:]) for some in lab.gaps.choices(people, places)]
-    assert offered == [{"New York", "Rome", "Romeo"}, {"York", "New York", "Yorkshire"}]
+    ((_, *others),) = lab.gaps.choices([lab.people.Person("Ada", "York")], places)
+    assert {*others} == {"New York", "Rome", "Romeo"}
 
 
 # -- cloze ----------------------------------------------------------------------------------------
