@@ -125,8 +125,8 @@ def test_the_command_writes_a_page_about_two_models(run, trained, tmp_path, reco
 
 # -- in a browser ----------------------------------------------------------------------------------
 
-TOLERANCE = 1e-3  # of logits from the same parameters, for which 1e-2 is promised
-ROUNDING = 5e-2  # the same if torch's are not in half precision; the page itself allows as much
+TOLERANCE = 1e-3  # of logits, for which 1e-2 is promised
+DIFFERENT = 0.1  # logits that differ by more are of another computation
 in_a_browser = pytest.mark.requires_tool("chromium")
 
 
@@ -200,17 +200,13 @@ def opened(browser):
 @in_a_browser
 def test_what_models_and_people_write_is_escaped(lab, models, dataset, opened, tmp_path):
     nasty = "<img src=x onerror=alert(1)></script><script>alert('&\"')</script>"
-    inspected = lab.inspection.look_inside("", models["vanilla"], dataset, "Where?", ["London"])
-    inspected = dataclasses.replace(
-        inspected,
-        name=nasty,
-        question=nasty,
-        characters=[nasty] * len(inspected.characters),
-        places=[(nasty, 0.5)],
-        layers=[dataclasses.replace(layer, note=nasty) for layer in inspected.layers[:1]],
-    )
-    pairs = [(inspected, models["vanilla"])]
-    page = lab.inspection.page(pairs, dataset, {nasty: nasty}, "missing.js")
+    model = models["vanilla"]
+    found = lab.inspection.look_inside("", model, dataset, "Where?", ["London"])
+    layers = [dataclasses.replace(layer, note=nasty) for layer in found.layers[:1]]
+    characters, places = [nasty] * len(found.characters), [(nasty, 0.5)]
+    changed = {"characters": characters, "places": places, "layers": layers}
+    found = dataclasses.replace(found, name=nasty, question=nasty, **changed)
+    page = lab.inspection.page([(found, model)], dataset, {nasty: nasty}, "missing.js")
     (tmp_path / "inspect.html").write_text(page, encoding="utf-8")
     shown = opened(tmp_path / "inspect.html")
     assert shown.locator("h1").inner_text() == nasty
@@ -221,7 +217,14 @@ def test_what_models_and_people_write_is_escaped(lab, models, dataset, opened, t
 
 
 def by_torch(lab, model, dataset, texts, off=()):
-    """The logits after each character of texts, with heads (layer, head) switched off."""
+    """The logits after each character of texts, with heads (layer, head) switched off.
+
+    The parameters are in half precision, as in the page.
+    """
+    model = copy.deepcopy(model)
+    for parameter in model.parameters():
+        if parameter.dim() > 1:
+            parameter.data = parameter.data.half().float()
     parts = [lab.ablate.Part("head", layer + 1, head + 1) for layer, head in off]
     with contextlib.ExitStack() as changes, torch.no_grad():
         for part in parts:
@@ -254,21 +257,13 @@ def test_logits_are_torchs(lab, written, models, dataset, recorded, opened):
     shown = opened(written)
     texts = [f"{question}{dataset.MASK_CHAR}Oslo" for question in recorded][:2]
     for number, model in enumerate(models.values()):
-        rounded = copy.deepcopy(model)  # as in the page
-        with torch.no_grad():
-            for parameter in rounded.parameters():
-                if parameter.dim() > 1:
-                    parameter.copy_(parameter.half())
         whole = by_torch(lab, model, dataset, texts)
         for off in ([], [(0, 1)], [(0, 0), (1, 1)]):
-            both = rounded, model
-            exact, expected = (by_torch(lab, each, dataset, texts, off) for each in both)
-            found = in_the_page(shown, number, texts, off)
-            for others, bound in ((exact, TOLERANCE), (expected, ROUNDING)):
-                for one, other in zip(found, others, strict=True):
-                    torch.testing.assert_close(torch.tensor(one), other, atol=bound, rtol=0)
+            expected = by_torch(lab, model, dataset, texts, off)
+            for one, other in zip(in_the_page(shown, number, texts, off), expected, strict=True):
+                torch.testing.assert_close(torch.tensor(one), other, atol=TOLERANCE, rtol=0)
             apart = max((a - b).abs().max() for a, b in zip(whole, expected, strict=True))
-            assert (apart > 2 * ROUNDING) == bool(off)
+            assert (apart > DIFFERENT) == bool(off)
 
 
 @in_a_browser
@@ -279,10 +274,10 @@ def test_rope_may_pair_the_halves_of_a_head(
     neighbours = by_torch(lab, models["rope"], dataset, texts)
     monkeypatch.setattr(lab.attention, "apply_rotary_emb", halves)
     expected = by_torch(lab, models["rope"], dataset, texts)
-    assert (neighbours[0] - expected[0]).abs().max() > 2 * ROUNDING
+    assert (neighbours[0] - expected[0]).abs().max() > DIFFERENT
     shown = opened(write({"rope": models["rope"]}))
     for one, other in zip(in_the_page(shown, 0, texts), expected, strict=True):
-        torch.testing.assert_close(torch.tensor(one), other, atol=ROUNDING, rtol=0)
+        torch.testing.assert_close(torch.tensor(one), other, atol=DIFFERENT / 2, rtol=0)
     assert shown.locator("form").is_visible()
 
 
@@ -306,14 +301,12 @@ def test_a_question_is_answered_as_by_torch(lab, written, models, dataset, recor
         shares = {"probability": expected.probability, "known": sum(p for _, p in expected.places)}
         for name, chance in shares.items():
             assert percent(section.locator(f".{name}")) == pytest.approx(chance, rel=0.05, abs=2e-3)
-        rows = section.locator(".places tbody tr").all()
-        listed = {row.locator("th").inner_text(): percent(row.locator("td")) for row in rows}
-        # The page leaves out what is below 1e-5.
-        assert len(listed) <= 5 and all(p < 1e-4 for _, p in expected.places[len(listed) : 5])
-        assert all(p > 1e-6 for _, p in expected.places[: len(listed)])
         likely = [(name, chance) for name, chance in expected.places[:5] if chance > 2e-3]
-        for (name, chance), shown_name in zip(likely, listed, strict=False):
-            assert shown_name == name and listed[name] == pytest.approx(chance, rel=0.05, abs=1e-3)
+        rows = section.locator(".places tbody tr").all()
+        for (name, chance), row in zip(likely, rows, strict=False):
+            assert row.locator("th").inner_text() == name
+            assert percent(row.locator("td")) == pytest.approx(chance, rel=0.05, abs=1e-3)
+        assert len(likely) <= len(rows) <= 5
         others = expected.logits[expected.prompt - 1].argsort(descending=True)[1:4].tolist()
         parts = [f"{re.escape(visible(dataset.itos[i]))} (< )?\\d+\\.\\d %" for i in others]
         beside = section.locator(".steps tbody td").nth(1).inner_text()
@@ -332,28 +325,28 @@ def test_a_head_is_switched_off_by_keyboard_and_by_click(
 ):
     shown = opened(write({"vanilla": models["vanilla"]}))
     shown.get_by_role("button", name="Ask").click()  # in half precision from now on
-    boxes = [shown.get_by_label(f"Head {head} of layer 1") for head in (1, 2)]
-    answers = [shown.locator(".steps").inner_text()]
-    boxes[0].focus()
+    box, steps = shown.get_by_label("Head 1 of layer 1"), shown.locator(".steps")
+    before = steps.inner_text()
+    box.focus()
     shown.keyboard.press("Space")
-    assert boxes[0].evaluate("box => box === document.activeElement")  # nothing took the focus
-    answers.append(shown.locator(".steps").inner_text())
+    assert box.evaluate("box => box === document.activeElement")  # nothing took the focus
+    assert steps.inner_text() != before
     asked = [question + dataset.MASK_CHAR]
     logits = by_torch(lab, models["vanilla"], dataset, asked, [(0, 0)])[0][-1]
     likeliest = float(torch.softmax(logits, -1).max())
     first = shown.locator(".steps td.number").first
     assert percent(first) == pytest.approx(likeliest, abs=3e-3)
     assert "Layer 1, head 1 (off)" in shown.locator(".roles th").all_inner_texts()
-    for box in (boxes[1], boxes[1], boxes[0]):
-        box.click()
-        answers.append(shown.locator(".steps").inner_text())
-    assert len(set(answers[:3])) == 3
-    assert answers[1] == answers[3] and answers[4] == answers[0]
+    box.click()
+    assert steps.inner_text() == before
 
 
 @in_a_browser
 def test_a_table_and_marks_in_each_map_say_where_heads_look(lab, write, models, dataset, opened):
-    """The table is as that of `ablate`, which has the mean of several people."""
+    """The table is as that of `ablate`, which has the mean of several people.
+
+    A picture's pixels are as opaque as the square roots of its weights.
+    """
     person = lab.people.Person("Nora Nara", "Oslo")
     expected = lab.ablate.roles(models["vanilla"], dataset, [person])
     shown = opened(write({"vanilla": models["vanilla"]}, person.question))
@@ -375,11 +368,6 @@ def test_a_table_and_marks_in_each_map_say_where_heads_look(lab, write, models, 
     shown.get_by_label("Question").fill("Who?")
     shown.keyboard.press("Enter")
     assert shown.locator("rect.name").first.get_attribute("width") == "0"
-
-
-@in_a_browser
-def test_a_picture_is_of_its_weights_and_shares_are_said_in_words(written, opened):
-    shown = opened(written)
     found = shown.evaluate("""async () => {
         const svg = document.querySelector(".head svg");
         const run = { question: "", characters: ["a", "b"], prompt: 1 };
@@ -391,8 +379,6 @@ def test_a_picture_is_of_its_weights_and_shares_are_said_in_words(written, opene
         return [...context.getImageData(0, 0, 2, 2).data].filter((_, i) => i % 4 === 3);
     }""")
     assert found == pytest.approx([255, 0, 127.5, 220.8], abs=1)
-    shares = {1.0: "100.0 %", 0.0006: "0.1 %", 0.0001: "< 0.1 %", 0.0: "0.0 %"}
-    assert [shown.evaluate(f"percent({share})") for share in shares] == [*shares.values()]
 
 
 @in_a_browser
