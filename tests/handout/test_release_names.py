@@ -9,6 +9,7 @@ import re
 import shutil
 import stat
 import zipfile
+from contextlib import nullcontext
 from functools import partial
 
 import pytest
@@ -67,7 +68,10 @@ def project(course, tmp_path, monkeypatch):
     monkeypatch.setattr(student, "shared", lambda _: {})
     monkeypatch.setattr(student, "release", students_zip)
     monkeypatch.setattr(autograder, "build", autograders_zip)
-    monkeypatch.setattr(release, "hand_in", lambda *_: b"")
+    (tmp_path / "assignment5.zip").touch()
+    monkeypatch.setattr(release, "as_student", lambda *_: nullcontext(tmp_path))
+    monkeypatch.setattr(release, "run", lambda *_: None)
+    monkeypatch.setattr(student, "look_for_leaks", lambda *_: None)
     monkeypatch.setattr(reference, "train", lambda *_, **__: tree)
     for module in (release, restore):
         monkeypatch.setattr(module, "REPO", tree)
@@ -244,7 +248,8 @@ def test_nothing_is_released_where_a_part_of_it_fails(project, run, monkeypatch)
         raise Failed("the reference earns 52 through the zip")
 
     parts = [(build, "for_students"), (build, "solutions"), (student, "release")]
-    for part in (*parts, (release, "hand_in"), (autograder, "build")):
+    proofs = [(student, "look_for_leaks"), (release, "run"), (autograder, "build")]
+    for part in (*parts, *proofs):
         with monkeypatch.context() as patched:
             patched.setattr(*part, fail)
             code, printed = run(options=())
