@@ -70,15 +70,6 @@ def test_one_in_twenty_malformed_items_is_left_aside_and_no_more(wrong):
             judge()
 
 
-def test_malformed_items_may_not_all_be_long_ones():
-    """Where spans of long items are judged, the long items that can't be read count."""
-    short = item(DOCUMENT[:8], 2, 2)
-    reading = read(answer([short] * 90 + [RIGHT] * 5 + [DOUBLED] * 2))
-    assert len(items.well_formed([reading])) == 95
-    with pytest.raises(items.Malformed):
-        items.well_formed([reading], shortest=20)
-
-
 @pytest.mark.parametrize("half", ["x", "y"])
 def test_an_answer_with_other_sizes_is_the_submissions_error(half):
     """tests/redteam forges other sizes, in both halves at once."""
