@@ -2,7 +2,6 @@
 
 import sys
 from dataclasses import replace
-from types import SimpleNamespace
 
 import numpy as np
 import pytest
@@ -12,7 +11,6 @@ from autograder import solutions
 from autograder.judging import load_hidden
 from grading.edition import Evidence, Strong
 from questions.shared import probe
-from questions.span_corruption.probe import draw
 
 CONFIG = {"n_layer": 1, "n_head": 2, "n_embd": 16, "block_size": 96}
 DOCUMENTS = [
@@ -66,29 +64,19 @@ def test_log_probabilities_are_those_of_the_model(s, model):
 QUESTIONS = [f"Where was {name} born?" for name in ("Ada", "Maria", "Paris", "Byron")]
 
 
-def answers(s, model, questions: list[str]) -> list[str]:
-    dataset, gpt = probe.loaded(**model)
-    places = [p.place for p in s.utils.predict_places(gpt, dataset, questions)]
-    return [" ".join(place.split("\n")).strip() for place in places]
-
-
 def differing(model, predicted: list[str], questions: list[str] = QUESTIONS) -> dict:
     return probe.differing(None, model, questions=questions, predicted=predicted, most=2)
 
 
-def test_what_the_model_answers_does_not_differ(s, model, rng):
+def test_a_line_differs_if_the_model_does_not_answer_it(model, rng):
     """An untrained model answers anything: at any length, with blanks, newlines and no end."""
     letters = sorted(set("".join(DOCUMENTS)))
     questions = ["".join(rng.choice(letters, size=n)) for n in rng.integers(4, 60, size=80)]
-    given = answers(s, model, questions)
+    given = probe.answers(None, model, questions)["places"]
     assert len(set(given)) > 10
     assert differing(model, given, questions) == {"lines": [], "given": []}
-
-
-def test_each_line_that_differs_is_found(s, model):
-    given = answers(s, model, QUESTIONS)
     for wrong in ("London", "", "Łódź", "⁇", given[2] + "x", given[2][:-1]):
-        found = differing(model, [*given[:2], wrong, given[3]])
+        found = differing(model, [*given[:2], wrong, *given[3:]], questions)
         assert found == {"lines": [2], "given": [given[2]]}
 
 
@@ -114,48 +102,27 @@ def test_tiny_parameters_are_taken_for_zero(model):
     torch.set_flush_denormal(False)
 
 
-def test_fresh_corruptions_are_the_references(s, spans):
-    case = SimpleNamespace(reference=lambda name, answer, runs: draw(None, runs))
-    texts = sys.modules["hidden.evidence"].corruptions(case, DOCUMENTS[:3] * 40, 96)
-    content = spans.content_spans(texts)
-    assert 10 < len(content) < 120
-    for span in content:
-        prefix, suffix, masked = span.text.split("⁇")
-        assert span.text[span.start : span.stop] == masked != ""
-        assert any(d.startswith(prefix + masked + suffix) for d in DOCUMENTS)
-        assert len(prefix + masked + suffix) >= spans.SHORTEST
-
-
 # -- sentences that hide a place ------------------------------------------------------------------
 
 
-def test_a_place_is_hidden_and_the_name_is_not(spans, rng):
-    names = ("Ada Byron", "Maria Curie", "Paris Hilton", "Nobody")
-    places = ("London", "Warsaw", "New York", "Oslo")
-    people = [(f"Where was {n} born?", place) for n, place in zip(names, places, strict=True)]
-    for _ in range(50):
-        hidden = spans.hidden_places(rng, DOCUMENTS, people, 96)
-        assert [each.place for each in hidden] == [*places[:3]]
-        for each, name, line in zip(hidden, names, DOCUMENTS, strict=False):
-            assert name in each.prefix + "|" + each.suffix
+def test_a_place_is_hidden_with_at_most_a_quarter_of_its_sentence_and_never_the_name(spans, rng):
+    people = {"Ada Byron": "London", "Maria Curie": "Warsaw", "Paris Hilton": "New York"}
+    lines = [*DOCUMENTS[:3], "Ada of Rome, " + "x" * 40, "x" * 40 + ", in Rome Ada"]
+    # A place that is part of the name is not mistaken for it.
+    lines.append("Paris Hilton was born in Paris.")
+    people = [*people.items(), ("Ada", "Rome"), ("Ada", "Rome"), ("Paris Hilton", "Paris")]
+    for _ in range(100):
+        for line, (name, place) in zip(lines, people, strict=True):
+            asked = [(f"Where was {name} born?", place), ("Where was Nobody born?", "Oslo")]
+            (each,) = spans.hidden_places(rng, [line, "Nobody"], asked, 96)
+            assert each.place == place and name in each.prefix + "|" + each.suffix
             span = each.with_place("Elsewhere")
             assert span.text[span.start : span.stop] == "Elsewhere"
-            assert each.place not in span.text
+            assert place not in span.text or place in name
             told = each.prefix + each.before + each.place
             assert line.startswith(told) and line.endswith(each.suffix)
-    # A place that is part of the name is not mistaken for it.
-    line, people = "Paris Hilton was born in Paris.", [("Where was Paris Hilton born?", "Paris")]
-    (hidden,) = spans.hidden_places(rng, [line], people, 96)
-    assert "Paris Hilton" in hidden.prefix
-
-
-@pytest.mark.parametrize("line", ["Ada of Rome, " + "x" * 40, "x" * 40 + ", in Rome Ada"])
-def test_at_most_a_quarter_of_a_sentence_is_hidden_and_never_the_name(spans, rng, line):
-    for _ in range(100):
-        asked = [("Where was Ada born?", "Rome")]
-        (hidden,) = spans.hidden_places(rng, [line], asked, 96)
-        assert "Ada" in hidden.prefix + "|" + hidden.suffix
-        assert len(line) - len(hidden.prefix + hidden.suffix) <= len(line) // 4
+            hidden = len(line) - len(each.prefix + each.suffix)
+            assert hidden <= max(len(line) // 4, len(place))
 
 
 def test_sentences_that_prove_nothing_are_left_out(spans, rng):
@@ -178,10 +145,10 @@ def test_people_who_exchange_have_places_of_one_length(spans, rng):
         assert len({len(each.place) for each in block}) == 1
         assert len({each.place for each in block}) > 1
     assert sum(map(len, blocks)) > 80
-    together = [span.text for block in blocks for span in spans.exchanged(block)]
-    numbered = spans.matrices(blocks, np.arange(float(len(together))))
+    together = sum(len(spans.exchanged(block)) for block in blocks)
+    numbered = spans.matrices(blocks, np.arange(float(together)))
     assert [matrix.shape for matrix in numbered] == [(len(b), len(b)) for b in blocks]
-    assert np.concatenate([m.ravel() for m in numbered]).tolist() == list(range(len(together)))
+    assert np.concatenate([m.ravel() for m in numbered]).tolist() == list(range(together))
 
 
 # -- the permutation test -------------------------------------------------------------------------
@@ -219,9 +186,6 @@ def test_nothing_is_asked_where_too_few_sentences_tell(spans):
     assert not spans.can_tell([], 1e-6)
 
 
-# -- parameters -----------------------------------------------------------------------------------
-
-
 def test_a_cosine_tells_descent_from_chance(spans, rng):
     """Two random arrays of 4,096 have a cosine of 1/64 on average; .2 is 12.8 standard errors."""
     old, other = rng.normal(size=(2, 64, 64))
@@ -229,8 +193,6 @@ def test_a_cosine_tells_descent_from_chance(spans, rng):
     assert abs(spans.cosine(old, other)) < 0.2
     assert spans.cosine(old, np.zeros((64, 64))) == 0.0
 
-
-# -- what is enough -------------------------------------------------------------------------------
 
 ASKS = Evidence(p=1e-6, cosine=0.7, loss={"vanilla": 0.8}, strong=Strong(p=1e-40, loss=4.5))
 WEAK = replace(ASKS, strong=None)

@@ -24,12 +24,6 @@ from tools.student import TAKEN, project
 Files = dict[str, bytes]
 
 
-def contents(root: Path) -> Files:
-    """Return a folder's files by name, without what Python writes."""
-    found = (path for path in root.rglob("*") if path.is_file() and "__pycache__" not in path.parts)
-    return {path.relative_to(root).as_posix(): path.read_bytes() for path in found}
-
-
 @dataclass
 class Folder:
     """A student's folder."""
@@ -65,7 +59,6 @@ STARTER = ROOT / "src" / "submission"
 PRETRAINING = ROOT / "src" / "pretraining"
 QUESTIONS = {"birth_dev.tsv": "Where was {} born?\tRome\n", "birth_test_inputs.tsv": "Where {}?\n"}
 LINES = {"dev": 3, "test": 2}
-LITTER = shutil.ignore_patterns("__pycache__")
 
 
 class Desk(Folder):
@@ -136,14 +129,4 @@ def lay_out(root: Path) -> Path:
         else:
             text = "Łódź\n" * LINES[name.split(".")[-2]]
             (root / name).write_text(text, encoding="utf-8", newline="\n")
-    return root
-
-
-def runnable(root: Path) -> Path:
-    """Create the same folder with the command in it."""
-    lay_out(root)
-    for name in ("grading", "questions"):
-        shutil.copytree(ROOT / "src" / name, root / "src" / name, ignore=LITTER)
-    for name in ("collect_submission.py", "environment.py", "host.py"):
-        shutil.copy2(ROOT / "src" / name, root / "src")
     return root

@@ -11,9 +11,8 @@ from pathlib import Path
 
 import pytest
 
-from grading.cli import TICK_S, Command
+from grading.cli import TICK_S
 from grading.edition import EDITION
-from questions.course import Course
 from tests.project import ROOT
 from tests.student.folder import edition_file, students_copy
 
@@ -103,19 +102,3 @@ def test_each_save_is_graded_until_ctrl_c(watch, tmp_path):
     with pytest.raises(ProcessLookupError):
         os.kill(last, 0)
     assert watch.process.stdout.read() == "\nThe watch has ended.\n"
-
-
-def test_what_makes_no_sense_with_a_watch_is_refused_in_a_line(desk):
-    for other in ("--in-process", "--list", "--where", "--doctor"):
-        code, out, err = desk.run(Command(Course()).main, "--watch", other)
-        assert (code, out, err.count("\n")) == (2, "", 1)
-        assert err.startswith("grader.py: --watch ")
-
-
-def test_a_run_under_a_debugger_writes_no_result(desk, monkeypatch):
-    """It is in process, without isolation."""
-    monkeypatch.setattr("grading.cli.is_debugged", lambda: True)
-    path = desk.root / "result.json"
-    code, out, err = desk.run(Command(Course()).main, "--json", str(path))
-    assert (code, out, path.exists()) == (2, "", False)
-    assert err == "grader.py: --json can't be used under a debugger: tests run in process\n"

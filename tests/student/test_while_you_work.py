@@ -3,7 +3,6 @@
 import json
 import os
 import shutil
-import subprocess
 
 import grading
 from grading.cli import Command
@@ -50,19 +49,6 @@ def test_only_runs_of_ones_own_folder_and_the_same_tests_are_compared(desk, monk
     assert (desk.root / ".grading" / "last.json").read_bytes() == kept
     monkeypatch.setattr(grading, "QUESTIONS", grading.QUESTIONS / "shared")  # another release's
     assert news(desk, "3a") == ""
-
-
-def test_the_kept_results_are_no_part_of_the_work(desk):
-    grade(desk, "3a")
-    folder = desk.root / ".grading"
-    assert sorted(os.listdir(folder)) == [".gitignore", "last.json"]
-    subprocess.run(["git", "init", "-q", desk.root], check=True)
-    command = ["git", "-C", desk.root, "status", "--porcelain", "--untracked-files=all"]
-    listed = subprocess.run(command, capture_output=True, encoding="utf-8", check=True).stdout
-    assert "src/edition.json" in listed and ".grading" not in listed
-    code, out, _ = desk.collect()
-    assert code == 0 and ".grading" not in out
-    assert not any("last.json" in name for name in desk.packed())
 
 
 def test_where_results_can_not_be_kept_nothing_is_compared(desk):

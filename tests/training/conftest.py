@@ -5,8 +5,6 @@ import torch
 
 from tests import laid_out
 from tests.laid_out import imported, switch
-from tests.variants import Variant, load_module
-from tests.variants import lay_out as lay_out_variant
 
 # Fixtures.
 assignment = laid_out.assignment
@@ -46,13 +44,12 @@ def build(submission, corpus):
 def train(submission, build):
     """Return a function that trains such a model, or another; it returns the trainer."""
 
-    def train(model=None, dataset_class=None, is_tested=False, **settings):
+    def train(model=None, dataset_class=None, **settings):
         dataset, built = build(dataset_class=dataset_class)
         submission.utils.set_seed(0)
         usual = {"optimizer": "muon", "learning_rate": 3e-3, "dtype": "float32", "threads": 1}
         config = submission.trainer.TrainerConfig(**{"max_epochs": 1} | usual | settings)
-        tested = dataset if is_tested else None
-        trainer = submission.trainer.Trainer(model or built, dataset, tested, config)
+        trainer = submission.trainer.Trainer(model or built, dataset, None, config)
         trainer.train()
         return trainer
 
@@ -69,17 +66,3 @@ def batch(submission):
         return tuple(torch.stack(part) for part in zip(*pairs, strict=True))
 
     return batch
-
-
-@pytest.fixture
-def module_of(submission, tmp_path):
-    """Return a function that loads one module of a variant beside the reference's others."""
-
-    def load(variant: Variant, name: str):
-        path = lay_out_variant(variant, tmp_path) / "submission" / f"{name}.py"
-        module = load_module(f"submission.students_{name}", path)
-        # It has registered its own class, if it is a dataset.py.
-        submission.pretraining.register(corruption=submission.dataset.CharCorruptionDataset)
-        return module
-
-    return load

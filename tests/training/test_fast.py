@@ -4,7 +4,6 @@ import pytest
 import torch
 
 from tests.laid_out import VARIANTS
-from tests.variants import all_variants
 
 LN = torch.nn.functional
 
@@ -74,24 +73,16 @@ def test_bfloat16_gradients_are_within_its_rounding(submission, build, batch, ki
         assert difference([got[name]], [expected[name]]) < 0.02, name
 
 
-RIGHT = [v for v in all_variants() if v.topic == "synthesizer" and v.is_right]
+def test_students_attention_may_have_constants_in_float32(submission, build, batch):
+    class Own(submission.attention.SynthesizerAttention):
+        def forward(self, x, layer_past=None):
+            return super().forward(x @ torch.eye(x.size(-1)))
 
-
-@pytest.mark.parametrize("variant", RIGHT, ids=lambda variant: variant.path.stem)
-@pytest.mark.sampled(6)
-def test_students_synthesizers_train_in_bfloat16(submission, build, batch, variant, module_of):
-    # However they are written: constants often have a dtype other than that of their operands.
     dataset, model = build("synthesizer")
-    theirs = module_of(variant, "attention")
+    randomize(model)
     for block in model.blocks:
-        attn = theirs.SynthesizerAttention(model.config)
-        state = {n: p for n, p in block.attn.state_dict().items() if n in attn.state_dict()}
-        state = {n: p[..., : attn.state_dict()[n].size(-1)] for n, p in state.items()}
-        attn.load_state_dict({**attn.state_dict(), **state}, strict=False)
-        block.attn = attn
+        block.attn.__class__ = Own
     x, y = batch(dataset)
-    columns = min(block.attn.w2.size(-1) for block in model.blocks)
-    x, y = x[:, :columns], y[:, :columns]
     with submission.fast.Engine(model, submission.fast.Pace("bfloat16", 2)) as engine:
         engine.backward(x, y)
     got = [parameter.grad.clone() for parameter in model.parameters()]
@@ -103,34 +94,15 @@ def post_norm(block, x):
     return block.ln2(x + block.mlp(x))
 
 
-def doubled_positions(model, idx):
-    x = model.tok_emb(idx) + 2 * model.pos_emb[:, : idx.size(1)]
-    return model.ln_f(model.blocks(model.drop(x)))
-
-
-@pytest.mark.parametrize(
-    ("owner", "method", "mine"),
-    [("Block", "forward", post_norm), ("GPT", "features", doubled_positions)],
-)
-def test_what_a_student_changes_in_the_model_is_trained(
-    submission, build, batch, monkeypatch, owner, method, mine
-):
+def test_what_a_student_changes_in_the_model_is_trained(submission, build, batch, monkeypatch):
     dataset, model = build()
     assert submission.fast.can_pack(model)  # as given, it is trained faster
-    monkeypatch.setattr(getattr(submission.model, owner), method, mine)
-    randomize(model)  # positions begin as zeros, which hide how they are used
+    monkeypatch.setattr(submission.model.Block, "forward", post_norm)
+    randomize(model)
     x, y = batch(dataset)
     with submission.fast.Engine(model, submission.fast.Pace()) as engine:
         loss = engine.backward(x, y)
     assert loss.item() == pytest.approx(model(x, y)[1].item(), rel=1e-4)
-
-
-def test_a_subclass_stays_as_it_is_unless_it_says_so_itself(submission, build):
-    _, model = build()
-    attn = model.blocks[0].attn
-    for promise, stays in (({}, True), ({"replaceable": True}, False)):
-        attn.__class__ = own = type("Own", (submission.attention.CausalSelfAttention,), promise)
-        assert (type(submission.fast.twin_of(model, None).blocks[0].attn) is own) is stays
 
 
 def test_buffers_are_rounded_only_where_they_lose_nothing(submission, build):
@@ -184,9 +156,7 @@ PACES = {
     "the fastest of all": ({}, {}, (B, 4)),
     "a processor without bfloat16": ({(B, 1): 17.0}, {}, (F, 4)),
     "threads that wait for each other": ({(B, 2): 0.9, (B, 4): 2.0}, {}, (B, 1)),
-    "small gains": ({key: 1.0 - 0.02 * key[1] for key in IDLE}, {}, (F, 1)),
-    "a format is given": ({}, {"dtype": F}, (F, 4)),
-    "threads are given": ({}, {"threads": 2}, (B, 2)),
+    "a format and threads are given": ({}, {"dtype": F, "threads": 2}, (F, 2)),
     "a short training": ({}, {"steps": 5}, (F, 1)),
     "dropout or a GPU": ({}, {"most": 1}, (B, 1)),
 }
@@ -204,15 +174,10 @@ def test_the_fastest_pace_is_chosen_by_timing_a_few(submission, monkeypatch):
         assert step_s == seconds[expected], case
 
 
-def test_impossible_wishes_get_one_line(submission, train):
-    for settings, message in (
-        ({"dtype": "float16"}, "dtype 'float16' is unknown, expected one of: float32, bfl"),
-        ({"optimizer": "sgd"}, "optimizer 'sgd' is unknown, expected adamw or muon"),
-        ({"threads": 0}, "got 0 threads, expected 1 to 4"),
-        ({"threads": 9}, "got 9 threads, expected 1 to 4"),
-    ):
-        with pytest.raises(submission.pretraining.InputError, match=message):
-            train(**settings)
+def test_impossible_numbers_of_threads_are_refused(submission, train):
+    for threads in (0, 9):
+        with pytest.raises(submission.pretraining.InputError, match=f"got {threads} threads"):
+            train(threads=threads)
 
 
 def test_timing_leaves_no_trace(submission, train, monkeypatch):
@@ -270,9 +235,3 @@ def test_tokens_count_padding_too_and_learning_rates_are_at_nothing_after_the_la
     trainer = train(max_epochs=2, lr_decay=True, warmup_tokens=0, schedule="linear")
     assert trainer.tokens == 2 * len(trainer.train_dataset) * 64
     assert trainer.optimizers[0].param_groups[0]["lr"] == 0.0
-
-
-def test_the_best_parameters_on_the_test_set_are_kept(train, tmp_path):
-    trainer = train(is_tested=True, ckpt_path=str(tmp_path / "best"))
-    kept = torch.load(tmp_path / "best", weights_only=True)
-    assert kept.keys() == trainer.model.state_dict().keys()
