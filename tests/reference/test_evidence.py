@@ -64,19 +64,20 @@ def test_log_probabilities_are_those_of_the_model(s, model):
 QUESTIONS = [f"Where was {name} born?" for name in ("Ada", "Maria", "Paris", "Byron")]
 
 
-def differing(model, predicted: list[str], questions: list[str] = QUESTIONS) -> dict:
+def differing(model, questions: list[str], predicted: list[str]) -> dict:
     return probe.differing(None, model, questions=questions, predicted=predicted, most=2)
 
 
 def test_a_line_differs_if_the_model_does_not_answer_it(model, rng):
     """An untrained model answers anything: at any length, with blanks, newlines and no end."""
     letters = sorted(set("".join(DOCUMENTS)))
-    questions = ["".join(rng.choice(letters, size=n)) for n in rng.integers(4, 60, size=80)]
+    odd = ["".join(rng.choice(letters, size=n)) for n in rng.integers(4, 60, size=80)]
+    questions = [*QUESTIONS, *odd]
     given = probe.answers(None, model, questions)["places"]
     assert len(set(given)) > 10
-    assert differing(model, given, questions) == {"lines": [], "given": []}
+    assert differing(model, questions, given) == {"lines": [], "given": []}
     for wrong in ("London", "", "Łódź", "⁇", given[2] + "x", given[2][:-1]):
-        found = differing(model, [*given[:2], wrong, *given[3:]], questions)
+        found = differing(model, questions, [*given[:2], wrong, *given[3:]])
         assert found == {"lines": [2], "given": [given[2]]}
 
 
@@ -88,9 +89,9 @@ def test_answers_as_long_as_they_may_be_are_not_decoded(model, monkeypatch):
     model = model | {"weights": always}
     with monkeypatch.context() as changed:
         changed.setattr("submission.utils.predict_places", None)
-        assert differing(model, ["a" * 32] * 4) == {"lines": [], "given": []}
+        assert differing(model, QUESTIONS, ["a" * 32] * 4) == {"lines": [], "given": []}
     for wrong in ("a" * 31, "a" * 33, "a" * 31 + "b"):
-        assert len(differing(model, [wrong] * 4)["lines"]) == 3
+        assert len(differing(model, QUESTIONS, [wrong] * 4)["lines"]) == 3
 
 
 def test_tiny_parameters_are_taken_for_zero(model):

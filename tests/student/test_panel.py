@@ -144,7 +144,7 @@ def stopping(submission):
 def test_in_process_a_breakpoint_stops_in_the_checkouts_own_file_and_leaving_ends_the_test(
     copy, stopping
 ):
-    ran = python(copy, *GRADER, stdin=None, input="w\nq\n")
+    ran = python(copy, *GRADER, stdin=None, input="q\n")
     assert f"> {stopping}(2)copying_query()" in ran.stdout, ran.stdout + ran.stderr
     assert ran.returncode == 1
     says = "submission/attention_exploration.py:2: you left the debugger, so this test did not run"
