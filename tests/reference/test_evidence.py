@@ -2,6 +2,7 @@
 
 import sys
 from dataclasses import replace
+from types import SimpleNamespace
 
 import numpy as np
 import pytest
@@ -11,6 +12,7 @@ from autograder import solutions
 from autograder.judging import load_hidden
 from grading.edition import Evidence, Strong
 from questions.shared import probe
+from questions.span_corruption.probe import draw
 
 CONFIG = {"n_layer": 1, "n_head": 2, "n_embd": 16, "block_size": 96}
 DOCUMENTS = [
@@ -101,6 +103,18 @@ def test_tiny_parameters_are_taken_for_zero(model):
     probe.loaded(**model)
     assert torch.tensor([1e-39]) * 1.0 == 0
     torch.set_flush_denormal(False)
+
+
+def test_fresh_corruptions_are_the_references(s, spans):
+    case = SimpleNamespace(reference=lambda name, answer, runs: draw(None, runs))
+    texts = sys.modules["hidden.evidence"].corruptions(case, DOCUMENTS[:3] * 40, 96)
+    content = spans.content_spans(texts)
+    assert 10 < len(content) < 120
+    for span in content:
+        prefix, suffix, masked = span.text.split("⁇")
+        assert span.text[span.start : span.stop] == masked != ""
+        assert any(d.startswith(prefix + masked + suffix) for d in DOCUMENTS)
+        assert len(prefix + masked + suffix) >= spans.SHORTEST
 
 
 # -- sentences that hide a place ------------------------------------------------------------------

@@ -85,6 +85,17 @@ def test_evaluate_shows_probabilities_and_writes_a_line_for_each_question(
         assert file.read() == "London\nLon don\n" * 10
 
 
+def test_finetuning_starts_from_the_parameters_given(run, trained, modules, monkeypatch):
+    seen = {}
+    monkeypatch.setattr(
+        modules[1], "train", lambda model, path, trainer: seen.update(model.state_dict())
+    )
+    path = trained / "vanilla.pretrain.params"
+    assert run(f"{FINE} birth_places_train.tsv --reading_params_path {path}")[0] == 0
+    state = torch.load(path, weights_only=True)
+    assert all(torch.equal(seen[name], state[name]) for name in state)
+
+
 def test_another_recipe_than_the_data_sets_warns_and_a_file_here_comes_before_its(
     run, tmp_path, modules, monkeypatch
 ):
