@@ -3,9 +3,10 @@
 import io
 import random
 import re
+import textwrap
+from collections.abc import Callable
 from html import unescape
 from pathlib import Path
-from types import SimpleNamespace
 
 import numpy as np
 import pytest
@@ -15,24 +16,77 @@ import grading
 from autograder import solutions
 from classroom import __main__ as classroom
 from classroom.similar import command
-from classroom.similar.ranking import Entry, Ranking, weigh
-from classroom.similar.texts import NAMES, VIEWS, tokens_of
+from classroom.similar.ranking import Entry, weigh
+from classroom.similar.texts import NAMES, VIEWS
+from grading.release import END, START
 from submission.model import GPT, GPTConfig
 from tests import peak
 from tests.accessible import WINDOWS, check_files
 from tests.classroom.contents import Files, export, lay
-from tests.classroom.disguises import HEADS, State, disguised
-from tests.classroom.independent import solution
 
 NASTY = "</script><script>alert(1)</script> \u202e <b>&amp; {{ 7 * 7 }}"
 MINE = f"def mine():\n    '''Not the starter's.\n\n    Nor {NASTY}'''\n"
 PLACES = [f"City {i % 17}" for i in range(60)]
-CONFIG = GPTConfig(40, 16, n_layer=2, n_head=HEADS, n_embd=32)
+State = dict[str, torch.Tensor]
+WIDTH, HEADS = 32, 4
+CONFIG = GPTConfig(40, 16, n_layer=2, n_head=HEADS, n_embd=WIDTH)
 PARAMETERS, DEV = "vanilla.finetune.params", "vanilla.pretrain.dev.predictions"
 GROUP = {5, *range(15, 20)}
 # Who handed in each submission, if not its own student. Bea and Ada were a group, then Bea left.
 AUTHORS = {20: ["Bea", "Ada"], 21: ["Bea"], 22: ["Cleo", "Dan"], 23: ["Staff"]}
 NAMED, UNNAMED = (f"Code of the class, {view}" for view in VIEWS)
+
+
+QUESTIONS = {"span corruption": "submission/dataset.py", "synthesizer": "submission/attention.py"}
+NOUNS = "doc limit length short span start stop prefix middle scores mask heads".split()
+
+
+def solution(
+    author: int, prefix: str = "", change: Callable[[list[str]], list[str]] = list
+) -> Files:
+    """Return a submission whose author calls one of six functions in each step, as others do.
+
+    For a copy, all names of variables get a prefix, or the lines of each body are changed.
+    """
+    draw = random.Random(author)
+    names = [f"{prefix}{noun}_{draw.randrange(20)}" for noun in NOUNS]
+    starter = (grading.SRC / "submission").glob("*.py")
+    files = {f"submission/{path.name}": path.read_text(encoding="utf-8") for path in starter}
+    for topic, file in QUESTIONS.items():
+        body = []
+        for step in range(20):
+            to, one, two = draw.sample(names, 3)
+            body.append(f"{to} = torch.step_{step}_{draw.randrange(6)}({one}, {two}[1:]) + {one}")
+        before, rest = files[file].split(f"# [{topic}]\n", 1)
+        indent, rest = rest.split(f"{START}\n", 1)
+        region = textwrap.indent("\n".join(change(body)) + "\n", indent)
+        rest = rest.partition(END)[2]
+        files[file] = f"{before}# [{topic}]\n{indent}{START}\n{region}{indent}{END}{rest}"
+    return {file: text.encode("utf-8") for file, text in files.items()}
+
+
+def disguised(state: State, seed: int) -> State:
+    """Return a model's state with units, heads and channels permuted and scaled, in float16.
+
+    Up to rounding, it computes the same: LayerNorms undo the scale of what they read.
+    """
+    torch.manual_seed(seed)
+    channels, hidden = torch.randperm(WIDTH), torch.randperm(4 * WIDTH)
+    heads = torch.arange(WIDTH).view(HEADS, -1)[torch.randperm(HEADS)].flatten()
+    reads = {"query": heads, "key": heads, "value": heads, "0": hidden}
+    writes, made = {"proj": heads, "2": hidden}, {}
+    for name, tensor in state.items():
+        layer, is_matrix = f".{name}".split(".")[-2], name.endswith("weight") and tensor.ndim == 2
+        if layer in reads:
+            tensor = tensor[reads[layer]] * {"query": 2, "key": 0.5}.get(layer, 1)
+            tensor = tensor[:, channels] if is_matrix else tensor
+        elif layer in writes:
+            tensor = 3 * tensor[channels]
+            tensor = tensor[:, writes[layer]] if is_matrix else tensor
+        elif "mask" not in name:
+            tensor = tensor[..., channels] * (3 if "emb" in name else 1)
+        made[name] = tensor.half()
+    return made
 
 
 def formatted(body: list[str]) -> list[str]:
@@ -141,8 +195,7 @@ def made(tmp_path_factory):
     """Return a class, compared with itself and with references, without Staff and Cleo."""
     root = tmp_path_factory.mktemp("similar")
     make(root / "class")
-    many = {f"{n}.py": b"" for n in range(401)}
-    many |= {"0.py": b"y" * ((1 << 18) + 1), "1.py": b"y + " * 30_000}
+    many = {f"{n}.py": b"" for n in range(401)} | {"0.py": b"y" * ((1 << 18) + 1)}
     ours = (grading.SOLUTIONS / "submission" / "attention.py").read_text(encoding="utf-8")
     ours = ours.partition("[synthesizer]")[2].partition("### END")[0].replace(" ", "  ")
     for name, files in (
@@ -209,7 +262,6 @@ def test_what_is_left_out_is_noted(made):
         "predictions for test",
         "left out with --exclude: 1",
         "2025: 0.py is not compared: more than 262144 bytes",
-        "2025: 1.py is not compared: the submission has more than 50000 words and signs",
         "2025: not everything is compared: only the first 400 of",
     ):
         (note,) = [note for note in notes if part in note]
@@ -250,30 +302,6 @@ def test_pages_are_private_name_nobody_and_show_both_texts_and_what_they_share(m
 def test_pages_are_for_everybody(made):
     check_files([made.pages / "index.html"], WINDOWS[:2])
     check_files([made.page(NAMED, 13, 14)], WINDOWS[1:2])
-
-
-class Undecodable(bytes):
-    def decode(self, *_):
-        raise AssertionError("decoded as text")
-
-
-def test_parameters_are_never_taken_for_text_which_would_take_longer_than_all_else():
-    reading = SimpleNamespace(_read_parameters=lambda _: {}, _add_parameters=lambda *_: None)
-    command.Reading._add(reading, entry("x", []), PARAMETERS, Undecodable())
-
-
-def test_disguises_keep_what_a_model_computes():
-    state, ids, outputs = parameters(0), torch.randint(0, 40, (4, 16)), []
-    for each in (state, disguised(state, 1)):
-        model = GPT(CONFIG).eval()
-        model.load_state_dict({n: t.float() for n, t in each.items()}, strict=False)
-        outputs.append(model(ids)[0])
-    assert (outputs[1] - outputs[0]).abs().max() < 0.1 * outputs[0].std()
-
-
-def test_shapes_are_without_the_names_that_authors_choose():
-    shapes = [t.shape for t in tokens_of("att = F.softmax(scores, dim=-1) if n > 8 else None")]
-    assert shapes == "· = F . softmax ( · , · = - 1 ) if · > 8 else None".split()
 
 
 READ = r"""
@@ -318,17 +346,3 @@ def test_a_score_is_the_share_of_the_smaller_ones_weight():
     # What all but one have hardly counts: it weighs far less than 30 rare features.
     assert scores[0, 1] == pytest.approx(50 * weight[9] / (30 * weight[2])) and scores[0, 1] < 0.03
     assert scores[0, 9] == 0
-
-
-def test_a_group_fills_one_row_and_all_other_pairs_are_listed_or_counted(monkeypatch):
-    """0 to 9 are copies, 10 shares a little with all of them, 11 and 12 share most of a text."""
-    scores = np.full((14, 14), 0.05)
-    scores[:10, :10], scores[:10, 10], scores[11, 12] = 0.99, 0.3, 0.6
-    scores = np.maximum(scores, scores.T)
-    np.fill_diagonal(scores, -1)
-    monkeypatch.setattr("classroom.similar.ranking.MOST", 3)
-    ranking = Ranking(scores)
-    assert [sorted(row.members) for row in ranking.rows][::2] == [[*range(10)], [0, 10]]
-    found = [(ranking.rank(row.score), row.pairs) for row in ranking.rows]
-    assert found == [(1, 45), (46, 1), (47, 10)]
-    assert ranking.left_out == 14 * 13 // 2 - 45 - 1 - 10
