@@ -15,16 +15,13 @@ FINETUNE = (
 )
 READING = "--reading_params_path x.params"
 READABLE = {
-    "compiled": lambda state: {f"_orig_mod.{name}": w for name, w in state.items()},
-    "data parallel": lambda state: {f"module.{name}": w for name, w in state.items()},
     "compiled, then parallel": lambda state: {
         f"module._orig_mod.{name}": w for name, w in state.items()
     },
     "nanoGPT's": lambda state: {"model": state, "optimizer": {"step": 1}, "iter_num": 1},
     "Lightning's": lambda state: {"state_dict": state, "epoch": 3},
     "in the format before torch 1.6": lambda state: state,
-    "with a number": lambda state: {**state, "step": 800},
-    "with a tensor that is no weight": lambda state: {**state, "step": torch.tensor(800)},
+    "with numbers": lambda state: {**state, "step": 800, "epoch": torch.tensor(8)},
     "without masks": lambda state: {n: w for n, w in state.items() if not n.endswith(".mask")},
     "parameters": lambda state: {
         n: torch.nn.Parameter(w, requires_grad=w.is_floating_point()) for n, w in state.items()
