@@ -61,6 +61,14 @@ def test_induction_wordings_and_compare_train_models_of_their_own(run, tmp_path)
 # -- experiments.json -----------------------------------------------------------------------------
 
 
+def test_a_digest_is_that_of_the_parameters_in_float16(lab):
+    parameters = {"b": torch.randn(3, 4), "a": torch.randn(2)}
+    whole = lab.commands.digest(parameters)
+    assert whole == lab.commands.digest(dict(reversed(parameters.items())))
+    assert whole == lab.commands.digest({k: v.half().float() for k, v in parameters.items()})
+    assert whole != lab.commands.digest(parameters | {"a": parameters["a"] + 1})
+
+
 @pytest.fixture
 def path(tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
