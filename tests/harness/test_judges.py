@@ -39,7 +39,6 @@ LACKING = [
     ("solutions/hidden/__init__.py", ("--list",), 2, "__init__.py"),
     ("solutions/submission", ("3a-1-hidden",), 3, "solutions/submission/"),
     ("src/submission/model.py", ("--submission", "upload", "1g-1-basic"), 3, "grader error"),
-    ("src/pretraining/__init__.py", ("--submission", "upload", "1e-2-basic"), 3, "grader error"),
 ]
 
 

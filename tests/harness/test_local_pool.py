@@ -60,7 +60,6 @@ ATTACKS = {
     "the garbage collector": "import gc; gc.disable()",
     "the files": "[open(str(n), 'w').close() for n in range(50)]",
     "the streams": "sys.stdout = sys.stderr = None",
-    "the end": "os._exit(0)",
     "its standard input": "os.read(0, 1 << 20)",
     "a deadlock": "import threading; lock = threading.Lock(); lock.acquire(); lock.acquire()",
     "a fork": "os.fork()",

@@ -3,11 +3,12 @@
 What each ending says is in tests/snapshots/test_endings.py; loops are in test_importing.py.
 """
 
+import contextlib
 import os
 
 import pytest
 
-from autograder.isolation import sandbox
+from autograder.isolation import leftovers, sandbox
 from grading.pool import InProcessPool
 from grading.verdicts import Outcome
 from tests.harness.conftest import POOLS
@@ -107,6 +108,15 @@ def test_processes_and_files_are_counted(kind, write_query, grade):
         assert result.cause == f"killed.{kind}"
     else:
         assert result.outcome in (Outcome.KILLED, Outcome.ERROR)
+
+
+def test_folders_too_deep_for_a_path_are_removed(tmp_path):
+    with contextlib.chdir(tmp_path):
+        for _ in range(60):
+            os.mkdir("x" * 200)
+            os.chdir("x" * 200)
+    leftovers.remove_tree(tmp_path / ("x" * 200))
+    assert list(tmp_path.iterdir()) == []
 
 
 def test_a_worker_has_no_descriptors_but_its_own(write_query, grade):

@@ -68,7 +68,6 @@ SPEC |= {"rows": table({"a": int, "b": float})}
         {"x": np.zeros((3, 3), np.int64)},
         {"x": np.zeros((3, 2), np.int32)},
         {"x": [[1, 2]]},
-        {"note": 3},
         {"n": True},  # which Python takes for a number
         {"n": 2**63},
         {"n": 1.0},
