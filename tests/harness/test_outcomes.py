@@ -89,7 +89,10 @@ BOMBS = {
     "processes": """
         import os, time
         for _ in range(100):
-            if os.fork() == 0: time.sleep(600)
+            if os.fork() == 0:
+                os.setsid()
+                open(f"FOLDER/{os.getpid()}", "w").close()
+                time.sleep(600)
         time.sleep(600)
     """,
     "files": """
@@ -101,13 +104,20 @@ BOMBS = {
 
 
 @pytest.mark.parametrize("kind", BOMBS)
-def test_processes_and_files_are_counted(kind, write_query, grade):
-    """Files, before removing them takes long."""
-    result = grade(write_query(BOMBS[kind]), ID, layers=UNCONFINED)[ID]
+def test_processes_and_files_are_counted_and_none_outlives_a_test(
+    kind, write_query, grade, tmp_path
+):
+    """Files are counted before removing them takes long."""
+    bomb = BOMBS[kind].replace("FOLDER", str(tmp_path))
+    result = grade(write_query(bomb), ID, layers=UNCONFINED)[ID]
+    started = [int(path.name) for path in tmp_path.iterdir() if path.name.isdecimal()]
     if os.getuid() == 0:  # the system's own limits don't apply to root
-        assert result.cause == f"killed.{kind}"
+        assert result.cause == f"killed.{kind}" and bool(started) == (kind == "processes")
     else:
         assert result.outcome in (Outcome.KILLED, Outcome.ERROR)
+    for pid in started:
+        with pytest.raises(ProcessLookupError):
+            os.kill(pid, 0)
 
 
 def test_folders_too_deep_for_a_path_are_removed(tmp_path):
