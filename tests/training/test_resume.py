@@ -1,6 +1,5 @@
 """checkpoints.py and batches.py: interrupted trainings end as if they had not been interrupted."""
 
-import itertools
 import random
 import signal
 import subprocess
@@ -125,38 +124,24 @@ def test_a_full_disk_ends_no_training(train, submission, monkeypatch, capsys):
 
 # -- processes ------------------------------------------------------------------------------------
 
-PRETRAIN = ("pretrain", "vanilla", "wiki.txt", "--seed", "0", "--writing_params_path")
-LONG = ("--recipe", "long", "--dtype", "float32", "--threads", "1")
-# As if each step took as long as the time between two checkpoints.
-SAVING = """
-import sys
-sys.path.insert(0, "src")
-import run
-from pretraining import checkpoints
-save_tensors = checkpoints.save_tensors
-def save(state, path):
-    save_tensors(state, path)
-    print("saved", state["order"]["done"], flush=True)
-checkpoints.save_tensors = save
-checkpoints.Keeper.after_step = checkpoints.Keeper.save
-sys.exit(run.main())
-"""
+PRETRAIN = ("src/run.py", "pretrain", "vanilla", "wiki.txt", "--seed", "0")
+LONG = ("--recipe", "long", "--dtype", "float32", "--threads", "1", "--writing_params_path")
 
 
-def python(assignment, *arguments):
+def start(folder, *words):
     return subprocess.Popen(
-        [sys.executable, *arguments],
-        cwd=assignment,
+        [sys.executable, *PRETRAIN, *LONG, *words],
+        cwd=folder,
         stdin=subprocess.DEVNULL,
-        stdout=subprocess.PIPE,
+        stdout=subprocess.DEVNULL,
         stderr=subprocess.PIPE,
         encoding="utf-8",
     )
 
 
-def test_interrupted_by_ctrl_c_and_resumed(assignment, tmp_path):
-    command = ("src/run.py", *PRETRAIN, str(tmp_path / "w.params"), *LONG)
-    process = python(assignment, *command)
+def test_interrupted_by_ctrl_c_and_resumed_it_ends_with_the_same_bits(assignment, tmp_path):
+    whole, cut = tmp_path / "whole", tmp_path / "cut"
+    process = start(assignment, cut)
     assert any("steps of" in line for line in process.stderr)
     # It trains long before it has computed for .3 s, and its 320 steps take longer than that.
     running = psutil.Process(process.pid)
@@ -166,35 +151,13 @@ def test_interrupted_by_ctrl_c_and_resumed(assignment, tmp_path):
     process.send_signal(signal.SIGINT)
     _, errors = process.communicate()
     assert process.returncode == 130
-    kept = tmp_path / "w.params.checkpoint"
-    assert f"there is no {tmp_path / 'w.params'}; resume from {kept} with --resume." in errors
+    kept = tmp_path / "cut.checkpoint"
+    assert f"there is no {cut}; resume from {kept} with --resume." in errors
     done = torch.load(kept, weights_only=True)["order"]["done"]
     assert done > 0
 
-    process = python(assignment, *command, "--resume")
-    assert any(f"{320 - done} steps of 32 examples" in line for line in process.stderr)
-    process.kill()
-    process.communicate()
-
-
-@pytest.mark.long
-def test_killed_five_times_a_training_loses_no_step_and_ends_with_the_same_bits(
-    assignment, tmp_path
-):
-    whole, cut = tmp_path / "whole", tmp_path / "cut"
-    draws = random.Random(0)
-    for _ in range(5):
-        process = python(assignment, "-c", SAVING, *PRETRAIN, str(cut), *LONG, "--resume")
-        lines = (line for line in process.stdout if line.startswith("saved"))
-        saved = list(itertools.islice(lines, 1 + draws.randrange(40)))
-        time.sleep(draws.uniform(0, 0.05))
-        process.kill()
-        done = int([*saved, *process.stdout.read().splitlines()][-1].split()[1])
-        assert torch.load(f"{cut}.checkpoint")["order"]["done"] in (done, done + 1)
-        process.communicate()
-    assert not cut.exists()
-    for name in (cut, whole):
-        process = python(assignment, "-c", SAVING, *PRETRAIN, str(name), *LONG, "--resume")
+    for path, option, left in ((cut, "--resume", 320 - done), (whole, "--restart", 320)):
+        process = start(assignment, path, option)
         _, errors = process.communicate()
-        assert process.returncode == 0, errors
+        assert process.returncode == 0 and f"{left} steps of 32 examples" in errors
     assert same(torch.load(cut), torch.load(whole))
