@@ -27,9 +27,10 @@ from grading.verdicts import ExitCode
 from . import times
 from .arguments import USUAL, Commands, add_command, add_folder, count
 from .old_folder import BEFORE
-from .store import DATABASE, Store, workshop
+from .store import DATABASE, LOCK, Store, workshop
 
 SHORTEST = 3  # shorter words are everywhere
+ONE_WORD = 6  # letters, from which a word may be a whole name
 WIDE = ("utf-16-le", "utf-16-be")
 CODINGS = ("cp1252", "cp1250", "cp1251", "cp1256", "cp850", "mac_roman", "gb18030", "shift_jis")
 PACKED = (*OTHER_HEADS, GZIP_HEAD, b"%PDF", b"PK\3\4")  # how files begin whose text can't be read
@@ -67,11 +68,24 @@ def spellings(texts: Iterable[str]) -> set[str]:
     return {each for each in spelled if len(each.strip()) >= SHORTEST}
 
 
-class Search:
-    """Looks for spellings in everything that a class's folder contains."""
+def in_parts(texts: Iterable[str]) -> list[re.Pattern[str]]:
+    """Return what finds, as `plain` writes it, a name that Canvas made one word of.
 
-    def __init__(self, spelled: set[str]) -> None:
-        self._spelled = sorted(spelled)
+    Where `byronada` comes from isn't known: from `Byron, Ada`, or from something else.
+    """
+    patterns = []
+    for letters in (plain(text).strip() for text in texts if text.isalpha()):
+        if len(letters) >= ONE_WORD:
+            turned = (letters[place:] + letters[:place] for place in range(len(letters)))
+            patterns += [re.compile(f" {' ?'.join(each)} ") for each in turned]
+    return patterns
+
+
+class Search:
+    """Looks for a student in everything that a class's folder contains."""
+
+    def __init__(self, spelled: set[str], names: Iterable[re.Pattern[str]] = ()) -> None:
+        self._spelled, self._names = sorted(spelled), [*names]
         self._windows = 0  # that may be searched of this file
 
     def tables(self, store: Store) -> Iterator[tuple[Path, str]]:
@@ -133,7 +147,9 @@ class Search:
 
     def _is_in(self, text: str) -> bool:
         words = plain(text)
-        return any(spelling in words for spelling in self._spelled)
+        return any(spelling in words for spelling in self._spelled) or any(
+            name.search(words) for name in self._names
+        )
 
 
 # The commands -------------------------------------------------------------------------------------
@@ -204,7 +220,7 @@ def run_forget(asked: argparse.Namespace) -> int:
         if person or submissions:
             _remove(store, submissions, person)
             _remove_pages(store.path)
-        search = Search(spellings(words) - others)
+        search = Search(spellings(words) - others, in_parts(words))
         _remove_pages(store.path, [n for n in PAGES if any(search.files(store.path / n))])
         left = [*search.tables(store), *search.files(store.path)]
     for path, what in left:
@@ -237,6 +253,9 @@ def run_purge(asked: argparse.Namespace) -> int:
         ((kept,),) = store.rows("SELECT count(*) FROM submissions")
     removed = count(len(old), "submission")
     print(f"{removed} from before {times.shown(before, zone)} removed, {kept} kept.")
+    others = sorted({path.name for path in asked.folder.iterdir()} - {DATABASE, LOCK})
+    if others:
+        print(f"{', '.join(others)} in {asked.folder} may still name students: look yourself.")
     print(ELSEWHERE)
     return ExitCode.OK
 

@@ -17,13 +17,14 @@ from grading.verdicts import ExitCode, write_atomically
 from .. import cells
 from ..arguments import Commands, add_command, add_folder, count
 from ..cells import Number, decimal, rounded, shown
+from ..exports import IDENTIFIER
 from ..old_folder import DECISIONS
 from ..store import Store, refuse_project
 from .book import EXCUSED, GRADED, INCOMPLETE, STATES, WITHHELD, Book, Grade, natural, read_book
 from .decisions import read_decisions, read_scores
 from .people import Person, find_one
 from .policy import LATE, OVER_CAP, ZERO, Item, total
-from .rosters import read_canvas, read_moodle
+from .rosters import CANVAS_IDS, read_canvas, read_moodle
 
 INTO = "grades"
 CHARGED, LOST = "late_days_charged", (f"lost_{LATE}", f"lost_{OVER_CAP}")  # columns
@@ -116,7 +117,10 @@ def _store(store: Store, path: Path, due: datetime) -> str:
         store.db.execute("DELETE FROM written")
         table, rows = "written", read_scores(sheet)
     else:
-        raise UsageError(f"{path}: unknown file{nearest(path.name, ('written.csv', *DECISIONS))}")
+        known = nearest(path.name, ("written.csv", *DECISIONS))
+        if {IDENTIFIER, CANVAS_IDS["sis"]} & {*sheet.rows[0].cells}:
+            known = "; `grades` takes Canvas's by --canvas, and Moodle's worksheet by --moodle"
+        raise UsageError(f"{path}: unknown file{known}")
     for row in rows:
         store.add(table, row)
     of = " of written scores" if table == "written" else ""

@@ -87,8 +87,8 @@ def _loss(grading: Grading, days: int, charged: int) -> tuple[Fraction, str]:
     """Return what share of its points a part loses, and why; "" if it is on time."""
     words, last = count(days, "day") + " late", grading.hard_deadline_days
     if last is not None and days > last:
-        over = f"after the hard deadline, {count(last, 'day')} after the due date"
-        return Fraction(1), f"{words}: {over}"
+        when = f", {count(last, 'day')} after the due date" if last else ""
+        return Fraction(1), f"{words}: after the hard deadline{when}"
     covered = min(days, charged)
     bare = days - covered
     share = min(Fraction(1), bare * Fraction(grading.percent_per_day) / 100)

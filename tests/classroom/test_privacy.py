@@ -165,9 +165,10 @@ def test_a_canvas_student_is_found_by_every_name(folder, forget, asked):
     grace = Student("canvas:340934", "hoppergrace", canvas_id="340934")
     add(folder, Submission("canvas_340934_208", (grace,)))
     (folder / "grades").mkdir()
-    (folder / "grades" / "canvas.csv").write_text('"Hopper, Grace",340934,007', encoding="utf-8")
+    (folder / "grades" / "canvas.csv").write_text('"Hopper, Grace",007', encoding="utf-8")
+    (folder / "grades" / "mine.csv").write_text("Ho, Pper-Graceland\nGrace H.", encoding="utf-8")
     code, said = forget(asked)
-    assert code == 1 and "grades/canvas.csv names the student" in said
+    assert code == 1 and "grades/canvas.csv names the student" in said and "mine" not in said
     assert rest(folder) == "1234"
 
 
@@ -236,6 +237,7 @@ def test_what_is_older_is_purged(folder, capsys, before, kept):
         for release, day in (("one", "01"), ("two", "05")):
             at = f"2027-11-{day}T00:00:00+00:00"
             store.db.execute("UPDATE records SET at = ? WHERE release = ?", (at, release))
+    (folder / "before.csv").touch()
     (folder / ".report.draft").mkdir()  # of a command that was killed
     (folder / ".report.draft" / "scores.csv").write_text("Byron", encoding="utf-8")
     assert main(["purge", "--before", before, "--in", str(folder)]) == 0
@@ -244,5 +246,6 @@ def test_what_is_older_is_purged(folder, capsys, before, kept):
     gone = [n for n in "1234" if n not in kept]
     assert [line[11] for line in said.splitlines() if line.startswith("submission_")] == gone
     assert f"{count(len(gone), 'submission')} from before" in said and f"{len(kept)} kept" in said
+    assert "before.csv in " in said and "may still name students" in said
     assert not any(name in said for name in NAMES)
     assert (b"Byron" in everything(folder)) == bool({"1", "2"} & {*kept})

@@ -205,6 +205,7 @@ REFUSED = {
     ],
     "late_days": [[("007", "1"), ("ada@x.edu", "1")], [("007", "-1")], "student,day\n"],
     "extension": ["x"],
+    "moodle": ["Identifier,Full name\nParticipant 7,Ada\n"],
     "written": [
         f"{HEAD}{more}\n{GRADED.replace(before, after).replace(',51,', ',,')}\n"
         for more, before, after in ODD
