@@ -94,7 +94,7 @@ def test_what_is_missing_or_unreadable_gives_a_line_in_place_of_its_question(upl
     (upload / "vanilla.finetune.params").unlink()
     code, printed, page = write("viva", upload)
     assert code == 0 and printed.endswith(": 0 of 3 questions\n")
-    assert f"There is no question here: {FILE}:2 doesn't parse" in page
+    assert f"There is no question here: {FILE}:2 doesn&#39;t parse" in page
     assert page.count("There is no question here: finetuned parameters are missing.") == 2
 
 
