@@ -14,7 +14,7 @@ import textwrap
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
-from types import ModuleType
+from types import ModuleType, SimpleNamespace
 
 from grading.cases import BoundTest
 from grading.edition import TestSpec
@@ -173,6 +173,14 @@ def load_module(name: str, path: Path) -> ModuleType:
     module = importlib.util.module_from_spec(spec)
     spec.loader.exec_module(module)
     return module
+
+
+def building_blocks() -> SimpleNamespace:
+    """Return the reference's building blocks, from all modules."""
+    found: dict[str, object] = {}
+    for path in sorted((ROOT / "solutions/submission").glob("building_blocks*.py")):
+        found |= vars(load_module(f"reference.{path.stem}", path))
+    return SimpleNamespace(**found)
 
 
 def _region_words(variant: Variant) -> list[str]:

@@ -1,5 +1,6 @@
 """The numbers that written answers quote, computed by their script with and without a model."""
 
+import numpy as np
 import pytest
 import torch
 
@@ -8,6 +9,13 @@ from tests.laid_out import imported, lay_out, make_model
 
 # Fixtures.
 one_thread = laid_out.one_thread
+
+
+def columns(path) -> dict[str, np.ndarray]:
+    """Return the columns of a .dat file, from which a plot is drawn, by name."""
+    head, *rows = path.read_text(encoding="utf-8").splitlines()
+    array = np.array([[float(x) for x in row.split()] for row in rows])
+    return dict(zip(head.split(), array.T, strict=True))
 
 
 @pytest.fixture(scope="session")

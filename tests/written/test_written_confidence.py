@@ -3,7 +3,12 @@
 import json
 import shutil
 
+import numpy as np
 import pytest
+import torch
+
+from tests.laid_out import imported
+from tests.written.conftest import columns
 
 
 @pytest.fixture
@@ -14,13 +19,81 @@ def confidence(root, monkeypatch):
     return confidence
 
 
-def test_accuracies_are_those_of_the_predictions(with_trained, trained):
-    found = json.loads((with_trained / "numbers.json").read_text(encoding="utf-8"))["accuracy"]
+@pytest.fixture(scope="module")
+def lab(trained):
+    with imported(trained / "src", "inputs", "experiments.gaps", "experiments.people") as modules:
+        yield modules
+
+
+@pytest.fixture(scope="module")
+def load(lab, trained):
+    """load(stage): the corpus, and the model after a stage of training."""
+
+    def load(stage):
+        fields = lab.recipes.load_recipe().model_of("vanilla")
+        corpus = lab.inputs.read_corpus("wiki.txt", fields["block_size"])
+        config = lab.model.GPTConfig(corpus.vocab_size, **fields)
+        network = lab.inputs.build_model("vanilla", config, torch.device("cpu"))
+        lab.inputs.load(network, str(trained / f"vanilla.{stage}.params"))
+        return corpus, network
+
+    return load
+
+
+@pytest.fixture(scope="module")
+def of_trained(with_trained):
+    return json.loads((with_trained / "numbers.json").read_text(encoding="utf-8"))
+
+
+def test_accuracies_are_those_of_the_predictions(of_trained, trained):
+    found = of_trained["accuracy"]
     dev = (trained / "src/data/birth_dev.tsv").read_text(encoding="utf-8").splitlines()
     london = sum(line.endswith("\tLondon") for line in dev)
     assert len(dev) == 20 and london == 4  # the smoke world
     of_models = {"no_pretraining": 0.05, "pretraining": 0.35, "synthesizer": 0.2, "rope": 0.25}
     assert found == of_models | {"london": 0.2}
+
+
+def test_confidence_is_that_of_evaluate(of_trained, with_trained, trained, lab, load):
+    found = of_trained["confidence"]
+    questions, _ = lab.utils.read_places(trained / "src/data/birth_unseen_inputs.tsv")
+    corpus, network = load("finetune")
+    predictions = lab.utils.predict_places(network, corpus, questions)
+    probabilities = [prediction.probability for prediction in predictions]
+    unseen = found["unseen"]
+    assert unseen["count"] == len(questions) == 12
+    assert unseen["median"] == pytest.approx(np.median(probabilities), abs=2e-4)
+    quartiles = list(np.quantile(probabilities, [0.25, 0.75]))
+    assert unseen["quartiles"] == pytest.approx(quartiles, abs=2e-4)
+    assert max(probabilities) > 1e-3  # otherwise, rounding would hide everything
+    assert found["right"] is None or found["wrong"]["count"] + found["right"]["count"] == 20
+    plotted = columns(with_trained / "confidence.dat")
+    assert plotted["unseen"][:-1].sum() == pytest.approx(1, abs=1e-4)
+
+
+def test_refusals_are_those_of_the_same_answers(of_trained, confidence):
+    found = of_trained["confidence"]
+    rows = found["refusals"]
+    assert [row["threshold"] for row in rows] == list(confidence.THRESHOLDS)
+    assert (rows[0]["answered"], rows[0]["unseen"]) == (1, 1)
+    right = found["right"]["count"] if found["right"] else 0
+    assert rows[0]["accuracy"] == right / 20  # of dev
+    half = next(row for row in rows if row["threshold"] == 0.5)
+    assert half["unseen"] == pytest.approx(found["unseen"]["above_half"], abs=1e-3)
+    assert 0 <= found["calibration_error"] <= 1
+
+
+def test_cloze_numbers_are_those_of_the_command(of_trained, lab, load):
+    files = {"train": "birth_places_train.tsv", "dev": "birth_dev.tsv"}
+    groups = {split: lab.people.people_in(file) for split, file in files.items()}
+    corpus, network = load("pretrain")
+    asked = list(lab.gaps.ask(network, corpus, groups))
+    for row, (text, scores) in zip(of_trained["cloze"], asked, strict=True):
+        shares = {
+            name: round(score.right / score.total, 3) if score.total else None
+            for name, score in scores.items()
+        }
+        assert row == {"text": text} | shares
 
 
 @pytest.mark.parametrize(
@@ -58,6 +131,21 @@ def test_namesakes_are_counted_against_chance(confidence):
         "prediction": "Lima",
         "probability": 0.9,
     }
+
+
+def test_what_is_made_up_is_compared_with_the_finetuning_table(confidence):
+    train = [(f"Where was A{i} B{i} born?", p) for i, p in enumerate(["Lima"] + 4 * ["Rome"])]
+    dev = [("Where was Eva Falk born?", "Oslo")]
+    answers = [("Rome", 0.5), ("Oslo", 0.5), ("Lma", 0.1), ("Rome", 0.2), ("Rome", 0)]
+    found = confidence.made_up([f"Where was {x} Falk born?" for x in "CDEFG"], answers, train, dev)
+    assert found["favourite"] == {"place": "Rome", "share": 0.6, "of_training": 0.8}
+    assert (found["distinct"], found["of_training"]) == (3, 0.6)  # Oslo is dev's alone
+    assert found["look_alikes"]["share"] == 0.2  # but dev's people count as namesakes
+
+
+def test_how_often_a_right_answer_is_more_probable(confidence):
+    assert confidence.overlap([0.9, 0.5], [0.5, 0.1]) == 0.875  # 3 above, 1 tie, of 4
+    assert confidence.overlap([], [0.5]) is None
 
 
 def test_examples_are_only_what_latex_sets_as_it_stands(confidence):

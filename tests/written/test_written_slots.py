@@ -67,3 +67,17 @@ def test_templates_render_for_any_data_numbers_and_edition(numbers, with_trained
                     plain = re.sub(r"\\[{}]", "", text)
                     assert plain.count("{") == plain.count("}"), slot
                     assert text.count("\\(") == text.count("\\)"), slot
+
+
+def test_unseen_people_are_explained_as_the_data_have_it(numbers):
+    fictional, real = (render("consider_unseen", numbers, kind, TOPICS) for kind in (True, False))
+    for text in (fictional, real):
+        assert "Priors." in text and "Look-alike names." in text  # both are accepted
+        assert "most frequent places" in rubric(text) and "look-alike names" in rubric(text)
+    assert "names and places are independent" in fictional
+    assert "names do carry information" in real
+
+
+def test_without_training_the_reader_is_told_to_train(numbers):
+    for slot in (*REPORTS, "consider_indeterminacy", "consider_unseen"):
+        assert "make reference" in render(slot, numbers, True, TOPICS)
