@@ -9,15 +9,20 @@ import socket
 import ssl
 import subprocess
 import sys
+import tempfile
+import threading
 import time
 import urllib.request
+import zipfile
+from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
 
 import psutil
 import pytest
 import yaml
 from distributed import Client, Security
 
-from classroom import cluster
+from classroom import cluster, worker
 from classroom.cluster import security
 from classroom.worker import Grader
 from tests.classroom.graded import NAMES, descendants, left_in, wait_for_records
@@ -26,6 +31,33 @@ from tests.project import ROOT
 
 FOLDER = ROOT / "docs" / "kubernetes"
 CORES = 16  # the manifest's example
+
+
+def test_a_worker_whose_release_is_damaged_leaves_nothing(tmp_path, monkeypatch):
+    monkeypatch.setattr(tempfile, "tempdir", str(tmp_path))
+    damaged = Grader("grader", b"no zip", counts=False)
+    with pytest.raises(zipfile.BadZipFile):
+        damaged._examine()
+    damaged._leave()
+    assert not [*tmp_path.iterdir()]
+
+
+def test_a_worker_that_leaves_while_it_unpacks_the_release_leaves_nothing(tmp_path, monkeypatch):
+    monkeypatch.setattr(tempfile, "tempdir", str(tmp_path))
+    grader, unpacks = Grader("grader", b"", counts=False), threading.Event()
+
+    def unpack(release: bytes, target: Path) -> None:
+        unpacks.set()
+        with contextlib.suppress(subprocess.TimeoutExpired):
+            grader._keeper.wait(3)
+        target.mkdir(parents=True)
+
+    monkeypatch.setattr(worker, "unpack", unpack)
+    with ThreadPoolExecutor() as pool:
+        examined = pool.submit(grader._examine)
+        unpacks.wait()
+        grader._leave()
+    assert examined.exception() and not [*tmp_path.iterdir()]
 
 
 # A worker that is killed while its grader works, which then makes folders before it ends.

@@ -10,6 +10,7 @@ from pathlib import Path
 
 import pytest
 
+from classroom import store as store_module
 from classroom.store import Store, replacing
 from classroom.submissions import Record, Student, Submission
 from grading.errors import UsageError
@@ -154,7 +155,7 @@ def test_deleted_data_are_overwritten_and_nothing_is_copied_elsewhere(store):
     assert {key: store.rows(f"PRAGMA {key}")[0][0] for key in pragmas} == pragmas
 
 
-def test_pages_replace_the_former_ones_whole_or_not_at_all(tmp_path):
+def test_pages_replace_the_former_ones_whole_or_not_at_all(tmp_path, monkeypatch):
     pages = tmp_path / "regrades" / "report"
     for names, fails in (("ab", False), ("c", True), ("d", False)):
         with suppress(ZeroDivisionError), replacing(pages) as draft:
@@ -164,3 +165,17 @@ def test_pages_replace_the_former_ones_whole_or_not_at_all(tmp_path):
         there = sorted(path.name for path in tmp_path.rglob("*"))
         assert there == sorted([*("ab" if fails else names), "regrades", "report"])
         assert pages.stat().st_mode & 0o077 == 0
+
+    def interrupted(path: Path) -> None:
+        if former := [*path.rglob("d")]:
+            former[0].unlink()
+            raise KeyboardInterrupt
+
+    with monkeypatch.context() as patch, suppress(KeyboardInterrupt):
+        patch.setattr(store_module, "remove_tree", interrupted)
+        with replacing(pages) as draft:
+            (draft / "e").touch()
+    assert [path.name for path in pages.iterdir()] == ["e"]
+    with replacing(pages):
+        pass
+    assert sorted(path.name for path in tmp_path.rglob("*")) == ["regrades", "report"]
