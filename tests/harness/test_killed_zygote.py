@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from autograder.isolation import ConfinedPool, pool
+from autograder.isolation import ConfinedPool, pool, users
 from grading.verdicts import Outcome
 from tests.redteam.arena import slowness
 
@@ -102,6 +102,23 @@ def test_with_its_guardian_while_a_students_code_runs_the_test_is_lost_and_no_ot
     assert grade(write_query(RIGHT), ID)[ID].outcome is Outcome.PASSED
 
 
+def test_a_run_that_is_abandoned_ends_jobs_of_a_zygote_that_was_replaced(
+    write_query, grade, pools, zygote_of
+):
+    grade(write_query(RIGHT), ID)
+    zygote = zygote_of()
+
+    def replace_and_abandon(*_: int) -> None:
+        kill(zygote)
+        grade(write_query(RIGHT), ID)
+        pools["zygote"].abandon()
+
+    ender = when_code_runs(zygote, replace_and_abandon)
+    assert grade(write_query(SLOW.format(600)), ID)[ID].outcome is Outcome.KILLED
+    ender.join()
+    assert zygote_of() != zygote
+
+
 def test_the_kernel_is_offered_workers_first_then_the_zygote(write_query, grade, zygote_of):
     submission = write_query(
         'score = open("/proc/self/oom_score_adj").read().strip()\nraise ValueError(score)\n'
@@ -110,3 +127,29 @@ def test_the_kernel_is_offered_workers_first_then_the_zygote(write_query, grade,
     usual = int(Path("/proc/self/oom_score_adj").read_text(encoding="ascii"))
     score = Path(f"/proc/{zygote_of()}/oom_score_adj").read_text(encoding="ascii")
     assert int(score) == max(500, usual)
+
+
+@pytest.mark.requires_root
+def test_no_other_test_of_the_run_gets_the_uid_of_a_killed_guardian(
+    write_query, grade, zygote_of, monkeypatch
+):
+    uids = []
+    claim = users.claim
+
+    def claim_from_the_same(_: int) -> tuple[int, int]:
+        uid, claims = claim(0)
+        uids.append(uid)
+        return uid, claims
+
+    monkeypatch.setattr(users, "claim", claim_from_the_same)
+    grade(write_query(RIGHT), ID)
+
+    def kill_both(guardian: int, worker: int) -> None:
+        os.kill(guardian, signal.SIGSTOP)
+        kill(worker, guardian)
+
+    killer = when_code_runs(zygote_of(), kill_both)
+    assert grade(write_query(SLOW.format(600)), ID)[ID].outcome is Outcome.KILLED
+    killer.join()
+    grade(write_query(RIGHT), ID)
+    assert uids[-1] != uids[-2]
