@@ -5,6 +5,7 @@ What each ending says is in tests/snapshots/test_endings.py; loops are in test_i
 
 import contextlib
 import os
+import time
 
 import pytest
 
@@ -110,6 +111,25 @@ def test_processes_and_files_are_counted(kind, write_query, grade):
         assert result.outcome in (Outcome.KILLED, Outcome.ERROR)
 
 
+def test_orphans_are_reaped_while_a_test_runs_and_still_count(write_query, grade):
+    zombies = """
+        import os, time
+        for _ in range({count}):
+            if os.fork() == 0:
+                if os.fork() == 0: os._exit(0)
+                os._exit(0)
+            os.wait()
+        children = f"/proc/{{os.getppid()}}/task/{{os.getppid()}}/children"
+        while open(children).read().split() != [str(os.getpid())]:
+            time.sleep(0.01)  # or else its time runs out
+        return 100.0 * keys[j]
+    """
+    few = grade(write_query(zombies.format(count=8)), ID, layers=UNCONFINED)[ID]
+    assert few.outcome is Outcome.PASSED, few
+    many = grade(write_query(zombies.format(count=80)), ID, layers=UNCONFINED)[ID]
+    assert many.cause == "killed.processes", many
+
+
 def test_folders_too_deep_for_a_path_are_removed(tmp_path):
     with contextlib.chdir(tmp_path):
         for _ in range(60):
@@ -117,6 +137,15 @@ def test_folders_too_deep_for_a_path_are_removed(tmp_path):
             os.chdir("x" * 200)
     leftovers.remove_tree(tmp_path / ("x" * 200))
     assert list(tmp_path.iterdir()) == []
+
+
+def test_removing_stops_in_time(tmp_path):
+    for number in range(50):
+        (tmp_path / "flood" / str(number)).mkdir(parents=True)
+    leftovers.remove_tree(tmp_path / "flood", until=time.monotonic() - 1)
+    assert len(list((tmp_path / "flood").iterdir())) == 50
+    leftovers.remove_tree(tmp_path / "flood", until=time.monotonic() + 60)
+    assert not (tmp_path / "flood").exists()
 
 
 def test_a_worker_has_no_descriptors_but_its_own(write_query, grade):
