@@ -1,5 +1,7 @@
 """What a worker's filter does with each system call, and which of its limits are exceeded."""
 
+import contextlib
+import os
 import re
 from dataclasses import replace
 from pathlib import Path
@@ -115,6 +117,34 @@ def test_the_numbers_are_those_of_the_kernels_header(machine):
     known = {name: number for name, number in listed.items() if name not in newer}
     assert len(known) >= 200
     assert known == {name: header.get(name) for name in known}
+
+
+def test_files_that_vanish_hide_no_others(tmp_path, monkeypatch):
+    """Otherwise, code that keeps creating and removing files could fill the disk with others."""
+    for name in ("a0", "a1", "b0", "b1", "b2", "b3"):
+        (tmp_path / name).touch()
+    scandir = os.scandir
+
+    @contextlib.contextmanager
+    def racing(path):
+        with scandir(path) as entries:
+            found = sorted(entries, key=lambda entry: entry.name)
+        for entry in found[:2]:
+            Path(entry.path).unlink(missing_ok=True)
+        yield iter(found)
+
+    monkeypatch.setattr(guardian.os, "scandir", racing)
+    most = replace(Limits.for_test(1.0), scratch_files=3)
+    assert guardian.is_flooded(str(tmp_path), most)
+    assert not guardian.is_flooded(str(tmp_path), replace(most, scratch_files=4))
+
+
+def test_not_only_files_are_counted_but_also_their_bytes(tmp_path):
+    (tmp_path / "inner").mkdir()
+    (tmp_path / "inner" / "large").write_bytes(os.urandom(1 << 20))
+    most = replace(Limits.for_test(1.0), scratch_bytes=1 << 19)
+    assert guardian.is_flooded(str(tmp_path), most)
+    assert not guardian.is_flooded(str(tmp_path), replace(most, scratch_bytes=1 << 21))
 
 
 # What the guardian makes of it ----------------------------------------------------------------
