@@ -9,6 +9,7 @@ import errno
 import io
 import os
 import stat
+import sys
 import tarfile
 import zipfile
 from pathlib import Path
@@ -21,6 +22,8 @@ import host
 from grading import staging, upload
 from grading.errors import GradingError, SubmissionError, UsageError
 from grading.staging import stage
+from tests.peak import growth_kib
+from tests.redteam.test_fuzz_uploads import listed
 from tests.systems import SYSTEMS, become
 
 OUTPUT = "vanilla.model.params"
@@ -125,10 +128,17 @@ def test_a_folder_swapped_for_a_link_in_between_is_not_followed(
     assert CODE[1] not in stage(tmp_path / "other", tmp_path / "again").taken
 
 
-@pytest.mark.requires_root
-def test_a_hard_link_to_another_students_file_is_refused(tmp_path, solutions, platform):
+@pytest.mark.parametrize(
+    "whose", ["staff's", pytest.param("another student's", marks=pytest.mark.requires_root)]
+)
+def test_a_hard_link_to_somebody_elses_file_is_refused(
+    tmp_path, solutions, monkeypatch, platform, whose
+):
     theirs = solutions / CODE[1]
-    os.chown(theirs, 12345, 12345)
+    if whose == "staff's":
+        monkeypatch.setattr(grading, "SOLUTIONS", solutions)
+    else:
+        os.chown(theirs, 12345, 12345)
     (make_package(tmp_path / "upload" / "submission") / "dataset.py").unlink()
     os.link(theirs, tmp_path / "upload" / CODE[1])
     with pytest.raises(SubmissionError, match="^submission/dataset.py is a hard link"):
@@ -173,7 +183,51 @@ def test_a_tar_with_a_negative_size_ends(tmp_path):
         stage(tmp_path / "up.tar", tmp_path / "staged")
 
 
+def test_a_tar_whose_description_of_a_file_is_long_is_not_read_into_memory(tmp_path):
+    info = entry("x", tarfile.GNUTYPE_LONGNAME)
+    info.size = 20 << 20
+    data = info.tobuf(format=tarfile.GNU_FORMAT)
+    (tmp_path / "up.tar").write_bytes(data + b"x" * (20 << 20) + bytes(1024))
+    with pytest.raises(SubmissionError, match="too many files"):
+        stage(tmp_path / "up.tar", tmp_path / "staged")
+
+
 # What is searched ---------------------------------------------------------------------------------
+
+
+def test_too_many_files_cost_nothing_where_nobody_has_to_look(tmp_path, monkeypatch):
+    """The code is where it should be; only a file that is missing is searched."""
+    monkeypatch.setattr("grading.upload.MAX_FILES", 10)
+    make_package(tmp_path / "upload" / "submission")
+    for folder in ("one", "two"):
+        (tmp_path / "upload" / folder).mkdir()
+        for number in range(6):
+            (tmp_path / "upload" / folder / f"{number}.png").touch()
+    staged = stage(tmp_path / "upload", tmp_path / "staged", required=(OUTPUT,))
+    assert len(staged.taken) == 3 and staged.missing == [OUTPUT]
+
+
+def test_a_search_keeps_no_folders_open_and_follows_no_link(tmp_path):
+    """A process may have 1,024 files open."""
+    package = make_package(tmp_path / "upload" / "a" / "Submission")
+    for number in range(1_500):
+        (tmp_path / "upload" / f"{number}").mkdir()
+    link(tmp_path / "upload" / "zz", package.parent)
+    assert stage(tmp_path / "upload", tmp_path / "staged").place == "a/Submission"
+
+
+def test_of_what_lies_deep_in_a_zip_no_folders_are_made(tmp_path):
+    """A megabyte of names can require 400,000 folders, which take minutes to create and remove."""
+    package = make_package(tmp_path / "p" / "wrapping" / "src" / "submission")
+    archive = pack(package.parents[2], tmp_path / "up.zip")
+    with zipfile.ZipFile(archive, "a") as writer:
+        for number in range(50):
+            writer.writestr(f"wrapping/{number}/" + "d/" * 450 + "x.py", b"")
+        writer.writestr("wrapping/src/submission/deeper/x.py", b"")
+    staged = stage(archive, tmp_path / "staged")
+    assert CODE[1] in staged.taken
+    assert [one.name for one in staged.omissions] == ["wrapping/src/submission/deeper"]
+    assert {path.name for path in tmp_path.iterdir()} == {"p", "up.zip", "staged"}
 
 
 # What the machine lacks ---------------------------------------------------------------------------
@@ -193,3 +247,39 @@ def test_what_the_machine_lacks_is_no_fault_of_the_upload(tmp_path, monkeypatch,
         with pytest.raises(GradingError, match=os.strerror(number)) as raised:
             stage(source, tmp_path / f"staged{number}")
         assert not isinstance(raised.value, UsageError) and "\n" not in str(raised.value)
+
+
+MEASURED = """
+from pathlib import Path
+from grading import staging
+before = peak_kib()
+try:
+    staging.stage(Path(sys.argv[2]), Path(sys.argv[3]))
+except staging.SubmissionError as error:
+    print(error, file=sys.stderr)
+print(peak_kib() - before)
+"""
+
+
+def zeros(work: Path) -> Path:
+    """Parameters of 60 MiB, which take no space here."""
+    make_package(work / "submission")
+    with open(work / OUTPUT, "wb") as writer:
+        writer.truncate(60 << 20)
+    return work
+
+
+def long_listing(work: Path) -> Path:
+    """A zip that lists 400,000 empty files: 40 MB, of which objects would take 300 MB."""
+    work.mkdir()
+    listed(work)
+    return work / "up.zip"
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="counts as Linux does")
+@pytest.mark.parametrize("make", [zeros, long_listing])
+def test_staging_holds_a_few_megabytes_whatever_is_handed_in(make, tmp_path):
+    # Pieces of 1 MiB, a few alive at a time: 2 to 4 MiB when measured.
+    (tmp_path / "staged").mkdir()
+    used = growth_kib(MEASURED, make(tmp_path / "upload"), tmp_path / "staged" / "here")
+    assert used < 16 << 10
