@@ -2,11 +2,13 @@
 
 import json
 import re
+import sys
 from dataclasses import replace
 
 import pytest
 
 from autograder.description import load_assignment
+from grading import edition
 from grading.edition import EDITION, Erratum, read, to_json
 from grading.errors import UsageError
 from tests import pinned
@@ -100,3 +102,14 @@ def test_a_students_copy_grades_without_pydantic(tree, tmp_path):
     assert re.search(r"^3a-\d-hidden +ran, not graded", graded.stdout, re.MULTILINE)
     trained = python_after(without("pydantic"), copy, "src/run.py", "--help")
     assert "vanilla" in trained.stdout and "rope" not in trained.stdout
+
+
+def test_reading_another_checkout_leaves_the_path_of_imports_alone(tmp_path):
+    """Workers may import from what is there, and other users must be able to enter it."""
+    (tmp_path / "autograder").mkdir()
+    (tmp_path / "autograder" / "description.py").touch()
+    for name in ("assignment.toml", "course.toml"):
+        (tmp_path / name).write_bytes((ROOT / name).read_bytes())
+    before = [*sys.path]
+    assert edition.load_assignment(tmp_path).default_edition
+    assert sys.path == before

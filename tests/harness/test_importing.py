@@ -8,7 +8,7 @@ import pytest
 
 from grading.pool import Ending, Finished
 from grading.verdicts import Outcome, Stuck, find_stuck
-from grading.wire import Notes
+from grading.wire import Notes, read_notes
 from grading.worker import Limits
 from tests.harness.conftest import POOLS
 
@@ -98,6 +98,14 @@ def test_only_a_whole_limit_spent_in_an_import_is_stuck():
     assert stuck(began_s=30.0) is None  # most of the time was spent before
     for other in ("", "submission.nothing", "os"):
         assert stuck(importing=other) is None
+
+
+def test_of_imports_within_imports_the_last_that_has_not_ended_is_noted():
+    assert read_notes(b"I a 0\nI a.b 1\n").importing == "a.b"
+    assert read_notes(b"I a 0\nI a.b 1\nE\ngrd1").importing == "a"
+    assert read_notes(b"I a 0\nI a.b 1\nE\nE\n").importing == ""
+    for forged in (b"E\nI a 0\n", b"I a nan\n", b"I a -1\n", b"I a \xc2\xb2\n", b"I a 0"):
+        assert read_notes(forged).importing == ""
 
 
 # Code that never ends: it is given half a second -----------------------------------------------
