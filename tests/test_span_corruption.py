@@ -4,10 +4,11 @@ import tracemalloc
 
 import numpy as np
 import pytest
+import torch
 
 from grading import wire
 from grading.errors import WireError
-from questions.span_corruption import items
+from questions.span_corruption import items, probe
 
 DOCUMENT = "Ada Byron was born in London."
 BLOCK_SIZE = 32
@@ -68,6 +69,15 @@ def test_one_in_twenty_malformed_items_is_left_aside_and_no_more(wrong):
     for judge in (few.check_each, lambda: items.well_formed([more])):
         with pytest.raises(items.Malformed):
             judge()
+
+
+@pytest.mark.parametrize("entry", [255, 256, -1])
+def test_the_probe_sends_every_entry_as_it_is(entry, monkeypatch):
+    vector = torch.tensor([3, entry])
+    monkeypatch.setattr(probe, "_dataset", lambda *_: [(vector, vector), "no pair"])
+    asked = {"documents": ["Ada", "Eve"], "block_size": BLOCK_SIZE, "repeat": 2}
+    (run,) = probe.draw(None, [asked])["runs"]
+    assert (run["x"].tolist(), run["x_sizes"].tolist()) == ([3, entry] * 2, [2, 0, 2, 0])
 
 
 @pytest.mark.parametrize("half", ["x", "y"])
