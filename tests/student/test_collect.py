@@ -116,6 +116,17 @@ def test_files_of_windows_editors_and_equal_copies_of_an_output_are_fine(desk):
 # -- in a process of its own ----------------------------------------------------------------------
 
 
+def test_who_stops_reading_is_not_told_that_nothing_was_written(tmp_path):
+    """Run it as in `python src/collect_submission.py | true`."""
+    root = students_copy(ROOT, tmp_path / "a 5")
+    reading, writing = os.pipe()
+    os.close(reading)
+    command = [sys.executable, "-u", root / "src" / "collect_submission.py"]
+    with os.fdopen(writing, "wb") as output:
+        ran = subprocess.run(command, stdout=output, stderr=subprocess.PIPE, check=False)
+    assert ran.stderr == b"" and (root / "assignment5.zip").is_file()
+
+
 def test_the_shell_script_calls_it_where_only_python3_is_a_command(tmp_path):
     root = students_copy(ROOT, tmp_path / "a 5")
     shutil.copy2(SCRIPT, root)
