@@ -87,9 +87,13 @@ def test_readme_and_the_table_for_instructors_have_the_figures_of_the_sheets():
     assert "\n".join(map(" ".join, rows)) == "\n".join(expected)
 
 
-def test_the_picture_is_what_its_script_draws():
+def test_the_picture_is_what_its_script_draws_and_is_described_with_its_numbers():
     committed = picture.PICTURE.read_text(encoding="utf-8")
     assert committed == picture.picture(picture.measured()), "run `python -m benchmarks.picture`"
+    title = re.search("<title.*?>(.*?)</title>", committed, re.DOTALL)[1]
+    alternative = re.search(r"!\[(.*?)\]", README, re.DOTALL)[1]
+    numbers = re.findall(r"\d+ %", title)
+    assert len(numbers) == 5 and re.findall(r"\d+\s%", alternative) == numbers
 
 
 def test_workflows_and_forms_have_the_form_that_github_reads():
