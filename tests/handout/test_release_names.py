@@ -101,8 +101,12 @@ def archives(project):
 
 
 def test_the_first_release_is_number_1_and_is_kept_whole(project, run):
+    left = project / "build/release/left.txt"  # by a release that failed
+    left.parent.mkdir(parents=True)
+    left.touch()
     code, printed = run()
     assert code == 0 and "announcement" not in printed
+    assert not (project / "dist/left.txt").exists()
     (path,) = (project / datafiles.ARCHIVE).iterdir()
     assert path.name == FIRST
     assert stat.S_IMODE(path.stat().st_mode) == 0o600
@@ -309,6 +313,9 @@ def test_what_git_has_may_be_replaced_and_the_archive_names_the_commit(clone, br
     head = history.git(clone, "rev-parse", "HEAD").strip()
     assert re.fullmatch("[0-9a-f]{40}", head)
     assert history.commit_of(clone) == head  # an archive has the files that a course owns
+    append(clone, "course.toml", "# not committed\n")
+    code, printed = bring_back()
+    assert code == 2 and "course.toml: not as in" in printed
     append(clone, JUDGE)
     assert history.commit_of(clone) == f"{head} with uncommitted changes"
 
