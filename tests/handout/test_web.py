@@ -123,11 +123,7 @@ def test_signs_in_code_are_shown_and_pandocs_complaint_is_an_error(tmp_path):
 
 
 @in_a_browser
-@pytest.mark.parametrize(
-    ("scheme", "width"),
-    # The first two have each scheme and each width once.
-    [*WINDOWS[:2], *(pytest.param(*window, marks=pytest.mark.long) for window in WINDOWS[2:])],
-)
+@pytest.mark.parametrize(("scheme", "width"), WINDOWS)
 def test_the_pages_are_for_everybody(document, opened, scheme, width):
     page = opened(document, scheme, width)
     for box in page.get_by_label("a second head").all():
