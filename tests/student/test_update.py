@@ -165,6 +165,14 @@ def test_an_update_repairs_what_is_damaged_and_an_earlier_zip_of_it_stays(copy, 
     assert contents(copy.root) == updated(second) | {f"{TESTS}.mine": b"damaged"}
 
 
+def test_what_is_edited_is_kept_where_the_list_of_given_files_is_gone(copy, second):
+    (copy.root / GIVEN).unlink()
+    (copy.root / RUN).write_bytes(b"edited")
+    assert copy.update()[0] == 0
+    assert copy.before()[RUN] == b"edited"
+    assert contents(copy.root) == updated(second)
+
+
 def test_an_unpacked_zip_a_link_to_the_folder_and_line_ends_of_windows_will_do(
     copy, first, second, tmp_path
 ):
