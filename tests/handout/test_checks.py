@@ -145,6 +145,20 @@ def test_a_build_that_fails_leaves_dist_as_it_was_and_a_mistake_is_told_before_a
     assert capsys.readouterr().err.count("\n") == 1
 
 
+def test_a_new_autograder_replaces_the_test_zips_of_its_edition_alone(course, monkeypatch):
+    """Another edition's name may begin with this one's."""
+    own, other = (course / f"dist/test-{e}-starter-expect-1.zip" for e in ("xcs224n", "xcs224n-b"))
+    own.parent.mkdir(exist_ok=True)
+    for path in (own, other):
+        path.touch()
+    monkeypatch.setattr(reference, "train", lambda *_, **__: course)
+    monkeypatch.setattr(autograder, "build", lambda *_: [])
+    monkeypatch.setattr(autograder, "REPO", course)
+    assert autograder.main(["--recipe", "smoke", "--edition", "xcs224n"]) == 0
+    assert (own.exists(), other.exists()) == (False, True)
+    other.unlink()
+
+
 @pytest.mark.parametrize("recipe, used", [("laptop", True), ("smoke", False)])
 def test_solutions_quote_no_model_that_was_trained_with_another_recipe(
     tmp_path, monkeypatch, recipe, used, capsys
