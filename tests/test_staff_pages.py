@@ -2,6 +2,7 @@
 
 import json
 import shutil
+from types import SimpleNamespace
 
 import pytest
 import torch
@@ -12,7 +13,7 @@ from questions.span_corruption.items import expected_vocabulary
 from submission.model import GPT, GPTConfig
 from tests.harness.test_staging import pack
 from tests.interpreter import python
-from tools import datafiles, staff_model, world
+from tools import datafiles, experiments, staff_model, world
 
 NEVER = "raise AssertionError('this code must never run')\n"
 FILE = "submission/dataset.py"
@@ -68,6 +69,21 @@ def test_experiments_are_repeated_with_the_parameters_that_they_are_of(upload, w
     assert "vanilla.pretrain.params: the results are of other parameters" in reverse
     assert "Not repeated: " in reverse and "<mark>" not in reverse
     assert "It trains models of its own" in induction and "A claim" not in induction
+
+
+def test_results_of_the_staffs_model_are_recognised(tmp_path, monkeypatch):
+    monkeypatch.setattr(experiments, "REPO", tmp_path)
+    case = SimpleNamespace(
+        staged=SimpleNamespace(path=lambda name: None),
+        run=SimpleNamespace(assignment=SimpleNamespace(variants=["vanilla"])),
+    )
+    state = {"weight": torch.randn(3, 4)}
+    path = tmp_path / staff_model.TARGET / "vanilla.finetune.params"
+    path.parent.mkdir(parents=True)
+    torch.save({name: tensor.half() for name, tensor in state.items()}, path)
+    for weights, said in ((state, "are of the staff's model"), ({}, "no parameters were uploaded")):
+        results = noted(commands.digest(weights))
+        assert said in experiments.repeat(case, "trace", results).note
 
 
 @pytest.mark.parametrize("content", [None, b'{"trace": {"seed": NaN}}'])
