@@ -105,6 +105,14 @@ def test_what_a_student_changes_in_the_model_is_trained(submission, build, batch
     assert loss.item() == pytest.approx(model(x, y)[1].item(), rel=1e-4)
 
 
+def test_a_subclass_stays_as_it_is_unless_it_says_so_itself(submission, build):
+    _, model = build()
+    attn = model.blocks[0].attn
+    for promise, stays in (({}, True), ({"replaceable": True}, False)):
+        attn.__class__ = own = type("Own", (submission.attention.CausalSelfAttention,), promise)
+        assert (type(submission.fast.twin_of(model, None).blocks[0].attn) is own) is stays
+
+
 def test_buffers_are_rounded_only_where_they_lose_nothing(submission, build):
     _, model = build()
     attn = model.blocks[0].attn
