@@ -2,6 +2,7 @@
 
 import json
 import os
+from pathlib import Path
 
 import pytest
 
@@ -89,9 +90,18 @@ def old(tmp_path):
     return tmp_path / "class"
 
 
-def test_everything_comes_over_once_and_the_old_files_are_moved(old, capsys):
+def test_everything_comes_over_once_and_the_old_files_are_moved(old, capsys, monkeypatch):
+    rename, moved = Path.rename, []
+
+    def interrupted(path, target):
+        if moved:
+            raise KeyboardInterrupt
+        moved.append(rename(path, target))
+
     before = {path.name for path in old.iterdir()}
-    Store.existing(old).close()
+    with monkeypatch.context() as patch, pytest.raises(KeyboardInterrupt):
+        patch.setattr(Path, "rename", interrupted)
+        Store.existing(old)
     with Store.existing(old) as store:
         assert {sql: [tuple(row) for row in store.rows(sql)] for sql in EXPECTED} == EXPECTED
     assert sorted(path.name for path in old.iterdir()) == ["before-import", "class.db", "lock"]
