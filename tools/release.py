@@ -24,7 +24,7 @@ import sys
 import tempfile
 import time
 from collections.abc import Iterator
-from concurrent.futures import Future, ThreadPoolExecutor, wait
+from concurrent.futures import Future, ThreadPoolExecutor
 from contextlib import contextmanager
 from datetime import date
 from decimal import Decimal
@@ -227,15 +227,12 @@ def _build(repo: Path, editions: list[str], trained: Path, paper: str, folder: P
     """
 
     def verify(edition: str) -> None:
-        with as_student(repo, edition, trained, folder) as copy:
+        with as_student(repo, edition, trained, folder) as copy, ThreadPoolExecutor() as own:
             run(edition, copy, "collect_submission.py")
-            graded = pool.submit(run, edition, copy, "grader.py")
+            graded = own.submit(run, edition, copy, "grader.py")
             upload = (copy / "assignment5.zip").read_bytes()
-            try:
-                for line in autograder.build(repo, edition, trained, folder, upload=upload):
-                    say(f"  {line}")
-            finally:
-                wait([graded])  # it needs the folder
+            for line in autograder.build(repo, edition, trained, folder, upload=upload):
+                say(f"  {line}")
             graded.result()
 
     with (
