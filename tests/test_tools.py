@@ -3,11 +3,16 @@
 import os
 import subprocess
 import sys
+import threading
+
+import pytest
 
 from tests.interpreter import python
 from tests.project import ROOT, copy_of_the_project
+from tests.redteam.arena import slowness
 from tests.snapshots import check
-from tools import datafiles
+from tools import autograder, container, datafiles, reference, starter
+from tools.arguments import Failed
 
 COMMANDS = {
     path.relative_to(ROOT / "tools").parts[0].removesuffix(".py")
@@ -84,3 +89,33 @@ def test_a_missing_package_is_one_line_with_a_command(tmp_path):
     assert (ran.returncode, ran.stdout) == (2, ""), ran.stderr
     assert ran.stderr.startswith("error: this Python (") and ran.stderr.count("\n") == 1
     assert " has no " in ran.stderr and "`make setup` creates .venv" in ran.stderr
+
+
+def test_checkpoints_of_other_code_are_not_gone_on_with(tmp_path):
+    text = '{"fingerprint": "same", "finished": {}}'
+    (tmp_path / reference.STATE).write_text(text, encoding="utf-8")
+    checkpoint = tmp_path / "vanilla.pretrain.params.checkpoint"
+    checkpoint.touch()
+    reference.Finished(tmp_path, "same", "laptop")
+    assert checkpoint.exists()
+    reference.Finished(tmp_path, "of other code", "laptop")
+    assert not checkpoint.exists()
+
+
+@pytest.mark.parametrize("failing", ["reference", "starter"])
+def test_if_one_proof_fails_the_other_one_ends(tmp_path, monkeypatch, failing):
+    stopped = threading.Event()
+
+    def prove(repo, edition, kind, *_):
+        if kind == failing:
+            raise Failed(f"{kind} failed")
+        assert stopped.wait(60 * slowness())
+        raise Failed("was stopped")
+
+    for module, name in ((autograder, "contents"), (starter, "package_of")):
+        monkeypatch.setattr(module, name, lambda *_: {})
+    monkeypatch.setattr(autograder, "_prove", prove)
+    monkeypatch.setattr(container, "stop", stopped.set)
+    with pytest.raises(Failed, match=f"^{failing} failed$"):
+        autograder.build(ROOT, "xcs224n", tmp_path, tmp_path / "dist", upload=b"")
+    assert stopped.is_set() and list((tmp_path / "dist").iterdir()) == []
