@@ -6,6 +6,7 @@ Those of the solutions are in build/solutions/EDITION.
 import csv
 import io
 import json
+import re
 import shutil
 import subprocess
 import sys
@@ -43,6 +44,9 @@ PRINT = r"""
 \fi
 \input{sheet.tex}
 """
+# What is linked to by its label, and a question that has a link to its answer, and back from there.
+LINKED = re.compile(r"\\(?:hyperref\[|(?:eq)?ref\{)([^]}]+)")
+ANSWERED = re.compile(r"\\answerlink\{([^}]+)")
 WITH_SOLUTIONS = "\\def\\withanswers{}\n\\input{sheet.tex}\n"
 FOR_STUDENTS = ("handout.pdf", "handout.html", "practice.pdf", "practice.html")
 SCRIPT = "solutions/written/quoted_numbers.py"
@@ -199,8 +203,10 @@ def _write(path: Path, text: str) -> None:
 
 def _pdf(repo: Path, written: Path, folder: Path) -> bytes:
     shutil.copytree(written, folder)
-    own_id = uuid.uuid5(uuid.NAMESPACE_OID, (written / "sheet.tex").read_text(encoding="utf-8"))
+    text = (written / "sheet.tex").read_text(encoding="utf-8")
+    own_id = uuid.uuid5(uuid.NAMESPACE_OID, text)
     _write(folder / "print.tex", PRINT.replace("OF_SHEET", str(own_id)))
+    _write(folder / "print.aux", _expected_labels(text))
     try:
         return _typeset(repo, folder, "print.tex")
     except HandoutError as error:
@@ -209,6 +215,18 @@ def _pdf(repo: Path, written: Path, folder: Path) -> bytes:
     # LaTeX's tagging is new, and fails on some pages; without it, only their structure is lost.
     print("note: this LaTeX can't tag the PDF, so it is built without structure", file=sys.stderr)
     return _typeset(repo, folder, "sheet.tex")
+
+
+def _expected_labels(sheet: str) -> str:
+    """Return what stands in for the labels that LaTeX's first run would write.
+
+    Without labels, the first run makes no links, and numbers what is tagged otherwise than the
+    second one, so that a fourth run is needed instead of a third one.
+    """
+    labels = {*LINKED.findall(sheet)}
+    labels |= {f"{kind}:{number}" for number in ANSWERED.findall(sheet) for kind in ("q", "answer")}
+    lines = (f"\\newlabel{{{one}}}{{{{1}}{{1}}{{}}{{Doc-Start}}{{}}}}\n" for one in sorted(labels))
+    return "\\relax\n" + "".join(lines)
 
 
 def _page(repo: Path, described: Description, document: str, source: str, folder: Path) -> bytes:
