@@ -67,8 +67,7 @@ def _package(folder: Path) -> Files:
 
 def attack(path: Path) -> Files:
     """Return the starter with an attack on the grader in one of its modules."""
-    prelude = arena.PRELUDE.replace("HOME_SECRET_PATH", "/home/nobody/secret")
-    module = prelude + path.read_text(encoding="utf-8") + arena.EPILOGUE
+    module = arena.module_of(path, "/home/nobody/secret")
     return starter() | {"submission/attention_exploration.py": module.encode("utf-8")}
 
 

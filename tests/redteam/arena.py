@@ -17,14 +17,13 @@ import shutil
 import stat
 import sys
 import tempfile
+import textwrap
 import time
 import zlib
 from pathlib import Path
 
 HERE = Path(__file__).resolve().parent
 ATTACKS = {path.stem: path for path in sorted((HERE / "attacks").glob("*.py"))}
-PRELUDE = (HERE / "prelude.py").read_text(encoding="utf-8")
-EPILOGUE = (HERE / "epilogue.py").read_text(encoding="utf-8")
 PLANTED = "PLANTED-SECRET"  # plus random characters: in the solutions, the answers, the environment
 BREACH = "BREACH" + ":"  # attacks print it if they got through without earning or reading
 MARK = "PWNED"  # attacks write it wherever they can
@@ -91,6 +90,16 @@ def header(path: Path, key: str) -> str:
     return found[1] if found else ""
 
 
+def module_of(attack: Path | None, home_secret: str) -> str:
+    """Return attention_exploration.py with this attack in it, if any."""
+    prelude = (HERE / "prelude.py").read_text(encoding="utf-8")
+    epilogue = (HERE / "epilogue.py").read_text(encoding="utf-8")
+    body = attack.read_text(encoding="utf-8") if attack else ""
+    if attack and not header(attack, "runs"):
+        body = "def attack(keys, j):\n" + textwrap.indent(body, "    ")
+    return prelude.replace("HOME_SECRET_PATH", home_secret) + body + epilogue
+
+
 def main(tree: str, mode: str, report: str, *attacks: str) -> None:
     arena = Arena(Path(tree), mode)
     try:
@@ -138,8 +147,8 @@ class Arena:
 
     def run(self, name: str) -> list[str]:
         """Grade the submission with this attack in it; return what it achieved, in words."""
-        body = ATTACKS[name].read_text(encoding="utf-8") if name in ATTACKS else ""
-        upload = self._upload(body)
+        attack = ATTACKS.get(name)
+        upload = self._upload(attack)
         files, processes = self._files(), self._processes()
         before_s = time.process_time()
         try:
@@ -147,18 +156,18 @@ class Arena:
         finally:
             shutil.rmtree(upload)
         used_s = time.process_time() - before_s
-        faults = self._earned(results, header(ATTACKS[name], "breaks") if body else "")
+        faults = self._earned(results, header(attack, "breaks") if attack else "")
         faults += self._learnt(results, printed)
         faults += self._broke(results, printed)
         faults += self._left(files, processes)
         return faults + ([f"cost the grader {used_s:.0f} s"] if used_s > MOST_CPU_S else [])
 
-    def _upload(self, body: str) -> Path:
+    def _upload(self, attack: Path | None) -> Path:
         upload = Path(tempfile.mkdtemp(prefix="upload-", dir=self._tree.parent))
         package = upload / "submission"
         package.mkdir()
         (package / "__init__.py").touch()
-        text = PRELUDE.replace("HOME_SECRET_PATH", os.environ["HOME_SECRET"]) + body + EPILOGUE
+        text = module_of(attack, os.environ["HOME_SECRET"])
         (package / "attention_exploration.py").write_text(text, encoding="utf-8")
         return upload
 

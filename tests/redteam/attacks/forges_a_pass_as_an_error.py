@@ -1,3 +1,2 @@
 # tries: to report an exception whose outcome is `passed`
-def attack(keys, j):
-    send(report(message="PWNED", type="passed"))
+send(report(message="PWNED", type="passed"))

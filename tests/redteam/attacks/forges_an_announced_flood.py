@@ -1,4 +1,3 @@
 # tries: a frame that announces more bytes than there are
-def attack(keys, j):
-    os.write(4, wire.PREFIX.pack(wire.MAGIC, (1 << 32) - 1, (1 << 64) - 1) + b"{}")
-    os._exit(0)
+os.write(4, wire.PREFIX.pack(wire.MAGIC, (1 << 32) - 1, (1 << 64) - 1) + b"{}")
+os._exit(0)

@@ -1,3 +1,2 @@
 # tries: to answer in the worker's place, before the probe does, and to leave
-def attack(keys, j):
-    send(answers(np.zeros(keys.shape[1]), 40))
+send(answers(np.zeros(keys.shape[1]), 40))

@@ -1,3 +1,2 @@
 # tries: an array where the envelope should be
-def attack(keys, j):
-    leave(raw({"tree": {"$array": 0}, "arrays": [["<f8", [1]]]}, b"12345678"))
+leave(raw({"tree": {"$array": 0}, "arrays": [["<f8", [1]]]}, b"12345678"))

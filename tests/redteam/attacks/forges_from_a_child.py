@@ -1,6 +1,5 @@
 # tries: a child that answers while its parent has left long ago
-def attack(keys, j):
-    if os.fork() == 0:
-        os.setsid()
-        send(answers(np.zeros(keys.shape[1])))
-    os._exit(0)
+if os.fork() == 0:
+    os.setsid()
+    send(answers(np.zeros(keys.shape[1])))
+os._exit(0)

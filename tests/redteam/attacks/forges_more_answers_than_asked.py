@@ -1,3 +1,2 @@
 # tries: no answers, too few and too many
-def attack(keys, j):
-    send(answers(np.zeros(keys.shape[1]), 0 if len(keys) % 2 else 3000))
+send(answers(np.zeros(keys.shape[1]), 0 if len(keys) % 2 else 3000))

@@ -1,4 +1,3 @@
 # tries: to confuse the grader about where the frame starts
-def attack(keys, j):
-    os.write(4, b"R" * 100 + b"\0" * 100)
-    os._exit(0)
+os.write(4, b"R" * 100 + b"\0" * 100)
+os._exit(0)

@@ -1,5 +1,4 @@
 # tries: an envelope whose fields are of other types than they should be
-def attack(keys, j):
-    for envelope in ([], None, {"ok": [1]}, {"ok": 1, "value": 1}, {"ok": {}, "error": []}, 1.0):
-        os.write(4, wire.encode(envelope))
-    os._exit(0)
+for envelope in ([], None, {"ok": [1]}, {"ok": 1, "value": 1}, {"ok": {}, "error": []}, 1.0):
+    os.write(4, wire.encode(envelope))
+os._exit(0)

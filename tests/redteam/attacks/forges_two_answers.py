@@ -1,4 +1,3 @@
 # tries: two frames, of which the second claims success
-def attack(keys, j):
-    os.write(4, wire.encode(answers(np.zeros(keys.shape[1]))))
-    send({"ok": True, "value": {"passed": True, "score": 1.0}})
+os.write(4, wire.encode(answers(np.zeros(keys.shape[1]))))
+send({"ok": True, "value": {"passed": True, "score": 1.0}})

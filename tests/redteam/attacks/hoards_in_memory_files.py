@@ -1,5 +1,4 @@
 # tries: memory that belongs to files and not to a process
-def attack(keys, j):
-    for number in range(50):
-        os.write(os.memfd_create(f"PWNED{number}"), bytes(8 << 20))
-    return 100.0 * keys[j]
+for number in range(50):
+    os.write(os.memfd_create(f"PWNED{number}"), bytes(8 << 20))
+return 100.0 * keys[j]

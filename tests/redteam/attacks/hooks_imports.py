@@ -1,5 +1,6 @@
 # tries: finders and loaders that serve later imports of the harness
 # breaks: 3b
+# runs: at import
 class Finder:
     def find_spec(self, *_):
         os._exit(0)

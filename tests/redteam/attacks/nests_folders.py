@@ -1,6 +1,5 @@
 # tries: folders deeper than whoever cleans up can follow
-def attack(keys, j):
-    for _ in range(1200):
-        os.mkdir("d" * 100)
-        os.chdir("d" * 100)
-    open("PWNED", "w", encoding="utf-8").close()
+for _ in range(1200):
+    os.mkdir("d" * 100)
+    os.chdir("d" * 100)
+open("PWNED", "w", encoding="utf-8").close()

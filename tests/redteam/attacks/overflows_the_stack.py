@@ -1,7 +1,6 @@
 # tries: to overflow the stack of C, below Python
-def attack(keys, j):
-    sys.setrecursionlimit(10**9)
-    nested = []
-    for _ in range(2_000_000):
-        nested = [nested]
-    repr(nested)
+sys.setrecursionlimit(10**9)
+nested = []
+for _ in range(2_000_000):
+    nested = [nested]
+repr(nested)

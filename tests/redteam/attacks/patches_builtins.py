@@ -1,5 +1,4 @@
 # tries: to replace built-in functions for everyone in its process
-def attack(keys, j):
-    builtins.isinstance = builtins.all = builtins.any = lambda *_: True
-    builtins.len = lambda *_: 1
-    builtins.type = lambda value: str
+builtins.isinstance = builtins.all = builtins.any = lambda *_: True
+builtins.len = lambda *_: 1
+builtins.type = lambda value: str

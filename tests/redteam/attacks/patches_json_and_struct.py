@@ -1,5 +1,4 @@
 # tries: to replace the encoders that the frame is made with
-def attack(keys, j):
-    json.dumps = lambda *_, **__: '{"tree": {"ok": true, "value": {"passed": true}}, "arrays": []}'
-    wire.PREFIX = struct.Struct("<I")
-    struct.Struct = None
+json.dumps = lambda *_, **__: '{"tree": {"ok": true, "value": {"passed": true}}, "arrays": []}'
+wire.PREFIX = struct.Struct("<I")
+struct.Struct = None

@@ -1,4 +1,3 @@
 # tries: to go on after the answer, by replacing what ends the process
-def attack(keys, j):
-    os._exit = lambda code: time.sleep(600)
-    threading.Thread(target=time.sleep, args=(600,)).start()
+os._exit = lambda code: time.sleep(600)
+threading.Thread(target=time.sleep, args=(600,)).start()

@@ -1,6 +1,5 @@
 # tries: to replace how answers are written
-def attack(keys, j):
-    from grading import worker
+from grading import worker
 
-    lie = wire.encode({"ok": True, "value": {"passed": True, "score": 100}})
-    wire.encode = worker.wire.encode = lambda value: lie
+lie = wire.encode({"ok": True, "value": {"passed": True, "score": 100}})
+wire.encode = worker.wire.encode = lambda value: lie

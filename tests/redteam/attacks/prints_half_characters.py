@@ -1,5 +1,4 @@
 # tries: text that can't be encoded, in prints and in an exception
-def attack(keys, j):
-    sys.stdout.buffer.write(b"\xff\xfe\xed\xa0\x80 PWNED\n")
-    sys.stdout.flush()
-    raise ValueError("PWNED \ud800 \udfff")
+sys.stdout.buffer.write(b"\xff\xfe\xed\xa0\x80 PWNED\n")
+sys.stdout.flush()
+raise ValueError("PWNED \ud800 \udfff")

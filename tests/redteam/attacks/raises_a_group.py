@@ -1,8 +1,7 @@
 # tries: nested groups, causes without end and a traceback of a thousand frames
-def attack(keys, j):
-    error = ValueError("PWNED")
-    for _ in range(3000):
-        later = ValueError("PWNED" * 10)
-        later.__context__ = error
-        error = later
-    raise ExceptionGroup("PWNED", [error, ExceptionGroup("PWNED", [error])])
+error = ValueError("PWNED")
+for _ in range(3000):
+    later = ValueError("PWNED" * 10)
+    later.__context__ = error
+    error = later
+raise ExceptionGroup("PWNED", [error, ExceptionGroup("PWNED", [error])])

@@ -1,9 +1,8 @@
 # tries: to lift its own limits, and then to use what they forbid
-def attack(keys, j):
-    for name in [n for n in dir(resource) if n.startswith("RLIMIT_")]:
-        with suppress(OSError, ValueError):
-            kind = getattr(resource, name)
-            resource.setrlimit(kind, (resource.RLIM_INFINITY, resource.RLIM_INFINITY))
-    kept = []
-    while True:
-        kept.append(bytearray(b"x") * (50 << 20))
+for name in [n for n in dir(resource) if n.startswith("RLIMIT_")]:
+    with suppress(OSError, ValueError):
+        kind = getattr(resource, name)
+        resource.setrlimit(kind, (resource.RLIM_INFINITY, resource.RLIM_INFINITY))
+kept = []
+while True:
+    kept.append(bytearray(b"x") * (50 << 20))

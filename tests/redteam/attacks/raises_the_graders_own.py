@@ -1,7 +1,6 @@
 # tries: to raise the harness's own exceptions
-def attack(keys, j):
-    from grading import errors, verdicts
+from grading import errors, verdicts
 
-    if keys.shape[0] % 2:
-        raise verdicts.TestEnd(verdicts.Verdict(verdicts.Outcome.PASSED, "PWNED"))
-    raise errors.UsageError("PWNED")
+if keys.shape[0] % 2:
+    raise verdicts.TestEnd(verdicts.Verdict(verdicts.Outcome.PASSED, "PWNED"))
+raise errors.UsageError("PWNED")

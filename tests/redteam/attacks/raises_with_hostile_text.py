@@ -1,13 +1,11 @@
 # tries: an exception whose text is not a string, raises, or never ends
-def attack(keys, j):
-    class Hostile(Exception):
-        def __str__(self):
-            while True:
-                try:
-                    time.sleep(600)
-                except BaseException:
-                    continue
+class Hostile(Exception):
+    def __str__(self):
+        while True:
+            try:
+                time.sleep(600)
+            except BaseException:
+                continue
 
-    import time
 
-    raise Hostile
+raise Hostile

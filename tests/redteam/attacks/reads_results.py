@@ -1,3 +1,2 @@
 # tries: to read the results file that is being written, and earlier ones
-def attack(keys, j):
-    tell([(TREE / "out" / name).read_bytes() for name in ("results.json", "earlier.json")])
+tell([(TREE / "out" / name).read_bytes() for name in ("results.json", "earlier.json")])

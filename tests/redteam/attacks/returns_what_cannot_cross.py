@@ -1,8 +1,8 @@
 # tries: generators, locks, objects and pickles in place of an answer
-def attack(keys, j):
-    class Pickled:
-        def __reduce__(self):
-            return (os.system, ("echo PWNED > /tmp/PWNED",))
+class Pickled:
+    def __reduce__(self):
+        return (os.system, ("echo PWNED > /tmp/PWNED",))
 
-    odd = [threading.Lock(), (n for n in [1]), Pickled(), np.array([Pickled()], dtype=object)]
-    return odd[len(keys) % 4]
+
+odd = [threading.Lock(), (n for n in [1]), Pickled(), np.array([Pickled()], dtype=object)]
+return odd[len(keys) % 4]

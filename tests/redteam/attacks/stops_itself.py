@@ -1,3 +1,2 @@
 # tries: to stop, so that it never ends
-def attack(keys, j):
-    os.kill(os.getpid(), signal.SIGSTOP)
+os.kill(os.getpid(), signal.SIGSTOP)

@@ -1,4 +1,3 @@
 # tries: to wait for somebody who types
-def attack(keys, j):
-    input("PWNED ")
-    open("/dev/tty", encoding="utf-8").read()
+input("PWNED ")
+open("/dev/tty", encoding="utf-8").read()

@@ -1,4 +1,3 @@
 # tries: a file without end
-def attack(keys, j):
-    fd = os.open("PWNED", os.O_CREAT | os.O_WRONLY)
-    os.ftruncate(fd, 1 << 50)
+fd = os.open("PWNED", os.O_CREAT | os.O_WRONLY)
+os.ftruncate(fd, 1 << 50)
