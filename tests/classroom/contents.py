@@ -95,14 +95,20 @@ def lay(folder: Path, files: Files) -> None:
             (folder / name).write_bytes(text)
 
 
-def export(source: Path, number: int, names: Iterable[str], at: str, files: Files) -> None:
-    """Add a submission by students of these names, or addresses, to an export of Gradescope."""
+def export(
+    source: Path, number: int, names: Iterable[str], at: str, files: Files, **more: object
+) -> None:
+    """Add a submission by students of these names, or addresses, to an export of Gradescope.
+
+    Args:
+        more: of its entry in the metadata.
+    """
     lay(source / f"submission_{number}", files)
     people = [
         {":name": n.partition("@")[0], ":email": n if "@" in n else f"{id_of('of', n)}@x.edu"}
         for n in names
     ]
-    entry = {f"submission_{number}": {":submitters": people, ":created_at": at}}
+    entry = {f"submission_{number}": {":submitters": people, ":created_at": at} | more}
     with open(source / "submission_metadata.yml", "a", encoding="utf-8") as file:
         yaml.safe_dump(entry, file, allow_unicode=True)
 

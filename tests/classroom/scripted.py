@@ -9,7 +9,6 @@ from typing import Any
 import pytest
 
 from classroom import cluster
-from classroom.__main__ import main
 from classroom.cluster import ClusterFailed
 from classroom.exports import read_export
 from classroom.grade import Release
@@ -104,9 +103,9 @@ class ScriptedClass:
         ids: of the submissions, in the order of their names.
     """
 
-    def __init__(self, folder: Path, names, workers: Workers, capsys) -> None:
+    def __init__(self, folder: Path, names, workers: Workers, command) -> None:
         self.path, self.source, self.workers = folder / "class", folder / "source", workers
-        self._capsys = capsys
+        self._command = command
         for name in names:
             self.hand_in(name)
         ids = {one.students[0].name: one.id for one in read_export(self.source).submissions}
@@ -121,11 +120,10 @@ class ScriptedClass:
     def __call__(self, word: str, *words: str):
         """Run a command; return (exit code, standard output, standard error)."""
         self.workers.requests.clear()
-        places = [self.path] if word != "grade" else [self.source, "--into", self.path]
+        reads = word in ("grade", "similar")
+        places = [self.source, "--into", self.path] if reads else [self.path]
         chosen = ["--release", "x.zip"] if word in ("grade", "regrade") else []
-        code = main([word, *map(str, places), *words, *chosen])
-        said = self._capsys.readouterr()
-        return code, said.out, said.err
+        return self._command(word, *places, *words, *chosen)
 
     def rows(self, sql: str, *values) -> list[tuple]:
         with Store.existing(self.path) as store:

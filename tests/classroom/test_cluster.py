@@ -14,8 +14,10 @@ import threading
 import time
 import urllib.request
 import zipfile
+from collections.abc import Iterable
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
+from unittest.mock import Mock
 
 import psutil
 import pytest
@@ -113,70 +115,43 @@ def test_whatever_is_silent_is_given_up_within_two_minutes():
     assert max(scheduler, workers, worker) < 110
 
 
-class Silent:
-    """A client whose scheduler falls silent when it has said that three slots have results."""
-
-    status, looks, fetches = "running", 0, 0
-
-    def scheduler_info(self, **_):
-        self.looks += 1
-        if self.looks > 1:
-            raise TimeoutError("silent")
-        return {"workers": {"worker": {"resources": {"grader": 3}, "last_seen": 1.0}}}
-
-    def get_events(self, _):
-        return ()
-
-    def submit(self, *_, **__):
-        return Result(self)
-
-    def cancel(self, _):
-        pass
+def heard(time_s: float) -> dict:
+    """Return what a scheduler says that heard its only worker, with three slots, at this time."""
+    return {"workers": {"worker": {"resources": {"grader": 3}, "last_seen": time_s}}}
 
 
-class Result:
-    status = "finished"
+def client_of(looks: Iterable[dict | Exception], status: str) -> Mock:
+    """Return a client that sees this of its scheduler; results have a status, but never come."""
+    client = Mock(status="running")
+    client.scheduler_info.side_effect = looks
+    client.get_events.return_value = ()
+    client.submit.side_effect = lambda *_, **__: Mock(status=status, result=client.fetch)
+    client.fetch.side_effect = TimeoutError
+    return client
 
-    def __init__(self, client):
-        self._client = client
 
-    def result(self, timeout):
-        self._client.fetches += 1
-        raise TimeoutError
+def grade_nine(client: Mock, monkeypatch) -> None:
+    monkeypatch.setattr(cluster, "wait", lambda *_, **__: None)
+    tasks = ((n, b"", {}) for n in range(9))
+    [*cluster.Cluster(client, Grader("grader", b"", counts=True), print).run(tasks)]
 
 
 def test_only_one_of_many_results_is_waited_for_before_the_scheduler_is_asked(monkeypatch):
-    client = Silent()
-    monkeypatch.setattr(cluster, "wait", lambda *_, **__: None)
+    client = client_of([heard(1.0), TimeoutError("silent")], "finished")
     monkeypatch.setattr(cluster, "LOOK_S", 0)
-    tasks = ((n, b"", {}) for n in range(9))
     with pytest.raises(cluster.ClusterFailed, match="the scheduler doesn't answer: silent"):
-        [*cluster.Cluster(client, Grader("grader", b"", counts=True), print).run(tasks)]
-    assert client.fetches == 1
-
-
-class Unheard(Silent):
-    """A client whose scheduler names a worker that it heard `beats` times, and then no more."""
-
-    def __init__(self, beats):
-        self.beats = beats
-
-    def scheduler_info(self, **_):
-        self.looks += 1
-        heard = {"resources": {"grader": 1}, "last_seen": float(min(self.looks, self.beats))}
-        return {"workers": {"worker": heard}}
+        grade_nine(client, monkeypatch)
+    assert client.fetch.call_count == 1
 
 
 def test_a_worker_that_the_scheduler_no_longer_hears_is_soon_given_up(monkeypatch):
     """The scheduler itself names it for up to 90 s more; here each look is 40 s after the last."""
-    client = Unheard(beats=7)
-    monkeypatch.setattr(cluster.time, "monotonic", lambda: 40.0 * client.looks)
-    monkeypatch.setattr(Result, "status", "pending")
-    monkeypatch.setattr(cluster, "wait", lambda *_, **__: None)
-    run = cluster.Cluster(client, Grader("grader", b"", counts=True), print).run
+    client = client_of([heard(min(n, 7.0)) for n in range(1, 99)], "pending")
+    looks = client.scheduler_info
+    monkeypatch.setattr(cluster.time, "monotonic", lambda: 40.0 * looks.call_count)
     with pytest.raises(cluster.ClusterFailed, match="no worker could grade for 90 s"):
-        [*run((n, b"", {}) for n in range(9))]
-    assert client.looks == client.beats + 3  # three of 40 s are more than 90 s
+        grade_nine(client, monkeypatch)
+    assert looks.call_count == 7 + 3  # three of 40 s are more than 90 s
 
 
 # Pages of dask's web server, which show what is running, and allow anybody to stop it.

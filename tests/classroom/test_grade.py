@@ -7,9 +7,7 @@ import pytest
 
 from autograder import isolation
 from autograder.description import load_course
-from classroom.__main__ import main
 from classroom.grade import Release
-from classroom.store import Store
 from tests.classroom.contents import RIGHT, lay, zipped
 from tests.classroom.graded import records_in, rows_of
 from tests.classroom.scripted import ScriptedClass, release_named
@@ -41,7 +39,7 @@ def test_a_worker_that_can_not_grade_is_named_with_the_reason(graded, release, t
     assert dict(rows_of(into, "SELECT * FROM class")).get("release") is None
 
 
-def test_what_can_not_be_done_is_said_in_a_line(tmp_path, capsys):
+def test_what_can_not_be_done_is_said_in_a_line(tmp_path, command):
     source = class_of(tmp_path / "source", "right")
     for words, message in (
         (("--scheduler", "tcp://127.0.0.1:1"), "expected tls://HOST:PORT"),
@@ -50,16 +48,15 @@ def test_what_can_not_be_done_is_said_in_a_line(tmp_path, capsys):
         (("--release", "nowhere.zip"), "`make autograder` builds it"),
         (("--release", __file__), "is not a packed autograder"),
     ):
-        assert main(["grade", str(source), "--into", str(tmp_path / "class"), *words]) == 2
-        error = capsys.readouterr().err
-        assert message in error and error.count("\n") == 1
-    assert main(["certificates", str(source)]) == 2
-    assert f"{source} can't be made: File exists" in capsys.readouterr().err
+        code, _, error = command("grade", source, "--into", tmp_path / "class", *words)
+        assert code == 2 and message in error and error.count("\n") == 1
+    code, _, error = command("certificates", source)
+    assert code == 2 and f"{source} can't be made: File exists" in error
 
 
 @pytest.fixture
-def three(workers, tmp_path, capsys) -> ScriptedClass:
-    return ScriptedClass(tmp_path, ("a", "b", "c"), workers, capsys)
+def three(workers, tmp_path, command) -> ScriptedClass:
+    return ScriptedClass(tmp_path, ("a", "b", "c"), workers, command)
 
 
 RECORDS = "SELECT * FROM records ORDER BY id"
@@ -146,78 +143,70 @@ def test_another_upload_or_seed_is_graded_again_where_nothing_counts(workers, th
     assert len(workers.requests) == 3 and len({request[2] for request in workers.requests}) == 1
 
 
-class Downloads:
-    """Two downloads from Canvas, of which the first is graded.
-
-    In the later one, Ada has another name and a later submission, and Eve is new.
-    """
-
-    def __init__(self, folder, capsys) -> None:
-        self.first, self.later, self.into = folder / "first", folder / "later", folder / "class"
-        self._capsys = capsys
-        names = "ada_1_9_work.zip", "bob_2_8_work.zip"
-        lay(self.first, dict.fromkeys(names, zipped(RIGHT)))
-        names = "countess_1_10_work-1.zip", "bob_2_8_work.zip", "eve_3_11_work.zip"
-        lay(self.later, dict.fromkeys(names, zipped({"submission/a.py": b"x = 2\n"})))
-        assert self("grade", self.first)[0] == 0
-        with Store.existing(self.into, writes=True) as store:
-            store.set("edition", "xcs224n")  # one that `grades` knows
-
-    def __call__(self, word, *words):
-        """Run a command; return (exit code, what was printed)."""
-        chosen = ["--release", "x.zip"] if word == "grade" else []
-        into = ["--into", self.into] if word in ("grade", "similar") else [self.into]
-        code = main([str(each) for each in (word, *words, *into, *chosen)])
-        return code, "".join(self._capsys.readouterr())
-
-    def what_counts(self):
-        """Return all that is said to count: by the database, by `grades` and by `report`."""
-        csv = self.into.parent / "all.csv"
-        code, said = self("grades", "--csv", csv)
-        assert code == 0 and self("report")[0] == 0
-        pages = [(self.into / "report" / f"{name}.csv").read_text() for name in ("scores", "tests")]
-        rows = [rows_of(self.into, f"SELECT * FROM {t}") for t in ("scores", "class", "sources")]
-        return rows, csv.read_text(), said, pages
-
-
 @pytest.fixture
-def downloads(workers, tmp_path, capsys) -> Downloads:
-    workers.release = release_named("a", "xcs224n")
-    return Downloads(tmp_path, capsys)
+def downloads(workers, tmp_path, command) -> ScriptedClass:
+    """Return a class whose first download from Canvas is graded, and which has a later one.
+
+    There, Ada has another name and a later submission, and Eve is new.
+    """
+    workers.release = release_named("a", "xcs224n")  # an edition that `grades` knows
+    names = "ada_1_9_work.zip", "bob_2_8_work.zip"
+    lay(tmp_path / "source", dict.fromkeys(names, zipped(RIGHT)))
+    names = "countess_1_10_work-1.zip", "bob_2_8_work.zip", "eve_3_11_work.zip"
+    lay(tmp_path / "later", dict.fromkeys(names, zipped({"submission/a.py": b"x = 2\n"})))
+    made = ScriptedClass(tmp_path, (), workers, command)
+    assert made("grade")[0] == 0
+    return made
+
+
+def what_counts(made):
+    """Return all that is said to count: by the database, by `grades` and by `report`."""
+    csv = made.path.parent / "all.csv"
+    code, *said = made("grades", "--csv", str(csv))
+    assert code == 0 and made("report")[0] == 0
+    pages = [(made.path / "report" / f"{name}.csv").read_text() for name in ("scores", "tests")]
+    rows = [made.rows(f"SELECT * FROM {name}") for name in ("scores", "class", "sources")]
+    return rows, csv.read_text(), "".join(said), pages
 
 
 @pytest.mark.parametrize("words", [("grade", "--preview"), ("similar",)])
-def test_a_later_download_that_is_only_looked_at_changes_nothing(downloads, monkeypatch, words):
+def test_a_later_download_that_is_only_looked_at_changes_nothing(
+    downloads, command, monkeypatch, words
+):
     monkeypatch.setattr(isolation, "is_available", lambda: False)
-    before = downloads.what_counts()
+    before, first = what_counts(downloads), downloads.source
     assert "ada" in before[1] and "eve" not in before[1]
-    assert downloads(words[0], downloads.later, *words[1:])[0] == 0
-    assert downloads.what_counts() == before
-    assert downloads("grade", downloads.first)[0] == 0  # has nothing to do
-    assert main(["forget", "bob", "--in", str(downloads.into)]) == 0
+    downloads.source = first.with_name("later")
+    assert downloads(*words)[0] == 0
+    assert what_counts(downloads) == before
+    downloads.source = first
+    assert downloads("grade")[0] == 0  # has nothing to do
+    assert command("forget", "bob", "--in", downloads.path)[0] == 0
     scores = "SELECT name, submission, score FROM scores ORDER BY name"
-    assert rows_of(downloads.into, scores) == [("ada", "canvas_1_9", "5.50")]
-    assert "eve" not in downloads.what_counts()[1]
-    assert downloads("grade", downloads.later)[0] == 0
-    ids = sorted(row[1] for row in rows_of(downloads.into, scores))
+    assert downloads.rows(scores) == [("ada", "canvas_1_9", "5.50")]
+    assert "eve" not in what_counts(downloads)[1]
+    downloads.source = first.with_name("later")
+    assert downloads("grade")[0] == 0
+    ids = sorted(row[1] for row in downloads.rows(scores))
     assert ids == ["canvas_1_10", "canvas_2_8", "canvas_3_11"]
-    assert main(["forget", "eve", "--in", str(downloads.into)]) == 0
-    assert not (downloads.into / "similar").exists()
+    assert command("forget", "eve", "--in", downloads.path)[0] == 0
+    assert not (downloads.path / "similar").exists()
 
 
 def test_what_counted_goes_on_counting_until_a_later_submission_has_a_result(workers, downloads):
-    (_, counting, _), table, _, _ = downloads.what_counts()
+    (_, counting, _), table, _, _ = what_counts(downloads)
+    downloads.source = downloads.source.with_name("later")
     scores = "SELECT submission, score FROM scores WHERE submission LIKE 'canvas_1_%'"
     for ends_after, answers, code in ((0, [], 3), (3, [{"lost": "killed twice"}], 1)):
         workers.ends_after, workers.answers["canvas_1_10"] = ends_after, answers
-        assert downloads("grade", downloads.later)[0] == code
-        assert rows_of(downloads.into, scores) == [("canvas_1_9", "5.50")]
-        (_, now, _), grades, said, _ = downloads.what_counts()
+        assert downloads("grade")[0] == code
+        assert downloads.rows(scores) == [("canvas_1_9", "5.50")]
+        (_, now, _), grades, said, _ = what_counts(downloads)
         assert now == counting and table.splitlines()[1].removeprefix("ada") in grades
         assert (
             "note: countess: canvas_1_10 has no result yet, so an earlier submission counts" in said
         )
     workers.ends_after, workers.answers["canvas_1_10"] = 9, [("passed", "failed", "passed")]
-    assert downloads("grade", downloads.later)[0] == 0
-    assert rows_of(downloads.into, scores) == [("canvas_1_10", "2.50")]
-    assert "no result yet" not in downloads.what_counts()[2]
+    assert downloads("grade")[0] == 0
+    assert downloads.rows(scores) == [("canvas_1_10", "2.50")]
+    assert "no result yet" not in what_counts(downloads)[2]

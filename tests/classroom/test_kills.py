@@ -18,7 +18,6 @@ import psutil
 import pytest
 
 from classroom import cluster, grade, worker
-from classroom.__main__ import main
 from classroom.exports import read_export
 from classroom.grade import Release
 from tests.classroom.contents import zipped
@@ -200,7 +199,7 @@ def shared(certificates, tmp_path_factory) -> Iterator[Shared]:
 
 
 @pytest.fixture
-def grade_here(shared, scripted, monkeypatch, capsys):
+def grade_here(shared, scripted, monkeypatch, command):
     """Return a function that grades the class in this process: (exit code, output).
 
     When the second record has been kept, it calls what it is given.
@@ -225,8 +224,8 @@ def grade_here(shared, scripted, monkeypatch, capsys):
         words = ["grade", source, "--into", into, "--release", release, *shared.words]
         with monkeypatch.context() as patch:
             patch.setattr(grade, "_keep", keep_and_then)
-            code = main([str(word) for word in words])
-        return code, "".join(capsys.readouterr())
+            code, *said = command(*words)
+        return code, "".join(said)
 
     return run
 

@@ -8,7 +8,6 @@ import sys
 
 import pytest
 
-from classroom.__main__ import main
 from tests.classroom.contents import RIGHT, lay, zipped
 from tests.project import ROOT
 from tests.snapshots import check, printed
@@ -26,7 +25,7 @@ Participant 12,Fay,,fay@x.edu,Submitted,"Monday, 2 November 2026, 2:22 PM",
 """
 
 
-def test_a_worksheet_adds_names_addresses_and_times_and_another_is_refused(tmp_path, capsys):
+def test_a_worksheet_adds_names_addresses_and_times_and_another_is_refused(tmp_path, command):
     source, path = tmp_path / "class", tmp_path / "worksheet.csv"
     for number in (7, 8, 9, 10, 13, 14):
         lay(source / f"P{number}_{number}_assignsubmission_file", RIGHT)
@@ -39,14 +38,13 @@ def test_a_worksheet_adds_names_addresses_and_times_and_another_is_refused(tmp_p
         ("another assignment's", "Identifier\nParticipant 99\n"),
     ):
         path.write_text(text, encoding="utf-8")
-        code = main(["list", str(source), "--names", "--worksheet", str(path)])
-        found[title] = printed(code, *capsys.readouterr())
+        found[title] = printed(*command("list", source, "--names", "--worksheet", path))
     check("classroom_worksheet", found, {str(tmp_path): "HERE"})
-    assert main(["list", str(source)]) == 0  # names are shown on request
-    assert not re.search("eve|P13", capsys.readouterr().out)
+    code, said, _ = command("list", source)
+    assert code == 0 and not re.search("eve|P13", said)  # names are shown on request
 
 
-def test_a_command_ends_with_one_line_and_without_torch(run_python, monkeypatch, capsys):
+def test_a_command_ends_with_one_line_and_without_torch(run_python, monkeypatch, command):
     code = (
         "import sys; from classroom.__main__ import main; code = main(['list', 'missing']); "
         "assert 'torch' not in sys.modules; sys.exit(code)"
@@ -59,8 +57,7 @@ def test_a_command_ends_with_one_line_and_without_torch(run_python, monkeypatch,
         raise OSError(28, "No space left on device")
 
     monkeypatch.setattr("classroom.exports.run", fail)
-    assert main(["list", "x"]) == 3
-    assert capsys.readouterr().err == "classroom: [Errno 28] No space left on device\n"
+    assert command("list", "x") == (3, "", "classroom: [Errno 28] No space left on device\n")
 
 
 # A command that waits where this says, after it has done what it usually does there.

@@ -8,7 +8,6 @@ from pathlib import Path
 
 import pytest
 
-from classroom.__main__ import main
 from classroom.arguments import count
 from classroom.store import Store
 from classroom.submissions import Record, Student, Submission
@@ -49,12 +48,12 @@ def add(folder, submission):
 
 
 @pytest.fixture
-def forget(folder, capsys):
+def forget(folder, command):
     """Return forget(words...), which returns the exit code and what was printed."""
 
     def run(*words):
-        code = main(["forget", *words, "--in", str(folder)])
-        return code, "".join(capsys.readouterr())
+        code, *said = command("forget", *words, "--in", folder)
+        return code, "".join(said)
 
     return run
 
@@ -99,14 +98,14 @@ REFUSED = (
 )
 
 
-def test_what_is_not_clear_is_refused_and_nothing_is_removed(folder, capsys):
+def test_what_is_not_clear_is_refused_and_nothing_is_removed(folder, command):
     before, found = everything(folder), {}
     for words in REFUSED:
-        assert main([*words, "--in", str(folder)]) == 2
-        found[" ".join(map(repr, words))] = capsys.readouterr().err
-        assert everything(folder) == before
-    assert main(["forget", "Ada", "--in", str(folder / "missing")]) == 2
-    found["in a folder that is missing"] = capsys.readouterr().err
+        code, _, found[" ".join(map(repr, words))] = command(*words, "--in", folder)
+        assert code == 2 and everything(folder) == before
+    code, _, error = command("forget", "Ada", "--in", folder / "missing")
+    assert code == 2
+    found["in a folder that is missing"] = error
     assert all(text.count("\n") == 1 for text in found.values())
     check("classroom_refused", found, {str(folder): "CLASS"})
 
@@ -232,7 +231,7 @@ def test_another_student_of_that_name_stays_and_the_next_submission_counts(folde
         ("2027-11-06", ""),
     ],
 )
-def test_what_is_older_is_purged(folder, capsys, before, kept):
+def test_what_is_older_is_purged(folder, command, before, kept):
     with Store.existing(folder, writes=True) as store, store.transaction():
         for release, day in (("one", "01"), ("two", "05")):
             at = f"2027-11-{day}T00:00:00+00:00"
@@ -240,9 +239,8 @@ def test_what_is_older_is_purged(folder, capsys, before, kept):
     (folder / "before.csv").touch()
     (folder / ".report.draft").mkdir()  # of a command that was killed
     (folder / ".report.draft" / "scores.csv").write_text("Byron", encoding="utf-8")
-    assert main(["purge", "--before", before, "--in", str(folder)]) == 0
-    said = capsys.readouterr().out
-    assert rest(folder) == kept
+    code, said, _ = command("purge", "--before", before, "--in", folder)
+    assert code == 0 and rest(folder) == kept
     gone = [n for n in "1234" if n not in kept]
     assert [line[11] for line in said.splitlines() if line.startswith("submission_")] == gone
     assert f"{count(len(gone), 'submission')} from before" in said and f"{len(kept)} kept" in said

@@ -19,9 +19,9 @@ FAULT = {"lost": "killed\ntwice"}
 
 
 @pytest.fixture
-def made(workers, tmp_path, capsys) -> ScriptedClass:
+def made(workers, tmp_path, command) -> ScriptedClass:
     """Return a class of five: right, a hidden test wrong, all wrong, a staff fault, refused."""
-    made = ScriptedClass(tmp_path, NAMES, workers, capsys)
+    made = ScriptedClass(tmp_path, NAMES, workers, command)
     refused = answer(*["missing file"] * 3, refused="no folder")
     answers = (("passed",) * 3, ("passed", "failed", "passed"), FAILED, FAULT, refused)
     workers.answers = {key: [each] for key, each in zip(made.ids, answers, strict=True)}

@@ -214,15 +214,15 @@ def test_late_is_what_it_is_for_grades(report):
     assert labels == [(on_time, "3"), (one, "1"), (two, "1"), ("late", "1")]
 
 
-def test_a_class_without_results_is_refused_or_has_an_empty_report(tmp_path, capsys):
+def test_a_class_without_results_is_refused_or_has_an_empty_report(tmp_path, command):
     with Store.create(tmp_path / "empty") as store:
         store.add_submissions(tmp_path, "folder", [Submission("s0", (Student("k", "N"),))])
         path = store.path
-    assert main(["report", str(path)]) == 2
+    assert command("report", path)[0] == 2
     with Store.existing(path, writes=True) as store:
         store.set("release", "r")
-    assert main(["report", str(path)]) == 0
-    assert "examples are shown without code: " in capsys.readouterr().err
+    code, _, error = command("report", path)
+    assert code == 0 and "examples are shown without code: " in error
     assert "No submission has a result yet." in Report(path).index
 
 

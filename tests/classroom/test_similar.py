@@ -15,7 +15,7 @@ import torch
 import grading
 from autograder import solutions
 from classroom import __main__ as classroom
-from classroom.similar import command
+from classroom.similar import command as similar
 from classroom.similar.ranking import Entry, weigh
 from classroom.similar.texts import NAMES, VIEWS
 from grading.release import END, START
@@ -212,7 +212,7 @@ def made(tmp_path_factory):
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(grading, "DATA", root / "data")
         patch.setattr(solutions, "ANSWERS", root / "data")
-        patch.setattr(command, "RESULTS", root / "results")
+        patch.setattr(similar, "RESULTS", root / "results")
         said = []
         patch.setattr("builtins.print", lambda *words, **_: said.append(" ".join(map(str, words))))
         words = ["similar", str(root / "class"), "--into", str(root / "out")]
@@ -270,10 +270,10 @@ def test_what_is_left_out_is_noted(made):
     assert "submission_23" not in made.index and "submission_22" in made.index
 
 
-def test_nobody_is_excluded_by_mistake(made, capsys):
-    words = ["similar", str(made.folder.parent / "class"), "--into", str(made.folder)]
-    assert classroom.main([*words, "--exclude", "Ad"]) == 2
-    assert "--exclude Ad: nobody in this class has this name or ID" in capsys.readouterr().err
+def test_nobody_is_excluded_by_mistake(made, command):
+    words = ["similar", made.folder.parent / "class", "--into", made.folder, "--exclude", "Ad"]
+    code, _, error = command(*words)
+    assert code == 2 and "--exclude Ad: nobody in this class has this name or ID" in error
 
 
 def test_pages_are_private_name_nobody_and_show_both_texts_and_what_they_share(made):

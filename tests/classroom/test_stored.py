@@ -2,18 +2,15 @@
 
 import json
 from dataclasses import replace
-from datetime import UTC, datetime
 
 import pytest
-import yaml
 
 from autograder import replay
 from autograder.gradescope import document
-from classroom.__main__ import main
 from classroom.store import Store
 from classroom.stored import FAILED, STORED
 from grading.verdicts import Results
-from tests.classroom.contents import RIGHT, lay
+from tests.classroom.contents import RIGHT, export, lay
 from tests.classroom.graded import rows_of
 from tests.classroom.scripted import answer, release_named
 from tests.snapshots import made
@@ -36,28 +33,22 @@ def stored(results: Results, record: bool = True, shown: str = "visible") -> dic
 
 
 @pytest.fixture
-def begin(tmp_path, capsys):
+def begin(tmp_path, command):
     """Return begin(results...), which makes an export, runs `stored` and returns the records."""
 
     def run(*of_each: dict | None):
-        root, metadata = tmp_path / "assignment_1_export", {}
+        root, at = tmp_path / "assignment_1_export", "2026-11-02 09:00:00 -08:00"
+        history = [{":id": 99, ":results": {"tests": [{"score": 5}]}, ":score": 5.0}]
         for number, results in enumerate(of_each):
-            lay(root / f"submission_{number}", {"submission/a.py": b"x = %d" % number})
-            metadata[f"submission_{number}"] = {
-                ":submitters": [{":name": f"S {number}", ":email": f"s{number}@x.edu"}],
-                ":created_at": datetime(2026, 11, 2, 17, tzinfo=UTC),
-                ":results": results,
-                ":history": [{":id": 99, ":results": {"tests": [{"score": 5}]}, ":score": 5.0}],
-            }
-        text = yaml.safe_dump(metadata, allow_unicode=True, sort_keys=False)
-        (root / "submission_metadata.yml").write_text(text, encoding="utf-8")
-        code = main(["stored", str(root), "--into", str(tmp_path / "class")])
+            files, more = {"a.py": b"x = %d" % number}, {":results": results, ":history": history}
+            export(root, number, [f"s{number}@x.edu"], at, files, **more)
+        code, said, _ = command("stored", root, "--into", tmp_path / "class")
         with Store.existing(tmp_path / "class") as store:
             rows = [store.counted(f"submission_{n}") for n in range(len(of_each))]
             settings = [store.setting(key) for key in ("release", "edition")]
         assert {(row["release"], row["kind"]) for row in rows} == {(STORED, STORED)}
         records = [dict(row) | {"results": json.loads(row["results"] or "null")} for row in rows]
-        return code, capsys.readouterr().out, records, settings
+        return code, said, records, settings
 
     return run
 
@@ -66,7 +57,7 @@ RUNS = ("some of everything", "the untouched starter", "a basic and a hidden tes
 
 
 @pytest.mark.parametrize("record, shown", [(True, "visible"), (False, "after_published")])
-def test_results_become_records_with_their_own_seed(begin, record, shown, tmp_path):
+def test_results_become_records_with_their_own_seed(begin, command, record, shown, tmp_path):
     """Practice that wasn't begun has no entry there, and other tests without points no score."""
     runs = [made.results(run, True) for run in RUNS]
     runs[0] = replace(runs[0], seed=SEED)
@@ -91,11 +82,11 @@ def test_results_become_records_with_their_own_seed(begin, record, shown, tmp_pa
         path = tmp_path / "results.json"
         path.write_text(json.dumps(stored(results, record, shown)), encoding="utf-8")
         assert replay.compare(replay.read(path), results) == []
-    assert main(["report", str(tmp_path / "class")]) == 0
+    assert command("report", tmp_path / "class")[0] == 0
 
 
 def test_a_regrade_compares_with_what_students_saw_and_uses_its_seeds(
-    begin, workers, tmp_path, capsys
+    begin, workers, tmp_path, command
 ):
     runs = [replace(made.results(RUNS[1], True), seed=SEED + n) for n in range(2)]
     _, _, (first, _), _ = begin(*(stored(run, record=False) for run in runs))
@@ -104,12 +95,12 @@ def test_a_regrade_compares_with_what_students_saw_and_uses_its_seeds(
     workers.release = release_named("b", "xcs224n")
     workers.answers["submission_0"] = [answer(*now)]
     workers.answers["submission_1"] = [answer(*before)]
-    words, scores = ["--release", "x.zip"], "SELECT score, release FROM scores ORDER BY submission"
-    assert main(["regrade", str(tmp_path / "class"), *words]) == 0
-    assert "up 1, down 0 (to zero 0), same 1; " in capsys.readouterr().out
+    scores = "SELECT score, release FROM scores ORDER BY submission"
+    code, said, _ = command("regrade", tmp_path / "class", "--release", "x.zip")
+    assert code == 0 and "up 1, down 0 (to zero 0), same 1; " in said
     assert workers.requests == [(f"submission_{n}", (), str(SEED + n)) for n in range(2)]
     assert rows_of(tmp_path / "class", scores) == [(first["score"], STORED)] * 2
-    assert main(["apply", str(tmp_path / "class"), "--reason", "too strict"]) == 0
+    assert command("apply", tmp_path / "class", "--reason", "too strict")[0] == 0
     most, release = f"{sum(test['max_score'] for test in now):.2f}", "b" * 16
     assert rows_of(tmp_path / "class", scores) == [(most, release), (first["score"], release)]
 
@@ -131,14 +122,14 @@ def test_what_is_not_ours_is_named_and_no_zero(begin):
     assert all(part in why for part, why in zip(parts, reasons, strict=True)), reasons
 
 
-def test_a_class_with_other_results_and_another_source_are_refused(begin, tmp_path, capsys):
+def test_a_class_with_other_results_and_another_source_are_refused(begin, tmp_path, command):
     begin(stored(right()))
-    words = ["--into", str(tmp_path / "class")]
-    assert main(["stored", str(tmp_path / "assignment_1_export"), *words]) == 0
+    source, words = tmp_path / "assignment_1_export", ("--into", tmp_path / "class")
+    assert command("stored", source, *words)[0] == 0
     with Store.existing(tmp_path / "class", writes=True) as store:
         store.set("release", "b" * 16)  # as after `apply`
-    assert main(["stored", str(tmp_path / "assignment_1_export"), *words]) == 2
-    assert "has results of release bbbbbbbbbbbbbbbb that count" in capsys.readouterr().err
+    code, _, error = command("stored", source, *words)
+    assert code == 2 and "has results of release bbbbbbbbbbbbbbbb that count" in error
     lay(tmp_path / "plain" / "one", RIGHT)
-    assert main(["stored", str(tmp_path / "plain"), *words]) == 2
-    assert "expected a Gradescope export" in capsys.readouterr().err
+    code, _, error = command("stored", tmp_path / "plain", *words)
+    assert code == 2 and "expected a Gradescope export" in error

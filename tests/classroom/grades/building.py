@@ -127,12 +127,7 @@ def put(folder: Path, **files: str | Sequence[tuple]) -> list[Path]:
 
 def decide(folder: Path, **files: str | Sequence[tuple]) -> int:
     """Write files, and let the class take them over; return the exit code."""
-    return command("decide", folder, *put(folder, **files))
-
-
-def command(*words: str | Path) -> int:
-    """Run `python -m classroom WORD...` in this process."""
-    return main([str(word) for word in words])
+    return main(["decide", str(folder), *map(str, put(folder, **files))])
 
 
 def read_csv(path: Path) -> list[list[str]]:

@@ -3,7 +3,7 @@
 import stat
 from decimal import Decimal
 
-from tests.classroom.grades.building import ADA, at, command, decide, scores, student
+from tests.classroom.grades.building import ADA, at, decide, scores, student
 from tests.project import ROOT
 from tests.snapshots import check, printed
 
@@ -12,7 +12,7 @@ CY = student("Cy Comma, Jr", "", "cy@x.edu")
 
 
 def test_what_the_commands_print_and_that_refusals_write_nothing(
-    made, policy, capsys, tmp_path, monkeypatch
+    made, policy, command, tmp_path, monkeypatch
 ):
     policy(late_days=1, percent_per_day=Decimal("12.5"), extra_credit_cap=Decimal(1))
     made.add(1, [ADA, BO], at(1500), 10, 6, 0.13)  # two days late
@@ -30,9 +30,7 @@ def test_what_the_commands_print_and_that_refusals_write_nothing(
     found = {}
 
     def run(title: str, *words) -> None:
-        capsys.readouterr()
-        code = command(*words)
-        found[title] = printed(code, *capsys.readouterr())
+        found[title] = printed(*command(*words))
 
     # 8 + 6.13 = 14.13, minus an eighth: 12.36375; plus 4; plus 1 of 2.
     run("explain a grade", "grades", folder, "--explain", "Ada Byron")

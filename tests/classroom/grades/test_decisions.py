@@ -17,7 +17,6 @@ from tests.classroom.grades.building import (
     SCORES,
     Class,
     at,
-    command,
     decide,
     put,
     read_csv,
@@ -114,11 +113,9 @@ for points in ("3", "6"):
         CLASSES[title] = ({"extra_credit_cap": Decimal("0.5")}, FIRST, files)
 
 
-def graded(folder, capsys, *words) -> str:
+def graded(folder, command, *words) -> str:
     """Return the grades, and what `grades` says."""
-    capsys.readouterr()
-    code = command("grades", folder, *words)
-    out, err = capsys.readouterr()
+    code, out, err = command("grades", folder, *words)
     if code:
         return err
     head, *rows = read_csv(folder / "grades" / "grades.csv")
@@ -129,7 +126,7 @@ def graded(folder, capsys, *words) -> str:
     return "\n".join([*lines, *(line for line in out.splitlines() if str(folder) not in line)])
 
 
-def test_grades_follow_what_was_handed_in_and_what_was_decided(tmp_path, policy, capsys):
+def test_grades_follow_what_was_handed_in_and_what_was_decided(tmp_path, policy, command):
     found = {}
     for number, (title, (rules, handed_in, files)) in enumerate(CLASSES.items()):
         policy(**rules)
@@ -140,27 +137,27 @@ def test_grades_follow_what_was_handed_in_and_what_was_decided(tmp_path, policy,
         words = ["--canvas", paths.pop()] if "canvas" in files else []
         if paths:
             command("decide", made.folder, *paths)
-        found[title] = graded(made.folder, capsys, *words)
+        found[title] = graded(made.folder, command, *words)
     check("grades_classes", found)
 
 
 def test_what_doesnt_count_is_never_a_zero_and_results_that_count_have_one_total(
-    made, policy, capsys
+    made, policy, command
 ):
     policy(missing="zero")
     folder = made.add(1, [ADA], at(-60))
     with Store.existing(folder, writes=True) as store:
         store.add_submissions(made.folder, "folder", [Submission("x", (BO,))])
     incomplete = "Ada Byron <ada@x.edu> (007): submission_1: staff fault"
-    text = graded(folder, capsys)
+    text = graded(folder, command)
     assert incomplete in text and "Bo Chen <bo@x.edu> (008): x: not graded" in text
     assert text.startswith("Ada Byron: incomplete\nBo Chen: incomplete\n")
     with Store.existing(folder, writes=True) as store:
         store.db.execute("DELETE FROM counted")
-    assert incomplete in graded(folder, capsys)
+    assert incomplete in graded(folder, command)
     made.add(2, [BO], at(-60), *FULL)
     made.add(3, [CY], at(-60), 10, 6)
-    assert "worth 16 and 26 points" in graded(folder, capsys)
+    assert "worth 16 and 26 points" in graded(folder, command)
 
 
 HEAD = ",".join(SCORES)
@@ -213,27 +210,26 @@ REFUSED = {
 }
 
 
-def test_decisions_that_cant_be_are_one_line(made, capsys):
+def test_decisions_that_cant_be_are_one_line(made, command):
     made.add(1, [ADA, BO], at(-60), *FULL)
     folder = made.add(2, [CY], at(-60), *FULL)
     found = {}
     for name, cases in REFUSED.items():
         for number, rows in enumerate(cases):
-            code = decide(folder, **{name: rows})
-            out, err = capsys.readouterr()
+            code, out, err = command("decide", folder, *put(folder, **{name: rows}))
             found[f"{name}, {number}"] = f"exit {code}\n{err or out.splitlines()[-1]}"
         with Store.existing(folder, writes=True) as store:
             store.db.execute("DELETE FROM decisions")
     check("grades_decisions", found, {str(folder.parent): "HERE"})
 
 
-def test_all_files_are_stored_or_none_and_each_replaces_its_kind(made, capsys):
+def test_all_files_are_stored_or_none_and_each_replaces_its_kind(made, command):
     folder = made.add(1, [ADA, BO], at(-60), *FULL)
     assert decide(folder, excuses=[("007",)], late_days=[("008", "1")]) == 0
     assert decide(folder, excuses=[("008",)], overrides=[("008", "1e", "x")]) == 2
-    assert graded(folder, capsys).startswith("Ada Byron: excused\nBo Chen: graded 26.00\n")
+    assert graded(folder, command).startswith("Ada Byron: excused\nBo Chen: graded 26.00\n")
     assert decide(folder, excuses=[("008",)], withheld=[("008",)]) == 0  # outweighs excused
-    assert graded(folder, capsys).startswith("Ada Byron: graded 26.00\nBo Chen: withheld\n")
+    assert graded(folder, command).startswith("Ada Byron: graded 26.00\nBo Chen: withheld\n")
     with Store.existing(folder) as store:
         history = [row["what"] for row in store.rows("SELECT what FROM history")]
     assert history == ["decide excuses.csv: 1 row", "decide late_days.csv: 1 row",

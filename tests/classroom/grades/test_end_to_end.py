@@ -9,7 +9,7 @@ import re
 from decimal import Decimal
 
 from classroom.cells import Number, write
-from tests.classroom.grades.building import at, command, decide, put, read_csv, scores, student
+from tests.classroom.grades.building import at, decide, put, read_csv, scores, student
 
 # name | student ID | address | code, by test (10, 6, 10) | written (4, and 2 of extra credit)
 #   | days from the due date to the code | to the written answers | Canvas's cell | how
@@ -109,7 +109,7 @@ def canvas() -> str:
     return write([[Number(cell) for cell in row] for row in rows])
 
 
-def test_every_cell_of_canvas_csv_is_as_computed_by_hand(policy, made, capsys):
+def test_every_cell_of_canvas_csv_is_as_computed_by_hand(policy, made, command):
     policy(
         grace_minutes=15,
         late_days=2,
@@ -141,7 +141,9 @@ def test_every_cell_of_canvas_csv_is_as_computed_by_hand(policy, made, capsys):
     )
     assert code == 0
     (template,) = put(folder, canvas=canvas())
-    assert command("grades", folder, "--canvas", template, "--assignment", "Problem Set 5") == 0
+    words = ("--canvas", template, "--assignment", "Problem Set 5")
+    code, said, _ = command("grades", folder, *words)
+    assert code == 0
     head, posting, points, *students = read_csv(folder / "grades" / "canvas.csv")
     assert head == [*HEAD, "Problem Set 5 (12)"] and posting == [""] * 6
     assert points == ["    Points Possible", "", "", "", "", "30.00"]
@@ -149,5 +151,4 @@ def test_every_cell_of_canvas_csv_is_as_computed_by_hand(policy, made, capsys):
     expected.append(["Only, Canvas", "999", "0999", "only", "Section 1", "2.00"])
     # A name that begins with = is guarded; Canvas finds the student by ID.
     assert students == [[re.sub("^=", "'=", row[0]), *row[1:]] for row in expected]
-    said = capsys.readouterr().out
     assert "40 people" not in said and "41 people: 35 graded, 1 excused, 1 withheld" in said

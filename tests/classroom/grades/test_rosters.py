@@ -3,7 +3,7 @@
 import shutil
 
 from classroom.submissions import Student
-from tests.classroom.grades.building import ADA, BO, at, command, decide, put
+from tests.classroom.grades.building import ADA, BO, at, put
 from tests.snapshots import check, printed
 
 BOM = "\ufeff"
@@ -43,7 +43,7 @@ EXPORTS = {
 }
 
 
-def test_canvas_csv_has_one_assignment_or_isnt_written(made, capsys):
+def test_canvas_csv_has_one_assignment_or_isnt_written(made, command):
     made.add(1, [ADA], at(-60), 10, 6, 0.13)
     folder = made.add(2, [BO], at(-60), 1, 0, 0)
     result, found = folder / "grades" / "canvas.csv", {}
@@ -51,17 +51,16 @@ def test_canvas_csv_has_one_assignment_or_isnt_written(made, capsys):
         shutil.rmtree(result.parent, ignore_errors=True)
         (path,) = put(folder, canvas="\n".join(lines) + "\n")
         words = ["--assignment", assignment] if assignment else []
-        code = command("grades", folder, "--canvas", path, *words)
-        found[title] = printed(code, *capsys.readouterr())
-        if code:
+        ended = command("grades", folder, "--canvas", path, *words)
+        found[title] = printed(*ended)
+        if ended[0]:
             assert not result.parent.exists()
             continue
         text = result.read_text(encoding="utf-8")
         found[title] += text
         path.write_text(text, encoding="utf-8")
-        assert command("grades", folder, "--canvas", path) == 0
+        assert command("grades", folder, "--canvas", path)[0] == 0
         assert result.read_text(encoding="utf-8") == text
-        capsys.readouterr()
     check("grades_canvas", found, {str(folder): "CLASS", BOM: "(BOM)"})
 
 
@@ -74,7 +73,7 @@ Participant 74,Dee,dee@x.edu,Submitted,-,"26,00",No,-
 """
 
 
-def test_moodles_worksheet_is_filled_and_nothing_else_in_it_changes(made, capsys):
+def test_moodles_worksheet_is_filled_and_nothing_else_in_it_changes(made, command):
     made.add(1, [ADA], at(-60), 10, 6, 0.13)
     for number, points in ((72, 3), (74, 2)):
         student = Student(f"moodle:{number}", "?", moodle_id=str(number))
@@ -85,9 +84,8 @@ def test_moodles_worksheet_is_filled_and_nothing_else_in_it_changes(made, capsys
         ("excused and withheld", {"excuses": [("72",)], "withheld": [("ada@x.edu",)]}),
     ):
         if decisions:
-            decide(folder, **decisions)
+            found["decided"] = printed(*command("decide", folder, *put(folder, **decisions)))
         (path,) = put(folder, moodle=WORKSHEET)
-        code = command("grades", folder, "--moodle", path)
-        text = (folder / "grades" / "moodle.csv").read_text(encoding="utf-8")
-        found[title] = printed(code, *capsys.readouterr()) + text
+        found[title] = printed(*command("grades", folder, "--moodle", path))
+        found[title] += (folder / "grades" / "moodle.csv").read_text(encoding="utf-8")
     check("grades_moodle", found, {str(folder): "CLASS"})
