@@ -11,7 +11,7 @@ from __future__ import annotations
 import csv
 import io
 import re
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field, replace
 from fractions import Fraction
 from pathlib import Path
@@ -129,23 +129,18 @@ def parse(data: bytes, name: str) -> Sheet:
         delimiter, text = said[1], "\n" + text[said.end() :]
     else:
         delimiter = max(DELIMITERS, key=text.lstrip().partition("\n")[0].count)
-    rows = tuple(r for r in _rows(text, delimiter, name) if any(map(str.strip, r.cells)))
+    reader = csv.reader(io.StringIO(text, newline=""), delimiter=delimiter, strict=True)
+    place, rows = f"{name}, line 1", []
+    try:
+        for cells in reader:
+            rows.append(Row(place, tuple(map(unguarded, cells)), delimiter))
+            place = f"{name}, line {reader.line_num + 1}"
+    except csv.Error as error:
+        raise UsageError(f"{place}: not valid CSV: {error}") from None
+    rows = [row for row in rows if any(map(str.strip, row.cells))]
     if not rows:
         raise UsageError(f"{name} is empty; expected a line with the names of columns, and rows")
-    return Sheet(name, delimiter, has_bom, rows)
-
-
-def _rows(text: str, delimiter: str, name: str) -> Iterator[Row]:
-    reader = csv.reader(io.StringIO(text, newline=""), delimiter=delimiter, strict=True)
-    while True:
-        place = f"{name}, line {reader.line_num + 1}"
-        try:
-            cells = next(reader)
-        except StopIteration:
-            return
-        except csv.Error as error:
-            raise UsageError(f"{place}: not valid CSV: {error}") from None
-        yield Row(place, tuple(map(unguarded, cells)), delimiter)
+    return Sheet(name, delimiter, has_bom, tuple(rows))
 
 
 def table(

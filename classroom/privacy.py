@@ -219,7 +219,6 @@ def run_forget(asked: argparse.Namespace) -> int:
             raise UsageError(f"{shlex.join(asked.words)} can't be looked for: expected another ID")
         if person or submissions:
             _remove(store, submissions, person)
-            _remove_pages(store.path)
         search = Search(spellings(words) - others, in_parts(words))
         _remove_pages(store.path, [n for n in PAGES if any(search.files(store.path / n))])
         left = [*search.tables(store), *search.files(store.path)]
@@ -249,7 +248,6 @@ def run_purge(asked: argparse.Namespace) -> int:
         )
         if old:
             _remove(store, [row["id"] for row in old])
-            _remove_pages(store.path)
         ((kept,),) = store.rows("SELECT count(*) FROM submissions")
     removed = count(len(old), "submission")
     print(f"{removed} from before {times.shown(before, zone)} removed, {kept} kept.")
@@ -339,10 +337,14 @@ def _alone(store: Store, students: list[int | None]) -> list[str]:
     return sorted(theirs - shared)
 
 
+def _roll(store: Store) -> set[_Mention]:
+    return {one for one in _mentions(store) if one.student is not None}
+
+
 def _remove(store: Store, submissions: list[str], person: Collection[_Mention] = ()) -> None:
-    """Remove submissions, a student, and what was decided about people who are then gone."""
+    """Remove submissions, a student, pages, and what was decided about people who are gone."""
     with store.transaction():
-        roll = {one for one in _mentions(store) if one.student is not None}
+        roll = _roll(store)
         for key in submissions:
             ((records,),) = store.rows("SELECT count(*) FROM records WHERE submission = ?", key)
             store.db.execute("DELETE FROM submissions WHERE id = ?", (key,))
@@ -351,18 +353,17 @@ def _remove(store: Store, submissions: list[str], person: Collection[_Mention] =
             store.db.execute("DELETE FROM students WHERE id = ?", (one.student,))
         store.db.execute("DELETE FROM students WHERE id NOT IN (SELECT student FROM authors)")
         store.choose()
-        ids = {row["id"] for row in store.rows("SELECT id FROM students")}
-        kept = {one for one in roll if one.student in ids}
+        kept = _roll(store)
         gone = spellings([*submissions, *_texts((roll | {*person}) - kept)])
         gone -= spellings(_texts(kept))
         for table, columns in NAMING.items():
-            rows = store.rows(f"SELECT rowid AS place, {columns} FROM {table}")
-            rows = [row for row in rows if any(plain(cell) in gone for cell in [*row][1:])]
-            places = [(row["place"],) for row in rows]
+            rows = store.rows(f"SELECT rowid, {columns} FROM {table}")
+            places = [(row,) for row, *cells in rows if any(plain(cell) in gone for cell in cells)]
             store.db.executemany(f"DELETE FROM {table} WHERE rowid = ?", places)
-            if rows:
-                print(f"{table}: {count(len(rows), 'row')} removed")
+            if places:
+                print(f"{table}: {count(len(places), 'row')} removed")
     store.compact()
+    _remove_pages(store.path)
 
 
 def _remove_pages(folder: Path, names: Iterable[str] = tuple(PAGES)) -> None:

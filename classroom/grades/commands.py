@@ -22,7 +22,7 @@ from ..old_folder import DECISIONS
 from ..store import Store, refuse_project
 from .book import EXCUSED, GRADED, INCOMPLETE, STATES, WITHHELD, Book, Grade, natural, read_book
 from .decisions import read_decisions, read_scores
-from .people import Person, find_one
+from .people import find_one
 from .policy import LATE, OVER_CAP, ZERO, Item, total
 from .rosters import CANVAS_IDS, read_canvas, read_moodle
 
@@ -212,29 +212,31 @@ def _earned(grade: Grade) -> Iterator[Item]:
 def as_csv(book: Book, grades: list[Grade]) -> str:
     """Return a row for each person: points by part and question, lateness, total, reason."""
     questions = {name for grade in grades for name in _points(grade) if " " in name}
-    ordered = sorted(questions, key=natural)
-    head = _row(book, Grade(Person(), INCOMPLETE), ordered)
-    return cells.write([head, *(_row(book, grade, ordered).values() for grade in grades)])
+    columns = (
+        *("name", "sid", "email", "submissions", "state", "total", "most", *book.parts),
+        *(f"days_late_{part}" for part in book.parts),
+        *(CHARGED, *LOST, *sorted(questions, key=natural), "why"),
+    )
+    rows = [_row(grade) | {"most": Number(rounded(book.most))} for grade in grades]
+    return cells.write([columns, *([row.get(name, "") for name in columns] for row in rows)])
 
 
-def _row(book: Book, grade: Grade, questions: list[str]) -> dict[str, str | Number]:
-    person, work = grade.person, grade.work
-    known = {} if grade.total is None else _points(grade)
-    days = {f"days_late_{part}": work[part].days if part in work else None for part in book.parts}
-    return {
-        **{"name": person.name, "sid": person.sid, "email": person.email},
-        "submissions": " ".join(one.submission for one in work.values() if one.submission),
-        **{"state": grade.state, "total": _number(grade.total), "most": _number(book.most)},
-        **{part: _number(known.get(part)) for part in book.parts},
-        **{name: _number(number) for name, number in days.items()},
-        **{name: _number(known.get(name)) for name in (CHARGED, *LOST, *questions)},
-        "why": grade.why,
-    }
+def _row(grade: Grade) -> dict[str, str | Number]:
+    """Return the cells that aren't empty, by column."""
+    person, work = grade.person, grade.work.values()
+    row = {"name": person.name, "sid": person.sid, "email": person.email}
+    row |= {"submissions": " ".join(one.submission for one in work if one.submission)}
+    row |= {"state": grade.state, "why": grade.why}
+    numbers = {f"days_late_{one.part}": str(one.days) for one in work if one.days is not None}
+    if grade.total is not None:
+        numbers |= {"total": rounded(grade.total), CHARGED: str(grade.charged)}
+        numbers |= {name: rounded(points) for name, points in _points(grade).items()}
+    return row | {name: Number(text) for name, text in numbers.items()}
 
 
-def _points(grade: Grade) -> dict[str, Fraction | int]:
+def _points(grade: Grade) -> dict[str, Fraction]:
     """Return, by column, what is lost, and the points of parts and questions before that."""
-    points: dict[str, Fraction | int] = dict.fromkeys(LOST, ZERO) | {CHARGED: grade.charged}
+    points = dict.fromkeys(LOST, ZERO)
     for item in grade.lost or ():
         points[f"lost_{item.group}"] -= item.points
     for part, one in grade.work.items():
@@ -244,10 +246,3 @@ def _points(grade: Grade) -> dict[str, Fraction | int]:
                 question = f"{part} {item.group or item.id}"
                 points[question] = points.get(question, ZERO) + item.points
     return points
-
-
-def _number(value: Fraction | int | None) -> str | Number:
-    """Return a cell with points, which have two decimals, or with days."""
-    if value is None:
-        return ""
-    return Number(str(value) if isinstance(value, int) else rounded(value))

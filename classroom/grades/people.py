@@ -189,10 +189,10 @@ def join(
     student_ids = ("sid", "sis") if one_kind else ("sid",)
     unique: list[tuple[str, ...]] = [student_ids, ("canvas",), ("moodle",)]
     notes: list[str] = []
-    joined = _weakly_joined([*people], _locals_of(people), "login and address", unique, notes)
-    by_name = {p: {mention.plain_name for mention in p.mentions} - {""} for p in joined}
-    joined = _weakly_joined(joined, by_name, "name", [*unique, ("email", "login")], notes)
-    for person in joined:
+    _join_weakly(people, _locals_of(people), "login and address", unique, notes)
+    by_name = {p: {mention.plain_name for mention in p.mentions} - {""} for p in people}
+    _join_weakly(people, by_name, "name", [*unique, ("email", "login")], notes)
+    for person in people:
         two = [*person.values(*student_ids).values()][:2]
         if len(two) > 1:
             places = " and ".join(mention.where for mention in two)
@@ -201,7 +201,7 @@ def join(
                 f"{places} belong to one person, {person.label}, but have two student IDs, {ids}: "
                 "did a spreadsheet remove leading zeros?"
             )
-    return joined, notes
+    return [*people], notes
 
 
 def _merge(other: Person, person: Person) -> None:
@@ -232,13 +232,13 @@ def _locals_of(people: Iterable[Person]) -> dict[Person, set[str]]:
     return {p: {local for local, _, at in split if at in ours} for p, split in parts.items()}
 
 
-def _weakly_joined(
-    people: list[Person],
+def _join_weakly(
+    people: dict[Person, None],
     keys: dict[Person, set[str]],
     words: str,
     unique: list[tuple[str, ...]],
     notes: list[str],
-) -> list[Person]:
+) -> None:
     """Join people who share a key, if it can only mean one person; notes call the key `words`.
 
     One person has at most one ID of the kinds in each tuple of `unique`.
@@ -248,10 +248,10 @@ def _weakly_joined(
         for key in sorted(keys[person]):
             buckets[key].append(person)
     everywhere = {source for person in people for source in person.sources}
-    gone, joined = set[Person](), list[str]()
+    joined = []
     for several in buckets.values():
         # People who are in all sources are complete, and don't take part.
-        several = [p for p in several if p not in gone and p.sources != everywhere]
+        several = [p for p in several if p in people and p.sources != everywhere]
         if len(several) < 2:
             continue
         whole = Person([mention for person in several for mention in person.mentions])
@@ -264,8 +264,7 @@ def _weakly_joined(
         for other in others:
             _merge(other, first)
             first.preferred += other.preferred
-        gone |= {*others}
+            del people[other]
         joined.append(first.label)
     if joined:
         notes.append(f"matched only by {words}: {', '.join(joined)}")
-    return [person for person in people if person not in gone]
