@@ -16,7 +16,7 @@ import getpass
 import json
 from collections import Counter
 from collections.abc import Iterable, Iterator
-from dataclasses import asdict, dataclass, replace
+from dataclasses import asdict, dataclass, field, replace
 from decimal import Decimal
 from fractions import Fraction
 from functools import cached_property
@@ -71,13 +71,14 @@ class Verdict(NamedTuple):
     gain: Decimal
 
 
-class TestChange(NamedTuple):
+@dataclass
+class TestChange:
     """What changes in a test for the whole class: verdicts by the old and new one, and points."""
 
     test_id: str
     name: str
-    moves: Counter[tuple[str, str]]
-    gained: Decimal
+    moves: Counter[tuple[str, str]] = field(default_factory=Counter)
+    gained: Decimal = Decimal(0)
 
 
 @dataclass(frozen=True)
@@ -130,18 +131,13 @@ class Difference:
 
     @cached_property
     def tests(self) -> list[TestChange]:
-        verdicts: dict[str, list[Verdict]] = {}
+        tests: dict[str, TestChange] = {}
         for each in (verdict for change in self.changes for verdict in change.verdicts):
-            verdicts.setdefault(each.test_id, []).append(each)
-        return [
-            TestChange(
-                test_id,
-                each[0].name,
-                Counter((verdict.was, verdict.now) for verdict in each if verdict.moved),
-                sum((verdict.gain for verdict in each), Decimal(0)),
-            )
-            for test_id, each in verdicts.items()
-        ]
+            test = tests.setdefault(each.test_id, TestChange(each.test_id, each.name))
+            test.gained += each.gain
+            if each.moved:
+                test.moves[each.was, each.now] += 1
+        return [*tests.values()]
 
     @property
     def counts(self) -> str:
@@ -345,7 +341,7 @@ def _write_pages(store: Store, regrade: Regrade, changes: Difference, folder: Pa
                 note = f"{key}, {word} {regrade.name}"
                 write_result(folder / key / f"{word}.html", record, names, staff=True, note=note)
     text = render(
-        Path(__file__).with_name("regrade.html.j2"),
+        Path(__file__).with_name("report") / "regrade.html.j2",
         WIDE,
         title=f"{regrade.name}: what would change",
         summary=regrade.summary(store),
