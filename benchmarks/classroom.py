@@ -74,7 +74,7 @@ def compare(count: int, slots: int, loop: bool, trained: Path | None, place: Pat
     release = place / "autograder.zip"
     autograder.keep_secret(REPO)
     archive.write(release, autograder.contents(REPO, EDITION), autograder.SCRIPTS)
-    source = make_class(place / "class", count, trained=trained).source
+    source, _ = make_class(place / "class", count, trained=trained)
     command = [sys.executable, "-m", "classroom", "grade", str(source), "--into"]
     command += [str(place / "graded"), "--release", str(release), "--slots", str(slots)]
     print(cost_of(command).line("classroom", count, unit_s), flush=True)

@@ -10,13 +10,14 @@ import tempfile
 import zipfile
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass
+from datetime import datetime
 from functools import partial
 from pathlib import Path
 
 import yaml
 
 from classroom.exports import Export
-from classroom.submissions import id_of
+from classroom.submissions import Student, id_of
 from tests.redteam import arena
 from tests.variants import ROOT, Variant, all_variants, lay_out
 
@@ -96,19 +97,28 @@ def lay(folder: Path, files: Files) -> None:
 
 
 def export(
-    source: Path, number: int, names: Iterable[str], at: str, files: Files, **more: object
+    source: Path,
+    number: int,
+    people: Iterable[Student | str],
+    at: datetime | str,
+    files: Files,
+    **more: object,
 ) -> None:
-    """Add a submission by students of these names, or addresses, to an export of Gradescope.
+    """Add a submission to an export of Gradescope.
 
     Args:
+        people: students, or their names or addresses alone.
         more: of its entry in the metadata.
     """
     lay(source / f"submission_{number}", files)
-    people = [
-        {":name": n.partition("@")[0], ":email": n if "@" in n else f"{id_of('of', n)}@x.edu"}
-        for n in names
-    ]
-    entry = {f"submission_{number}": {":submitters": people, ":created_at": at} | more}
+    submitters = []
+    for one in people:
+        if isinstance(one, str):
+            address = one if "@" in one else f"{id_of('of', one)}@x.edu"
+            one = Student(address, one.partition("@")[0], address)
+        sid = {":sid": one.sid} if one.sid else {}
+        submitters.append({":name": one.name, ":email": one.email} | sid)
+    entry = {f"submission_{number}": {":submitters": submitters, ":created_at": at} | more}
     with open(source / "submission_metadata.yml", "a", encoding="utf-8") as file:
         yaml.safe_dump(entry, file, allow_unicode=True)
 

@@ -109,13 +109,6 @@ class Dask:
             self.processes.append(psutil.Popen(command, stdout=log, stderr=log, **place))
         return self.processes[-1]
 
-    def scheduler(self) -> psutil.Popen:
-        return self.start("scheduler", "--host", self.address, "--no-dashboard")
-
-    def worker(self, *words: str) -> psutil.Popen:
-        usual = ("--nthreads", "1", "--no-dashboard", "--host", "tls://127.0.0.1")
-        return self.start("worker", self.address, *usual, *words)
-
     def close(self) -> None:
         """End all processes."""
         for process in self.processes:

@@ -13,10 +13,8 @@ from dataclasses import dataclass
 from datetime import datetime, timedelta, timezone
 from pathlib import Path
 
-import yaml
-
 from classroom.submissions import Student
-from tests.classroom.contents import Files, contents, lay, pack
+from tests.classroom.contents import Files, contents, export, pack
 
 # Per cent of each kind; a small class has at least one of each.
 SHARES = {"right": 40, "wrong": 25, "starter": 10, "layout": 10, "attack": 7, "upload": 8}
@@ -56,32 +54,25 @@ class Made:
     attempts: int
 
 
-@dataclass(frozen=True)
-class MadeClass:
-    """Where the class is, and what is in it."""
-
-    source: Path
-    submissions: tuple[Made, ...]
-
-
-def make_class(folder: Path, count: int, trained: Path | None = None) -> MadeClass:
-    """Make a class with `count` submissions in a folder.
+def make_class(folder: Path, count: int, trained: Path | None = None) -> tuple[Path, list[Made]]:
+    """Make a class with `count` submissions in a folder; return its export, and what is in it.
 
     Args:
         trained: a folder with *.params and *.predictions, which submissions whose code runs get.
     """
     paths = [*trained.glob("*.params"), *trained.glob("*.predictions")] if trained else []
     outputs = {path.name: path.read_bytes() for path in sorted(paths)}
-    source = folder / EXPORT
-    source.mkdir(parents=True)
-    made, metadata = _planned(count), {}
+    source, made = folder / EXPORT, _planned(count)
     for each in made:
-        runs = each.kind in ("right", "wrong", "layout")
-        lay(source / f"submission_{each.number}", each.files | (outputs if runs else {}))
-        metadata[f"submission_{each.number}"] = _entry(each)
-    with open(source / "submission_metadata.yml", "w", encoding="utf-8") as file:
-        yaml.safe_dump(metadata, file, allow_unicode=True, sort_keys=False)
-    return MadeClass(source, tuple(made))
+        files = each.files
+        if each.kind in ("right", "wrong", "layout"):
+            files = files | outputs
+        earlier = [
+            {":id": each.number - before, ":created_at": each.at - timedelta(hours=9 * before)}
+            for before in range(1, each.attempts)
+        ]
+        export(source, each.number, each.people, each.at, files, **{":history": earlier})
+    return source, made
 
 
 def _planned(count: int) -> list[Made]:
@@ -118,27 +109,6 @@ def _chosen(count: int) -> list[tuple[str, Callable[[], Files]]]:
     return chosen[:count]
 
 
-def _entry(made: Made) -> dict:
-    """Return a submission's entry in Gradescope's metadata, without results."""
-    tries = [
-        {
-            ":id": made.number - before,
-            ":created_at": made.at - timedelta(hours=9 * before),
-            ":score": 40.5 - 10 * before,
-            ":status": "processed",
-        }
-        for before in reversed(range(made.attempts))
-    ]
-    latest = tries.pop()
-    del latest[":id"]  # the entry's key has it
-    submitters = [
-        {":name": person.name, ":email": person.email}
-        | ({":sid": person.sid} if person.sid else {})
-        for person in made.people
-    ]
-    return {":submitters": submitters} | latest | {":history": tries}
-
-
 def main() -> None:
     """Run the command."""
     parser = argparse.ArgumentParser(
@@ -153,9 +123,10 @@ def main() -> None:
     asked = parser.parse_args()
     if (asked.folder / EXPORT).exists():
         parser.error(f"{asked.folder / EXPORT} exists; expected a new folder")
-    made = make_class(asked.folder, asked.submissions)
-    source = pack(made.source, asked.folder) if asked.zip else made.source
-    print(f"{source}: {len(made.submissions)} submissions")
+    source, made = make_class(asked.folder, asked.submissions)
+    if asked.zip:
+        source = pack(source, asked.folder)
+    print(f"{source}: {len(made)} submissions")
 
 
 if __name__ == "__main__":

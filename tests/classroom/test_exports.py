@@ -36,9 +36,9 @@ def by_name(export):
 
 
 def test_everybody_comes_out_once_as_it_was_handed_in(tmp_path):
-    made = make_class(tmp_path / "made", 24)  # with each kind of content
-    read = {one.id: one for one in read_export(made.source).submissions}
-    handed_in = {f"submission_{each.number}": each for each in made.submissions}
+    source, made = make_class(tmp_path / "made", 24)  # with each kind of content
+    read = {one.id: one for one in read_export(source).submissions}
+    handed_in = {f"submission_{each.number}": each for each in made}
     assert read.keys() == handed_in.keys() and all(map(ID.fullmatch, read))
     for key, each in handed_in.items():
         one = read[key]
@@ -49,7 +49,7 @@ def test_everybody_comes_out_once_as_it_was_handed_in(tmp_path):
             staged = {n.split("/")[-1]: found[n] for n in found if n.endswith(".py")}
             files = [n for n in each.files if n.endswith(".py") and "__MACOSX" not in n]
             assert staged == {n.split("/")[-1]: each.files[n] for n in files}
-    packed = read_export(pack(made.source, made.source.parent)).submissions
+    packed = read_export(pack(source, source.parent)).submissions
     assert {one.id: one.upload.pack() for one in packed} == {
         key: one.upload.pack() for key, one in read.items()
     }

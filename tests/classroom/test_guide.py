@@ -11,8 +11,8 @@ from pathlib import Path
 
 import pytest
 
-from tests.classroom.contents import export
-from tests.classroom.tiny import BODIES, HEAD, hand_in
+from tests.classroom.contents import export, lay
+from tests.classroom.tiny import upload_of
 from tests.follow import commands_of
 from tests.project import ROOT
 
@@ -35,7 +35,7 @@ def followed(tmp_path_factory, course, release, temporary):
     environment = os.environ | {"HOME": str(home), "TMPDIR": str(temporary)}
     for name, text in FILES.items():
         (home / name).write_text(text, encoding="utf-8")
-    hand_in(home / "earlier-years" / "2025", BODIES["slow"])
+    lay(home / "earlier-years" / "2025", upload_of("slow"))
     for command in COMMANDS:
         # The class of the test has another assignment, whose hidden test has this id.
         command = command.replace("1e-8-hidden", "1a-1-hidden").replace("~", str(home))
@@ -66,10 +66,9 @@ def followed(tmp_path_factory, course, release, temporary):
 def _hand_in(source: Path) -> None:
     """Put three submissions in place of the forty, of which one has nothing in it."""
     source.unlink()
-    for number, (name, body) in enumerate((("ada", "right"), ("bob", "wrong"), ("cy", "")), 1):
-        code = {"submission/attention_exploration.py": (HEAD + BODIES.get(body, "")).encode()}
-        at, address = "2026-11-02 15:48:00 -08:00", f"{name}@example.edu"
-        export(source, number, [address], at, code if body else {})
+    handed_in = {"ada": upload_of("right"), "bob": upload_of("wrong"), "cy": {}}
+    for number, (name, files) in enumerate(handed_in.items(), 1):
+        export(source, number, [f"{name}@example.edu"], "2026-11-02 15:48:00 -08:00", files)
 
 
 @pytest.mark.requires_root

@@ -180,13 +180,14 @@ class Shared(Dask):
         self.disk, self.parts = disk, dict[str, psutil.Popen]()
 
     def start_what_has_ended(self) -> None:
-        starts = {"scheduler": self.scheduler, "nanny": self.worker}
-        starts["worker"] = lambda: self.worker("--no-nanny")
-        for part, start in starts.items():
+        worker = ["worker", self.address, "--nthreads", "1", "--host", "tls://127.0.0.1"]
+        starts = {"scheduler": ["scheduler", "--host", self.address], "nanny": worker}
+        starts["worker"] = [*worker, "--no-nanny"]
+        for part, words in starts.items():
             if part not in self.parts or self.parts[part].poll() is not None:
                 if part == "scheduler":  # nobody works for the former one any longer
                     self.close()
-                self.parts[part] = start()
+                self.parts[part] = self.start(*words, "--no-dashboard")
 
 
 @pytest.fixture(scope="module")

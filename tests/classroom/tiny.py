@@ -7,6 +7,7 @@ from pathlib import Path
 
 import pytest
 
+from tests.classroom.contents import Files, lay
 from tests.project import copy_of_the_project, make
 
 TINY = """
@@ -34,18 +35,15 @@ BODIES = {
 }
 
 
-def hand_in(folder: Path, body: str) -> Path:
-    """Write a submission of one module."""
-    (folder / "submission").mkdir(parents=True)
-    path = folder / "submission" / "attention_exploration.py"
-    path.write_text(HEAD + body, encoding="utf-8")
-    return folder
+def upload_of(name: str) -> Files:
+    """Return what a student hands in; `name` is a key of BODIES."""
+    return {"submission/attention_exploration.py": (HEAD + BODIES[name]).encode()}
 
 
 def class_of(folder: Path, *names: str) -> Path:
     """Write a class: a folder for each name, which is a key of BODIES; names may be repeated."""
     for number, name in enumerate(names):
-        hand_in(folder / f"{number:03}-{name}", BODIES[name])
+        lay(folder / f"{number:03}-{name}", upload_of(name))
     return folder
 
 
