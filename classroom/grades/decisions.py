@@ -85,7 +85,7 @@ def _read(row: Row, kind: str, columns: tuple[str, ...], due: datetime) -> Decis
         value = decimal(points, 30)
     elif kind == USED and not re.fullmatch(r"[0-9]{1,4}", value):
         raise row.fault(f"days = {value!r:.60} should be an integer of 0 or more")
-    reason, author, day = (texts.get(name, "") for name in WHY)
+    reason, author, day = map(row.cell, WHY)
     try:
         _ = date.fromisoformat(day) if day else None
     except ValueError:

@@ -83,7 +83,8 @@ class Roster:
     def _cell(self, row: Row, grade: Grade) -> tuple[str | Number, str]:
         """Return the new content of a cell, and a note or ""."""
         title, label = self.sheet.rows[0].cells[self.column], grade.person.label
-        before = "" if row.cell(title) == NO_SCORE else row.cell(title)
+        there = row.cell(title)
+        before = "" if there == NO_SCORE else there
         is_excused = before.upper() == EXCUSED_THERE
         if before not in ("", NOT_ASSIGNED) and not is_excused:
             row.number(title, may_have_comma=True)  # anything else is refused
@@ -92,16 +93,16 @@ class Roster:
             if before == NOT_ASSIGNED:
                 why = f"not assigned to {label} in {self.platform}"
             is_only_there = grade.state == INCOMPLETE and not grade.work
-            return Number(before), "" if is_only_there else f"{why}: {before or '-'} is kept"
+            return Number(there), "" if is_only_there else f"{why}: {there or '-'} is kept"
         if grade.state in (WITHHELD, EXCUSED):
             is_shown = self.source == CANVAS and grade.state == EXCUSED
             return EXCUSED_THERE if is_shown else "", ""
         if grade.total is None:
-            return Number(before), ""
+            return Number(there), ""
         number = rounded(grade.total)
         if is_excused:
             said = f"{label} has EX in {self.platform}, but {number} in the gradebook: EX is kept"
-            return Number(before), said
+            return Number(there), said
         return Number(number.replace(".", ",") if self.has_commas else number), ""
 
     @cached_property

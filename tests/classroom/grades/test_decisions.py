@@ -200,7 +200,12 @@ REFUSED = {
         [("007", "", "Grace", "2027-01-20")],
         [("1",)],  # a group's number, and a student's ID
     ],
-    "late_days": [[("007", "1"), ("ada@x.edu", "1")], [("007", "-1")], "student,day\n"],
+    "late_days": [
+        [("007", "1"), ("ada@x.edu", "1")],
+        [("007", "-1")],
+        "student,day\n",
+        "student,days,date\n007,1,1/20/2027\n",
+    ],
     "extension": ["x"],
     "moodle": ["Identifier,Full name\nParticipant 7,Ada\n"],
     "written": [
@@ -225,13 +230,16 @@ def test_decisions_that_cant_be_are_one_line(made, command):
 
 def test_all_files_are_stored_or_none_and_each_replaces_its_kind(made, command):
     folder = made.add(1, [ADA, BO], at(-60), *FULL)
-    assert decide(folder, excuses=[("007",)], late_days=[("008", "1")]) == 0
+    days = "student,days,reason,author,date\n008,1,ill,Grace,2027-01-20\n"
+    assert decide(folder, excuses=[("007",)], late_days=days) == 0
     assert decide(folder, excuses=[("008",)], overrides=[("008", "1e", "x")]) == 2
     assert graded(folder, command).startswith("Ada Byron: excused\nBo Chen: graded 26.00\n")
     assert decide(folder, excuses=[("008",)], withheld=[("008",)]) == 0  # outweighs excused
     assert graded(folder, command).startswith("Ada Byron: graded 26.00\nBo Chen: withheld\n")
     with Store.existing(folder) as store:
         history = [row["what"] for row in store.rows("SELECT what FROM history")]
+        (said,) = store.rows("SELECT reason, author, date FROM decisions WHERE kind = 'late_days'")
+    assert tuple(said) == ("ill", "Grace", "2027-01-20")
     assert history == ["decide excuses.csv: 1 row", "decide late_days.csv: 1 row",
                        "decide excuses.csv: 1 row", "decide withheld.csv: 1 row"]  # fmt: skip
 
