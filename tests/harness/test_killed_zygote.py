@@ -23,6 +23,7 @@ SLOW = "import time\nopen('begun', 'w').close()\ntime.sleep({})\n" + RIGHT
 def pools():
     """A pool for this module only, which may be broken."""
     made = ConfinedPool(hash_seed=1)
+    made.warm(False)
     yield {"zygote": made}
     made.close()
 
@@ -33,6 +34,32 @@ def zygote_of(pools):
     return lambda: pools["zygote"]._zygotes[False]._process.pid
 
 
+@pytest.fixture
+def grade_slowly(write_query, grade, zygote_of):
+    """Grade code that takes a while, and call `act(guardian, worker)` once it has begun."""
+
+    def run(act: Callable[[int, int], None], takes_s: int = 600) -> Outcome:
+        zygote = zygote_of()
+
+        def wait() -> None:
+            deadline = time.monotonic() + 60 * slowness()
+            while time.monotonic() < deadline:
+                for guardian in children(zygote):
+                    for worker in children(guardian):
+                        if Path(f"/proc/{worker}/cwd/begun").exists():
+                            return act(guardian, worker)
+                time.sleep(0.01)
+            raise AssertionError("no code ran")
+
+        thread = threading.Thread(target=wait)
+        thread.start()
+        result = grade(write_query(SLOW.format(takes_s)), ID)[ID]
+        thread.join()
+        return result.outcome
+
+    return run
+
+
 def kill(*pids: int) -> None:
     for pid in pids:
         os.kill(pid, signal.SIGKILL)
@@ -41,24 +68,6 @@ def kill(*pids: int) -> None:
 def children(pid: int) -> list[int]:
     listing = Path(f"/proc/{pid}/task/{pid}/children").read_text(encoding="ascii")
     return list(map(int, listing.split()))
-
-
-def when_code_runs(zygote: int, act: Callable[[int, int], None]) -> threading.Thread:
-    """Call `act(guardian, worker)` once the code of SLOW has begun."""
-
-    def wait() -> None:
-        deadline = time.monotonic() + 60 * slowness()
-        while time.monotonic() < deadline:
-            for guardian in children(zygote):
-                for worker in children(guardian):
-                    if Path(f"/proc/{worker}/cwd/begun").exists():
-                        return act(guardian, worker)
-            time.sleep(0.01)
-        raise AssertionError("no code ran")
-
-    thread = threading.Thread(target=wait)
-    thread.start()
-    return thread
 
 
 def test_before_it_has_begun_what_it_was_sent(write_query, grade, zygote_of, monkeypatch):
@@ -79,33 +88,25 @@ def test_before_it_has_begun_what_it_was_sent(write_query, grade, zygote_of, mon
     assert zygote_of() != stopped
 
 
-def test_while_a_worker_works_its_guardian_tells_the_end(write_query, grade, pools, zygote_of):
-    submission = write_query(SLOW.format(1))
-    grade(submission, ID)  # so that there is a zygote
+def test_while_a_worker_works_its_guardian_tells_the_end(grade_slowly, pools, zygote_of):
     before = zygote_of()
-    killer = when_code_runs(before, lambda *_: kill(before))
-    assert grade(submission, ID)[ID].outcome is Outcome.PASSED
-    killer.join()
+    assert grade_slowly(lambda *_: kill(before), takes_s=1) is Outcome.PASSED
     assert zygote_of() == before  # nothing was repeated
     assert not pools["zygote"]._zygotes[False].is_alive()
 
 
 def test_with_its_guardian_while_a_students_code_runs_the_test_is_lost_and_no_other(
-    write_query, grade, zygote_of
+    write_query, grade, grade_slowly, zygote_of
 ):
-    grade(write_query(RIGHT), ID)
     zygote = zygote_of()
-    killer = when_code_runs(zygote, lambda *pids: kill(zygote, *pids))
-    assert grade(write_query(SLOW.format(600)), ID)[ID].outcome is Outcome.KILLED
-    killer.join()
+    assert grade_slowly(lambda *pids: kill(zygote, *pids)) is Outcome.KILLED
     assert zygote_of() == zygote  # a student's code may be to blame: it doesn't run again
     assert grade(write_query(RIGHT), ID)[ID].outcome is Outcome.PASSED
 
 
 def test_a_run_that_is_abandoned_ends_jobs_of_a_zygote_that_was_replaced(
-    write_query, grade, pools, zygote_of
+    write_query, grade, grade_slowly, pools, zygote_of
 ):
-    grade(write_query(RIGHT), ID)
     zygote = zygote_of()
 
     def replace_and_abandon(*_: int) -> None:
@@ -113,9 +114,7 @@ def test_a_run_that_is_abandoned_ends_jobs_of_a_zygote_that_was_replaced(
         grade(write_query(RIGHT), ID)
         pools["zygote"].abandon()
 
-    ender = when_code_runs(zygote, replace_and_abandon)
-    assert grade(write_query(SLOW.format(600)), ID)[ID].outcome is Outcome.KILLED
-    ender.join()
+    assert grade_slowly(replace_and_abandon) is Outcome.KILLED
     assert zygote_of() != zygote
 
 
@@ -131,7 +130,7 @@ def test_the_kernel_is_offered_workers_first_then_the_zygote(write_query, grade,
 
 @pytest.mark.requires_root
 def test_no_other_test_of_the_run_gets_the_uid_of_a_killed_guardian(
-    write_query, grade, zygote_of, monkeypatch
+    write_query, grade, grade_slowly, monkeypatch
 ):
     uids = []
     claim = users.claim
@@ -142,14 +141,11 @@ def test_no_other_test_of_the_run_gets_the_uid_of_a_killed_guardian(
         return uid, claims
 
     monkeypatch.setattr(users, "claim", claim_from_the_same)
-    grade(write_query(RIGHT), ID)
 
     def kill_both(guardian: int, worker: int) -> None:
         os.kill(guardian, signal.SIGSTOP)
         kill(worker, guardian)
 
-    killer = when_code_runs(zygote_of(), kill_both)
-    assert grade(write_query(SLOW.format(600)), ID)[ID].outcome is Outcome.KILLED
-    killer.join()
+    assert grade_slowly(kill_both) is Outcome.KILLED
     grade(write_query(RIGHT), ID)
     assert uids[-1] != uids[-2]
