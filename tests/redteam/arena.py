@@ -22,6 +22,8 @@ import time
 import zlib
 from pathlib import Path
 
+import psutil
+
 HERE = Path(__file__).resolve().parent
 ATTACKS = {path.stem: path for path in sorted((HERE / "attacks").glob("*.py"))}
 PLANTED = "PLANTED-SECRET"  # plus random characters: in the solutions, the answers, the environment
@@ -217,15 +219,15 @@ class Arena:
         odd = {c for c in printed + _texts(json.loads(text)) if not c.isprintable()} - set("\n\t")
         return found + ([f"unprintable characters: {sorted(odd)!r:.80}"] if odd else [])
 
-    def _left(self, files: dict, processes: set[int]) -> list[str]:
+    def _left(self, files: dict, processes: set[psutil.Process]) -> list[str]:
         # Three seconds, but of CPU: if the machine is busy, what is killed takes longer to end.
         until_s = time.process_time() + 3
         while (new := self._processes() - processes) and time.process_time() < until_s:
             pass
-        found = [f"left process {pid}: {_name(pid)}" for pid in new]
-        for pid in new:  # it must not affect the next attack
-            with contextlib.suppress(OSError):
-                os.kill(pid, 9)
+        found = [f"left {process}" for process in new]
+        for process in new:  # it must not affect the next attack
+            with contextlib.suppress(psutil.Error):
+                process.kill()
         after = self._files()
         changed = [p for p in files.keys() | after.keys() if files.get(p) != after.get(p)]
         for path in sorted(changed):
@@ -253,33 +255,27 @@ class Arena:
             found["shared memory"] = sum(1 for _ in listing)
         return found
 
-    def _processes(self) -> set[int]:
+    def _processes(self) -> set[psutil.Process]:
         """Return this arena's processes, by their environment or, if unreadable, by their user.
 
         Those that serve one test after another are left out: zygotes, and guardians below them.
         """
         found = set()
-        for entry in filter(str.isdigit, os.listdir("/proc")):
-            with contextlib.suppress(OSError):
-                if _name(int(entry)).endswith(("(Z)", "(X)")):
+        for process in psutil.process_iter():
+            with contextlib.suppress(OSError, psutil.Error):
+                if process.status() in (psutil.STATUS_ZOMBIE, psutil.STATUS_DEAD):
                     continue
                 if os.geteuid() == 0:
-                    environment = Path(f"/proc/{entry}/environ").read_bytes()
-                    ours = f"PYTHONHASHSEED={self._hash_seed}".encode() in environment
+                    ours = process.environ().get("PYTHONHASHSEED") == str(self._hash_seed)
                 else:
-                    ours = str(os.getuid()) in _uids(int(entry))
+                    ours = os.getuid() in process.uids()
                 if ours:
-                    found.add(int(entry))
-        return found - {os.getpid()} - self._serving()
-
-    def _serving(self) -> set[int]:
-        zygotes = [each._process.pid for each in self._pool._zygotes.values()]
-        found = set(zygotes)
-        for pid in zygotes:
-            with contextlib.suppress(OSError):
-                children = Path(f"/proc/{pid}/task/{pid}/children").read_text(encoding="ascii")
-                found |= set(map(int, children.split()))
-        return found
+                    found.add(process)
+        for zygote in self._pool._zygotes.values():
+            with contextlib.suppress(psutil.NoSuchProcess):
+                process = psutil.Process(zygote._process.pid)
+                found -= {process, *process.children()}
+        return found - {psutil.Process()}
 
 
 def allowed(message: str) -> bool:
@@ -329,19 +325,6 @@ def _state(path: str) -> tuple:
     if stat.S_ISDIR(status.st_mode):
         return status.st_mode, status.st_uid, status.st_gid
     return status.st_mode, status.st_uid, status.st_size, status.st_mtime_ns, status.st_ino
-
-
-def _name(pid: int) -> str:
-    text = Path(f"/proc/{pid}/stat").read_bytes().decode("utf-8", "replace")
-    name, _, rest = text.rpartition(") ")
-    return f"{name}) ({rest[:1]})"
-
-
-def _uids(pid: int) -> list[str]:
-    for line in Path(f"/proc/{pid}/status").read_bytes().splitlines():
-        if line.startswith(b"Uid:"):
-            return line.decode().split()[1:]
-    return []
 
 
 if __name__ == "__main__":
