@@ -11,7 +11,7 @@ from experiments import commands
 from pretraining.recipes import load_recipe
 from questions.span_corruption.items import expected_vocabulary
 from submission.model import GPT, GPTConfig
-from tests.harness.test_staging import pack
+from tests.classroom.contents import pack
 from tests.interpreter import python
 from tools import datafiles, experiments, staff_model, world
 
@@ -97,7 +97,7 @@ def test_an_upload_without_experiments_is_one_line(upload, write, content):
 
 
 def test_three_questions_are_about_the_students_own_work(upload, write, tmp_path):
-    code, printed, page = write("viva", pack(upload, tmp_path / "ada.zip"))
+    code, printed, page = write("viva", pack(upload))
     assert (code, printed) == (0, f"{tmp_path / 'page.html'}: 3 of 3 questions\n")
     line, answer, head = page.split("<h2>")[1:]
     assert "span = random.randint(0, len(truncated) // 2)" in line.partition("\n&gt; ")[2][:80]

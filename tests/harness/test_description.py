@@ -101,9 +101,6 @@ def test_shares_are_exact_hundredths(points, weights):
         assert abs(share - Decimal(points) * weight / total) < Decimal("0.01")
 
 
-# -- recipes --------------------------------------------------------------------------------------
-
-
 # -- releases and errata -------------------------------------------------------------------------
 
 

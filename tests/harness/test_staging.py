@@ -22,6 +22,7 @@ import host
 from grading import staging, upload
 from grading.errors import GradingError, SubmissionError, UsageError
 from grading.staging import stage
+from tests.classroom.contents import pack
 from tests.peak import growth_kib
 from tests.redteam.test_fuzz_uploads import listed
 from tests.systems import SYSTEMS, become
@@ -37,14 +38,6 @@ def make_package(folder: Path) -> Path:
     return folder
 
 
-def pack(folder: Path, archive: Path, prefix: str = "") -> Path:
-    with zipfile.ZipFile(archive, "w") as writer:
-        for path in sorted(folder.rglob("*")):
-            if path.is_file():
-                writer.write(path, prefix + path.relative_to(folder).as_posix())
-    return archive
-
-
 def link(path: Path, target: Path | str) -> None:
     path.parent.mkdir(parents=True, exist_ok=True)
     path.symlink_to(target)
@@ -55,7 +48,7 @@ def test_what_editors_leave_beside_a_file_is_nothing(tmp_path, packed):
     package = make_package(tmp_path / "upload" / "submission")
     for name in ("#dataset.py#", "dataset.py~", ".dataset.py.swp"):
         (package / name).write_bytes(b"x")
-    source = pack(package, tmp_path / "a.zip", "submission/") if packed else package.parent
+    source = pack(package.parent) if packed else package.parent
     link(package / ".#dataset.py", "ada@laptop.4711:1790000000")  # Emacs's lock
     staged = stage(source, tmp_path / "staged")
     assert len(staged.taken) == 3 and staged.omissions == []
@@ -146,7 +139,7 @@ def test_a_hard_link_to_somebody_elses_file_is_refused(
 
 
 def test_links_in_a_zip_that_nobody_looks_at_cost_nothing(tmp_path):
-    archive = pack(make_package(tmp_path / "p"), tmp_path / "up.zip", "submission/")
+    archive = pack(make_package(tmp_path / "up" / "submission").parent)
     with zipfile.ZipFile(archive, "a") as writer:
         for name in ("src", "w/submission", ".venv/bin/python", "a/b/c"):
             info = zipfile.ZipInfo(name)
@@ -218,8 +211,8 @@ def test_a_search_keeps_no_folders_open_and_follows_no_link(tmp_path):
 
 def test_of_what_lies_deep_in_a_zip_no_folders_are_made(tmp_path):
     """A megabyte of names can require 400,000 folders, which take minutes to create and remove."""
-    package = make_package(tmp_path / "p" / "wrapping" / "src" / "submission")
-    archive = pack(package.parents[2], tmp_path / "up.zip")
+    make_package(tmp_path / "up" / "wrapping" / "src" / "submission")
+    archive = pack(tmp_path / "up")
     with zipfile.ZipFile(archive, "a") as writer:
         for number in range(50):
             writer.writestr(f"wrapping/{number}/" + "d/" * 450 + "x.py", b"")
@@ -227,7 +220,7 @@ def test_of_what_lies_deep_in_a_zip_no_folders_are_made(tmp_path):
     staged = stage(archive, tmp_path / "staged")
     assert CODE[1] in staged.taken
     assert [one.name for one in staged.omissions] == ["wrapping/src/submission/deeper"]
-    assert {path.name for path in tmp_path.iterdir()} == {"p", "up.zip", "staged"}
+    assert {path.name for path in tmp_path.iterdir()} == {"up", "up.zip", "staged"}
 
 
 # What the machine lacks ---------------------------------------------------------------------------
@@ -237,7 +230,7 @@ def test_of_what_lies_deep_in_a_zip_no_folders_are_made(tmp_path):
 def test_what_the_machine_lacks_is_no_fault_of_the_upload(tmp_path, monkeypatch, packed):
     """Otherwise, a full disk would cost a student points: a missing file, or nothing to grade."""
     source = make_package(tmp_path / "a5" / "submission").parent
-    source = pack(source, tmp_path / "up.zip") if packed else source
+    source = pack(source) if packed else source
     for number in (errno.ENOSPC, errno.EDQUOT, errno.EIO, errno.EMFILE):
 
         def fail(*_, number=number):
