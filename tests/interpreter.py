@@ -1,9 +1,12 @@
-"""How tests start Python."""
+"""How tests start Python, or run a command in their own process."""
 
 import os
 import subprocess
 import sys
+from collections.abc import Callable
 from pathlib import Path
+
+import pytest
 
 # What this suite's own process has in its environment, and what it starts shall not.
 OUTER = ("PYTHONPATH", "PYTEST_XDIST_WORKER")
@@ -39,3 +42,16 @@ def python_after(
 def without(*packages: str) -> str:
     """Return a statement after which these packages can't be imported."""
     return f"sys.modules.update(dict.fromkeys({packages!r}))"
+
+
+def call(
+    main: Callable[[list[str]], int], capture: pytest.CaptureFixture, *arguments: str
+) -> tuple[int, str, str]:
+    """Return the exit code, the output and the errors of a command's `main`."""
+    try:
+        code = main(list(arguments))
+    except SystemExit as ended:  # argparse's
+        code = ended.code
+    out, err = capture.readouterr()
+    assert "Traceback" not in err
+    return code, out, err

@@ -1,7 +1,7 @@
 """A folder like the one `make reference` trains in, for tests: students' files, filled in.
 
-A conftest.py that imports the fixtures `assignment`, `one_thread` and `run` gives its tests such a
-folder, one thread, and run.py's commands; for the last it also has a fixture `main`, run.py's.
+A conftest.py that takes over the fixtures below gives its tests such a folder (`assignment`), its
+modules (`lab`), one thread, and the commands of run.py.
 
 root/src/{run,dataset,...}.py                as students get them
 root/src/submission/, root/src/pretraining/  the reference, complete
@@ -24,12 +24,14 @@ import torch
 
 from autograder.description import load_assignment
 from grading.edition import EDITION
+from tests.interpreter import call
 from tools import world
 from tools.reference import GIVEN, compose
 
 REPOSITORY = Path(__file__).resolve().parent.parent
 VARIANTS = tuple(load_assignment(REPOSITORY).variants)
-COMMANDS = ("environment", "run", "experiments", "inputs", "dataset", "london_baseline")
+COMMANDS = ("environment", "run", "inputs", "dataset", "london_baseline")
+PACKAGES = ("submission", "pretraining", "experiments")
 
 
 def lay_out(root: Path) -> Path:
@@ -63,10 +65,10 @@ def lay_out(root: Path) -> Path:
 
 @contextlib.contextmanager
 def imports_from(source: Path) -> Iterator[None]:
-    """Import both packages and the commands from `source`, and forget them afterwards."""
+    """Import the packages and the commands from `source`, and forget them afterwards."""
 
     def ours(name: str) -> bool:
-        return name.partition(".")[0] in (*COMMANDS, "submission", "pretraining")
+        return name.partition(".")[0] in (*COMMANDS, *PACKAGES)
 
     def forget() -> dict:
         return {name: sys.modules.pop(name) for name in list(sys.modules) if ours(name)}
@@ -82,13 +84,13 @@ def imports_from(source: Path) -> Iterator[None]:
 
 
 @contextlib.contextmanager
-def imported(source: Path, *names: str) -> Iterator[SimpleNamespace]:
-    """Import modules from `source`, and all of both packages, by the last parts of their names."""
-    paths = [*source.glob("pretraining/*.py"), *source.glob("submission/*.py")]
-    packages = [f"{path.parent.name}.{path.stem}".removesuffix(".__init__") for path in paths]
+def imported(source: Path) -> Iterator[SimpleNamespace]:
+    """Import run.py, inputs.py and the packages from `source`, by the last parts of their names."""
+    paths = [p for package in PACKAGES for p in source.glob(f"{package}/*.py")]
+    names = [f"{path.parent.name}.{path.stem}".removesuffix(".__init__") for path in paths]
     with imports_from(source):
         yield SimpleNamespace(
-            **{n.rpartition(".")[2]: importlib.import_module(n) for n in (*packages, *names)}
+            **{n.rpartition(".")[2]: importlib.import_module(n) for n in ("run", "inputs", *names)}
         )
 
 
@@ -98,6 +100,18 @@ def imported(source: Path, *names: str) -> Iterator[SimpleNamespace]:
 @pytest.fixture(scope="package")
 def assignment(tmp_path_factory) -> Path:
     return lay_out(tmp_path_factory.mktemp("laid_out") / "root")
+
+
+@pytest.fixture(scope="package")
+def lab(assignment) -> Iterator[SimpleNamespace]:
+    """The modules, imported once, since a new process takes seconds to start."""
+    with imported(assignment / "src") as modules:
+        yield modules
+
+
+@pytest.fixture(scope="package")
+def main(lab) -> Callable[[list[str]], int]:
+    return lab.run.main
 
 
 @pytest.fixture(scope="package", autouse=True)
@@ -111,17 +125,9 @@ def one_thread() -> Iterator[None]:
 
 @pytest.fixture
 def run(main, tmp_path, monkeypatch, capsys) -> Callable[[str], tuple[int, str, str]]:
-    """A function that runs a command of the sheet in an empty folder: code, output, errors."""
+    """A function that runs a command of run.py in an empty folder: code, output, errors."""
     monkeypatch.chdir(tmp_path)
-
-    def call(command: str) -> tuple[int, str, str]:
-        try:
-            code = main(shlex.split(command.partition("run.py")[2] or command))
-        except SystemExit as error:  # argparse
-            code = error.code
-        return code, *capsys.readouterr()
-
-    return call
+    return lambda command: call(main, capsys, *shlex.split(command))
 
 
 # -- models -----------------------------------------------------------------------------------
@@ -138,6 +144,16 @@ def train_both(main, folder: Path, variant: str, *options: str) -> None:
     with contextlib.chdir(folder):
         for stage in stages:
             assert main([*shlex.split(stage), "--seed", "0", *options]) == 0
+
+
+def read_model(s, path: Path, variant: str = "vanilla", recipe: str | None = None):
+    """The smoke world's corpus, and the model with a file's parameters, of a recipe's size."""
+    fields = s.recipes.load_recipe(recipe).model_of(variant)
+    dataset = s.inputs.read_corpus("wiki.txt", fields["block_size"])
+    config = s.model.GPTConfig(dataset.vocab_size, **fields)
+    model = s.inputs.build_model(variant, config, torch.device("cpu"))
+    s.inputs.load(model, path)
+    return dataset, model.eval()
 
 
 def make_model(s, variant="vanilla", **changes):

@@ -5,6 +5,7 @@ import re
 import shutil
 import subprocess
 import sys
+from collections.abc import Mapping
 from pathlib import Path
 
 from tests import pinned
@@ -44,6 +45,15 @@ def contents(folder: Path) -> dict[str, bytes]:
     ignored = {".venv", "__pycache__", ".pytest_cache"}
     paths = {path.relative_to(folder): path for path in folder.rglob("*") if path.is_file()}
     return {n.as_posix(): p.read_bytes() for n, p in paths.items() if not ignored & {*n.parts}}
+
+
+def write_files(folder: Path, files: Mapping[str, bytes | str]) -> Path:
+    """Write files, given by their names in a folder, which is returned."""
+    for name, content in files.items():
+        path = folder / name
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_bytes(content if isinstance(content, bytes) else content.encode("utf-8"))
+    return folder
 
 
 def make(tree: Path, *words: str, **keywords) -> subprocess.CompletedProcess:

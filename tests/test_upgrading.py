@@ -7,7 +7,7 @@ import pytest
 
 from autograder.description import load_assignment
 from tests import follow
-from tests.project import ROOT, commit_all, git, make
+from tests.project import ROOT, commit_all, git, make, write_files
 from tests.test_guides import project
 from tools import question, starter, world
 
@@ -43,9 +43,7 @@ def upgraded(package, tmp_path_factory) -> tuple[Path, list[tuple[str, str]]]:
     tree = tmp_path_factory.mktemp("course") / "course"
     git(package, "clone", "--quiet", "--origin", "upstream", ".", str(tree))
     assert world.main(["--dataset", "smoke", "--seed", "1", "--out", str(tree)]) == 0
-    for name, content in KEPT.items():
-        (tree / name).parent.mkdir(exist_ok=True)
-        (tree / name).write_bytes(content)
+    write_files(tree, KEPT)
     make(tree, "help")  # links its .venv
 
     def run(tree: Path, command: str) -> subprocess.CompletedProcess:

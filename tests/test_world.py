@@ -10,6 +10,7 @@ from pathlib import Path
 
 import pytest
 
+from tests.interpreter import call
 from tests.project import ROOT, contents
 from tests.snapshots import check
 from tools import datafiles, world
@@ -142,11 +143,8 @@ REFUSED = (
 def test_impossible_requests_get_one_line_and_exit_code_2(tmp_path, capsys):
     found = {}
     for arguments in REFUSED:
-        try:
-            code = world.main([*arguments.split(), "--out", str(tmp_path)])
-        except SystemExit as stop:
-            code = stop.code
-        found[arguments] = capsys.readouterr().err
+        given = (*arguments.split(), "--out", str(tmp_path))
+        code, _, found[arguments] = call(world.main, capsys, *given)
         assert code == 2 and found[arguments].count("\n") == 1
         assert not list(tmp_path.iterdir())
     check("world_refused", found)

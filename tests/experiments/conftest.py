@@ -6,27 +6,14 @@ import pytest
 import torch
 
 from tests import laid_out
-from tests.laid_out import imported, make_model, train_both
-from tests.project import ROOT
+from tests.laid_out import make_model, read_model, train_both
 
 # Fixtures.
-root = laid_out.assignment
+assignment = laid_out.assignment
+lab = laid_out.lab
+main = laid_out.main
 run = laid_out.run
 one_thread = laid_out.one_thread
-
-
-@pytest.fixture(scope="package")
-def lab(root):
-    """run.py, and the modules of the experiments, of `submission` and of `pretraining`, by name."""
-    paths = (ROOT / "src" / "experiments").glob("[a-z]*.py")
-    names = ("run", "inputs", *(f"experiments.{path.stem}" for path in paths))
-    with imported(root / "src", *names) as modules:
-        yield modules
-
-
-@pytest.fixture(scope="package")
-def main(lab):
-    return lab.run.main
 
 
 @pytest.fixture(scope="package")
@@ -48,12 +35,7 @@ def load(lab, trained):
     """A function that gives the corpus and a trained model: of a variant, by the stage's name."""
 
     def load(variant="vanilla", stage="finetune"):
-        fields = lab.run.recipes.load_recipe("smoke").model_of(variant)
-        dataset = lab.inputs.read_corpus("wiki.txt", fields["block_size"])
-        config = lab.model.GPTConfig(dataset.vocab_size, **fields)
-        model = lab.inputs.build_model(variant, config, torch.device("cpu"))
-        lab.inputs.load(model, trained / f"{variant}.{stage}.params")
-        return dataset, model.eval()
+        return read_model(lab, trained / f"{variant}.{stage}.params", variant, "smoke")
 
     return load
 

@@ -7,6 +7,7 @@ import re
 import pytest
 import torch
 
+from tests.project import write_files
 from tests.snapshots import check
 
 PREDICTION = "--predict 'I expect a difference between the two'"
@@ -20,11 +21,11 @@ EXPERIMENTS = {
 
 
 @pytest.mark.parametrize("name", EXPERIMENTS)
-def test_a_command_prints_draws_and_keeps(run, lab, root, trained, tmp_path, monkeypatch, name):
+def test_a_command_prints_draws_and_keeps(run, lab, trained, tmp_path, monkeypatch, name):
     monkeypatch.setattr(lab.overwrite, "EPOCHS", 2)
     stage, beginning = EXPERIMENTS[name]
     table = tmp_path / "people.tsv"  # dev alone has too few people for `trace`
-    tables = (root / "src" / "data" / f"birth_{kind}.tsv" for kind in ("places_train", "dev"))
+    tables = (lab.inputs.DATA / f"birth_{kind}.tsv" for kind in ("places_train", "dev"))
     table.write_bytes(b"".join(path.read_bytes() for path in tables))
     command = f"{name} vanilla wiki.txt --reading_params_path {trained}/vanilla.{stage}.params"
     command += " --recipe smoke --device cpu --eval_corpus_path people.tsv"
@@ -119,18 +120,19 @@ REFUSED = (
     "compare vanilla wiki.txt --second_variant vanilla",
 )
 TABLES = {
-    "other": "Who was Ada?\tLima\n",
-    "strange": "Where was Ωlga born?\tLima\n",
-    "long": f"Where was {'Ana ' * 22}born?\tLima\n",
+    "other.tsv": "Who was Ada?\tLima\n",
+    "strange.tsv": "Where was Ωlga born?\tLima\n",
+    "long.tsv": f"Where was {'Ana ' * 22}born?\tLima\n",
     # Places of which each begins those that follow.
-    "alike": "".join(f"Where was Ana {n * 'A'} born?\tBo{n * 'n'}\n" for n in range(20)),
+    "alike.tsv": "".join(f"Where was Ana {n * 'A'} born?\tBo{n * 'n'}\n" for n in range(20)),
 }
 
 
-def test_bad_input_is_one_line_and_leaves_no_file(run, lab, trained, root, tmp_path, monkeypatch):
+def test_bad_input_is_one_line_and_leaves_no_file(
+    run, lab, trained, assignment, tmp_path, monkeypatch
+):
     monkeypatch.setattr("sys.argv", ["run.py"])
-    for name, table in TABLES.items():
-        (tmp_path / f"{name}.tsv").write_text(table, encoding="utf-8")
+    write_files(tmp_path, TABLES)
     state = torch.load(trained / "vanilla.finetune.params", weights_only=True)
     torch.save(state, tmp_path / "vanilla.params")
     state["head.weight"][:] = math.nan
@@ -139,7 +141,7 @@ def test_bad_input_is_one_line_and_leaves_no_file(run, lab, trained, root, tmp_p
 
     def refused(command: str) -> None:
         code, _, errors = run(command)
-        assert code == 2 and "Traceback" not in errors, command
+        assert code == 2, command
         assert set(tmp_path.iterdir()) == before, command
         last = re.sub(r"\.py:\d+", ".py:LINE", errors.splitlines()[-1])
         found[command.replace(OPTIONS, "...")] = last
@@ -156,4 +158,4 @@ def test_bad_input_is_one_line_and_leaves_no_file(run, lab, trained, root, tmp_p
     refused("recall synthesizer --device cpu")  # the loss is nan
     monkeypatch.setattr(attention, "forward", unwritten)
     refused("recall synthesizer")
-    check("experiments_refused", found, {str(root): "A5", str(tmp_path): "HERE"})
+    check("experiments_refused", found, {str(assignment): "A5", str(tmp_path): "HERE"})

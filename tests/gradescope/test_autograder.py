@@ -20,7 +20,7 @@ from autograder.description import load_assignment
 from grading import staging
 from grading.verdicts import Outcome
 from tests.interpreter import python
-from tests.project import make
+from tests.project import make, write_files
 from tools import archive, autograder, container, emulate, leaks
 from tools.arguments import Failed
 
@@ -38,11 +38,7 @@ def release(tree, released) -> Path:
 def upload(tree, reference, tmp_path) -> Path:
     """The reference's hand-in as a folder, to be changed."""
     files = autograder.hand_in(tree, EDITION, tree / "build" / "reference")
-    target = tmp_path / "upload"
-    for name, content in files.items():
-        (target / name).parent.mkdir(parents=True, exist_ok=True)
-        (target / name).write_bytes(content)
-    return target
+    return write_files(tmp_path / "upload", files)
 
 
 @pytest.fixture(scope="session")

@@ -5,7 +5,7 @@ import shutil
 
 import pytest
 
-from tests.interpreter import python
+from tests.interpreter import call, python
 from tests.project import ROOT
 from tests.snapshots import check, printed
 from tools import new_term
@@ -66,10 +66,6 @@ def test_a_new_term_asked_for_wrongly_changes_nothing(monkeypatch, capsys):
     before = (ROOT / "course.toml").read_bytes()
     found = {}
     for words in WRONG:
-        try:
-            code = new_term.main(words.split())
-        except SystemExit as ended:  # argparse's
-            code = ended.code
-        found[words] = printed(code, *capsys.readouterr())
+        found[words] = printed(*call(new_term.main, capsys, *words.split()))
     assert (ROOT / "course.toml").read_bytes() == before
     check("new_term", found)

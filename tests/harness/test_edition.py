@@ -13,7 +13,7 @@ from grading.edition import EDITION, Erratum, read, to_json
 from grading.errors import UsageError
 from tests import pinned
 from tests.interpreter import python, python_after, without
-from tests.project import ROOT
+from tests.project import ROOT, write_files
 from tests.student.folder import students_copy
 from tools import autograder, starter
 
@@ -73,16 +73,9 @@ def test_a_damaged_one_is_one_line(tmp_path):
             read(tmp_path / "edition.json")
 
 
-def unpack(files, folder):
-    for name, content in files.items():
-        (folder / name).parent.mkdir(parents=True, exist_ok=True)
-        (folder / name).write_bytes(content)
-    return folder
-
-
 def test_the_autograders_zip_grades_without_pydantic(tree, tmp_path):
     autograder.keep_secret(tree)
-    zipped = unpack(autograder.contents(tree, "cs224n"), tmp_path / "zip")
+    zipped = write_files(tmp_path / "zip", autograder.contents(tree, "cs224n"))
     assert (zipped / EDITION).read_bytes() == to_json(load_assignment(tree))
     options = ("--edition", "cs224n", "--submission", ROOT / "solutions", "--seed", "7")
     graded = python_after(without("pydantic"), zipped, "src/grader.py", "1a", *options)
@@ -96,7 +89,7 @@ def test_the_autograders_zip_grades_without_pydantic(tree, tmp_path):
 
 def test_a_students_copy_grades_without_pydantic(tree, tmp_path):
     copy = students_copy(tree, tmp_path / "copy")
-    unpack(starter.reference_of(tree, "xcs224n"), copy / "src" / "submission")
+    write_files(copy / "src" / "submission", starter.reference_of(tree, "xcs224n"))
     graded = python_after(without("pydantic"), copy, "src/grader.py", "3a")
     assert (graded.returncode, graded.stderr) == (0, "")
     assert re.search(r"^3a-\d-hidden +ran, not graded", graded.stdout, re.MULTILINE)

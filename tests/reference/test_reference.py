@@ -22,7 +22,8 @@ def test_documents_are_the_lines_of_four_characters_or_more(s):
     assert dataset.data == ["abcd", "abcde"]
 
 
-def test_every_row_is_an_example_whose_targets_are_the_place_and_the_mask_behind_it(s, corpus):
+def test_every_row_is_an_example_whose_targets_are_the_place_and_the_mask_behind_it(s):
+    corpus = s.dataset.CharCorruptionDataset(ROWS, 64)
     for ending in ("", "\n"):
         dataset = s.dataset.NameDataset(ROWS + ending, corpus)
         assert len(dataset) == 2

@@ -16,6 +16,7 @@ from grading import staging
 from grading.edition import EDITION, to_json
 from grading.release import fingerprints
 from tests import pinned
+from tests.interpreter import call
 from tests.project import ROOT, edit
 from tools import starter
 from tools.reference import compose
@@ -33,13 +34,7 @@ class Folder:
 
     def run(self, main: Callable, *arguments: str) -> tuple[int, str, str]:
         """Return a command's exit code, standard output and standard error."""
-        try:
-            code = main(list(arguments))
-        except SystemExit as ended:  # argparse's
-            code = ended.code
-        out, err = self.capture.readouterr()
-        assert "Traceback" not in err
-        return code, out, err
+        return call(main, self.capture, *arguments)
 
 
 def students_copy(tree: Path, target: Path) -> Path:

@@ -8,6 +8,7 @@ import pytest
 
 import check_written
 from check_written import END, START
+from tests.project import write_files
 from tests.snapshots import check, printed, with_lines
 from tests.student.folder import Folder
 from tools import regions
@@ -66,9 +67,7 @@ class Paper(Folder):
     def renew(self) -> None:
         """Create the folder again, with a sheet and an answer to each of its questions."""
         shutil.rmtree(self.root, ignore_errors=True)
-        (self.root / "written").mkdir(parents=True)
-        (self.root / "written" / "sheet.tex").write_text(SHEET, encoding="utf-8")
-        self.write(submission())
+        write_files(self.root / "written", {"sheet.tex": SHEET, "submission.tex": submission()})
 
     def write(self, text: str) -> None:
         self.file.write_text(text, encoding="utf-8", newline="\n")
@@ -216,11 +215,9 @@ def test_what_latex_stops_at_or_leaves_out_is_named_with_its_line_and_what_to_wr
 
 def test_overleafs_zip_has_the_answers_of_now_and_what_they_need(paper):
     written = paper.root / "written"
-    for name in ("with_solutions.tex", "handout.sty", "figures/a.tex", "plot.png", "Makefile"):
-        (written / name).parent.mkdir(exist_ok=True)
-        (written / name).write_bytes(b"x")
-    for name in ("with_solutions.pdf", "with_solutions.fdb_latexmk", "sheet.aux", ".hidden"):
-        (written / name).write_bytes(b"made by LaTeX")
+    own = ("with_solutions.tex", "handout.sty", "figures/a.tex", "plot.png", "Makefile")
+    made_by_latex = ("with_solutions.pdf", "with_solutions.fdb_latexmk", "sheet.aux", ".hidden")
+    write_files(written, dict.fromkeys((*own, *made_by_latex), "x"))
     (paper.root / "overleaf.zip").write_bytes(b"the old one")
     for answer in ("Because.", "Therefore, 94% of it."):
         paper.write(submission(answer))

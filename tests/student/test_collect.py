@@ -19,7 +19,7 @@ from grading import staging
 from grading.edition import EDITION
 from grading.release import END, START
 from tests.interpreter import python_after, without
-from tests.project import ROOT, contents, edit
+from tests.project import ROOT, contents, edit, write_files
 from tests.snapshots import check, printed, with_lines
 from tests.student.folder import (
     STARTER,
@@ -44,12 +44,7 @@ def edited(name: str, *pairs: tuple[str, str]) -> Damage:
 
 
 def put(name: str, content: bytes | str) -> Damage:
-    def write(root: Path) -> None:
-        path = root / name
-        path.parent.mkdir(exist_ok=True)
-        path.write_bytes(content if isinstance(content, bytes) else content.encode())
-
-    return write
+    return lambda root: write_files(root, {name: content})
 
 
 def gone(*names: str) -> list[Damage]:

@@ -12,7 +12,7 @@ import pytest
 import environment
 from autograder.description import load_assignment
 from tests.interpreter import python, python_after
-from tests.project import ROOT
+from tests.project import ROOT, write_files
 from tests.snapshots import check
 from tests.systems import become
 
@@ -74,10 +74,8 @@ def test_a_file_with_the_name_of_a_module_is_named(tmp_path):
     shutil.copytree(ROOT / "src", source, ignore=shutil.ignore_patterns("data"))
     hiding = [f"{name}.py" for name in sys.stdlib_module_names - set(sys.builtin_module_names)]
     hiding = sorted([*hiding, "torch.py", "inputs"])
-    (source / "inputs").mkdir()
-    for name in hiding:
-        path = source / name if name.endswith(".py") else source / name / "__init__.py"
-        path.write_text("raise KeyError('imported')\n", encoding="utf-8")
+    names = [name if name.endswith(".py") else f"{name}/__init__.py" for name in hiding]
+    write_files(source, dict.fromkeys(names, "raise KeyError('imported')\n"))
     ran = python(tmp_path, "src/grader.py", "--list")
     assert (ran.returncode, ran.stdout) == (2, "")
     said = [line.partition(" a module ")[0] for line in ran.stderr.splitlines()]
@@ -150,9 +148,7 @@ def test_the_command_that_mends_each_python(mend, tmp_path, monkeypatch):
         become("win32" if title in WINDOWS else "linux", monkeypatch)
         shutil.rmtree(tmp_path / ".venv", ignore_errors=True)
         (tmp_path / "pyproject.toml").unlink(missing_ok=True)
-        for name in names:
-            (tmp_path / name).parent.mkdir(parents=True, exist_ok=True)
-            (tmp_path / name).touch()
+        write_files(tmp_path, dict.fromkeys(names, ""))
         found[title] = mend(**given)
     check("environment", found, {str(tmp_path): "A5"})
 

@@ -21,7 +21,7 @@ from grading.errors import UsageError
 from grading.release import END, GIVEN, LINES, START, fingerprints, given_files, manifest
 from tests import pinned
 from tests.interpreter import python
-from tests.project import ROOT, contents
+from tests.project import ROOT, contents, write_files
 from tests.snapshots import check, printed
 from tests.student.folder import Files, Folder, students_copy
 from tests.systems import become
@@ -44,13 +44,6 @@ FIRST, SECOND = "2027-spring.1", "2027-spring.2"
 
 
 # -- two releases, and a copy ---------------------------------------------------------------------
-
-
-def lay_out(root: Path, files: Files) -> Path:
-    for name, content in files.items():
-        (root / name).parent.mkdir(parents=True, exist_ok=True)
-        (root / name).write_bytes(content)
-    return root
 
 
 def release(files: Files, name: str, edition: str = "xcs224n") -> Files:
@@ -109,7 +102,7 @@ class Copy(Folder):
 
     def lay_out(self, files: Files) -> None:
         shutil.rmtree(self.root, ignore_errors=True)
-        lay_out(self.root, files)
+        write_files(self.root, files)
 
     def pack(self, files: Files) -> None:
         with zipfile.ZipFile(self.zip, "w") as opened:
@@ -178,8 +171,8 @@ def test_an_unpacked_zip_a_link_to_the_folder_and_line_ends_of_windows_will_do(
 ):
     given = {n: c for n, c in half_done(first).items() if n.endswith((".py", ".md"))}
     text = {n: c.replace(b"\n", b"\r\n") for n, c in given.items() if n not in OWN}
-    lay_out(copy.root, text)
-    lay_out(tmp_path / "Downloads" / "assignment5", second)
+    write_files(copy.root, text)
+    write_files(tmp_path / "Downloads" / "assignment5", second)
     (tmp_path / "link").symlink_to(copy.root)
     ran = python(tmp_path, "link/src/update.py", "Downloads/assignment5")
     assert (ran.returncode, ran.stderr) == (0, "")
@@ -468,7 +461,7 @@ def test_a_file_that_is_held_open_meanwhile_is_one_line_and_the_same_command_doe
 def test_an_unpacked_release_gives_no_file_outside_it(tmp_path):
     (tmp_path / "mine").write_bytes(b"1")
     for name in ("../mine", f"{tmp_path}/mine"):
-        folder = lay_out(tmp_path / "NEW", {GIVEN: manifest({name: b"1"})})
+        folder = write_files(tmp_path / "NEW", {GIVEN: manifest({name: b"1"})})
         with pytest.raises(UsageError, match="not as the course made it"):
             given_files(folder)
 

@@ -4,18 +4,12 @@ import pytest
 import torch
 
 from tests import laid_out
-from tests.laid_out import imported, switch
+from tests.laid_out import switch
 
 # Fixtures.
 assignment = laid_out.assignment
+submission = laid_out.lab
 one_thread = laid_out.one_thread
-
-
-@pytest.fixture(scope="package")
-def submission(assignment):
-    """Return the modules of `submission` and `pretraining`, by name."""
-    with imported(assignment / "src") as modules:
-        yield modules
 
 
 @pytest.fixture
@@ -44,9 +38,9 @@ def build(submission, corpus):
 def train(submission, build):
     """Return a function that trains such a model, or another; it returns the trainer."""
 
-    def train(model=None, dataset_class=None, **settings):
+    def train(model=None, dataset_class=None, seed=0, **settings):
         dataset, built = build(dataset_class=dataset_class)
-        submission.utils.set_seed(0)
+        submission.utils.set_seed(seed)
         usual = {"optimizer": "muon", "learning_rate": 3e-3, "dtype": "float32", "threads": 1}
         config = submission.trainer.TrainerConfig(**{"max_epochs": 1} | usual | settings)
         trainer = submission.trainer.Trainer(model or built, dataset, None, config)

@@ -1,5 +1,7 @@
 """checkpoints.py and batches.py: interrupted trainings end as if they had not been interrupted."""
 
+import contextlib
+import itertools
 import random
 import signal
 import subprocess
@@ -30,7 +32,7 @@ class Stop(Exception):
 
 
 @pytest.fixture
-def train(submission, build, tmp_path, monkeypatch):
+def train(submission, build, train, tmp_path, monkeypatch):
     """Return a function that trains a little, stopping abruptly after a step, or resuming."""
 
     class Drawn(submission.dataset.CharCorruptionDataset):
@@ -41,35 +43,26 @@ def train(submission, build, tmp_path, monkeypatch):
             drawn = random.random() + np.random.rand() + torch.rand(()).item()
             return (x, y) if drawn < 1.5 else (x, torch.where(y > 20, y, 0))
 
-    def train(stop_after=None, resume=False, threads=1, dropout=0.0, start=0, **settings):
-        dataset, model = build(dropout=dropout, seed=start, dataset_class=Drawn)
-        submission.utils.set_seed(3 if not resume else 99)
-        config = submission.trainer.TrainerConfig(
-            max_epochs=3,
-            lr_decay=True,
-            warmup_tokens=5_000,
-            **{"optimizer": "muon", "dtype": "float32", "threads": threads, **settings},
-            checkpoint_path=str(tmp_path / "p.checkpoint"),
-            checkpoint_s=0.0,
-            resume=resume,
-        )
-        trainer = submission.trainer.Trainer(model, dataset, None, config)
-        if stop_after is None:
-            trainer.train()
-            return trainer
-        after_step = submission.checkpoints.Keeper.after_step
+    after_step = submission.checkpoints.Keeper.after_step
+    usual = {"max_epochs": 3, "lr_decay": True, "warmup_tokens": 5_000}
+    usual |= {"checkpoint_path": str(tmp_path / "p.checkpoint"), "checkpoint_s": 0.0}
+
+    def interrupted(stop_after=None, resume=False, dropout=0.0, start=0, **settings):
+        _, model = build(dropout=dropout, seed=start)
+        steps = itertools.count(1)
 
         def save_and_stop(keeper):
             after_step(keeper)
-            if trainer.order.done == stop_after:
+            if next(steps) == stop_after:
                 raise Stop
 
-        with monkeypatch.context() as patch, pytest.raises(Stop):
+        end = contextlib.nullcontext() if stop_after is None else pytest.raises(Stop)
+        with monkeypatch.context() as patch, end:
             patch.setattr(submission.checkpoints.Keeper, "after_step", save_and_stop)
-            trainer.train()
-        return trainer
+            seed = 99 if resume else 3
+            return train(model, Drawn, seed, resume=resume, **usual | settings)
 
-    return train
+    return interrupted
 
 
 @pytest.mark.parametrize(

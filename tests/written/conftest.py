@@ -1,21 +1,17 @@
 """The numbers that written answers quote, computed by their script with and without a model."""
 
-import numpy as np
+import json
+
 import pytest
 import torch
 
 from tests import laid_out
-from tests.laid_out import imported, lay_out, make_model
+from tests.laid_out import make_model
 
 # Fixtures.
+assignment = laid_out.assignment
+lab = laid_out.lab
 one_thread = laid_out.one_thread
-
-
-def columns(path) -> dict[str, np.ndarray]:
-    """Return the columns of a .dat file, from which a plot is drawn, by name."""
-    head, *rows = path.read_text(encoding="utf-8").splitlines()
-    array = np.array([[float(x) for x in row.split()] for row in rows])
-    return dict(zip(head.split(), array.T, strict=True))
 
 
 @pytest.fixture(scope="session")
@@ -23,20 +19,18 @@ def script(root):
     return root / "solutions" / "written" / "quoted_numbers.py"
 
 
-@pytest.fixture(scope="session")
-def trained(tmp_path_factory):
+@pytest.fixture(scope="package")
+def trained(assignment, lab):
     """Return a folder like build/reference, with a model that is small, random and unsure."""
-    folder = lay_out(tmp_path_factory.mktemp("trained") / "root")
-    data = folder / "src" / "data"
-    with imported(folder / "src", "inputs") as lab:
-        fields = lab.recipes.load_recipe().model_of("vanilla")
-        corpus = lab.inputs.read_corpus("wiki.txt", fields["block_size"])
-        torch.manual_seed(0)
-        network = make_model(lab, vocab_size=corpus.vocab_size, **fields)
-        with torch.no_grad():
-            network.head.weight *= 12  # otherwise, 32 characters have a probability of 1e-20
-        for stage in ("finetune", "pretrain"):
-            lab.utils.save_parameters(network, folder / f"vanilla.{stage}.params")
+    data = assignment / "src" / "data"
+    fields = lab.recipes.load_recipe().model_of("vanilla")
+    corpus = lab.inputs.read_corpus("wiki.txt", fields["block_size"])
+    torch.manual_seed(0)
+    network = make_model(lab, vocab_size=corpus.vocab_size, **fields)
+    with torch.no_grad():
+        network.head.weight *= 12  # otherwise, 32 characters have a probability of 1e-20
+    for stage in ("finetune", "pretrain"):
+        lab.utils.save_parameters(network, assignment / f"vanilla.{stage}.params")
     unseen = (data / "birth_unseen_inputs.tsv").read_text(encoding="utf-8").splitlines()
     some = "".join(f"{line}\n" for line in unseen[:12])  # time enough
     (data / "birth_unseen_inputs.tsv").write_text(some, encoding="utf-8")
@@ -50,13 +44,19 @@ def trained(tmp_path_factory):
     }.items():
         lines = right[:count] + ["nowhere"] * (len(right) - count)
         text = "".join(f"{line}\n" for line in lines)
-        (folder / f"{name}.dev.predictions").write_text(text, encoding="utf-8")
-    return folder
+        (assignment / f"{name}.dev.predictions").write_text(text, encoding="utf-8")
+    return assignment
 
 
-@pytest.fixture(scope="session")
+@pytest.fixture(scope="package")
 def with_trained(tmp_path_factory, run_python, script, trained):
     folder = tmp_path_factory.mktemp("with_trained")
     done = run_python(script, folder, "--trained", trained)
     assert (done.returncode, done.stderr) == (0, "")
     return folder
+
+
+@pytest.fixture(scope="package")
+def of_trained(with_trained):
+    """Return what the written answers quote about this model."""
+    return json.loads((with_trained / "numbers.json").read_text(encoding="utf-8"))

@@ -7,12 +7,14 @@ been missed by chance, the probability of that is given.
 import ast
 import math
 import re
+from functools import cache
 from types import SimpleNamespace
 
 import numpy as np
 import pytest
 import torch
 
+from tests.project import ROOT
 from tests.variants import building_blocks
 
 F64 = torch.float64
@@ -24,27 +26,22 @@ def b():
     return building_blocks()
 
 
-@pytest.fixture(scope="module")
-def text(root):
-    """text(topic): a practice question and its answer, from the templates, in one line."""
-
-    def text(topic: str) -> str:
-        names = (f"handout/{folder}/blocks_{topic}.tex.j2" for folder in ("topics", "answers"))
-        return " ".join(" ".join((root / n).read_text(encoding="utf-8").split()) for n in names)
-
-    return text
+@cache
+def text(topic: str) -> str:
+    """Return a practice question and its answer, from the templates, in one line."""
+    names = (f"handout/{folder}/blocks_{topic}.tex.j2" for folder in ("topics", "answers"))
+    return " ".join(" ".join((ROOT / n).read_text(encoding="utf-8").split()) for n in names)
 
 
-@pytest.fixture
-def lacking(text):
-    """lacking(topic, *words): those words that stand neither in a question nor in its answer."""
-    return lambda topic, *words: [each for each in words if each not in text(topic)]
+def lacking(topic: str, *words: str) -> list[str]:
+    """Return those words that stand neither in a question nor in its answer."""
+    return [each for each in words if each not in text(topic)]
 
 
 # Attention ------------------------------------------------------------------------------------
 
 
-def test_the_root_makes_the_examples_gradient_117000_times_as_large(lacking):
+def test_the_root_makes_the_examples_gradient_117000_times_as_large():
     slopes = []
     for divisor in (8, 1):
         products = torch.tensor([112.0, 96.0], dtype=F64, requires_grad=True)
@@ -55,7 +52,7 @@ def test_the_root_makes_the_examples_gradient_117000_times_as_large(lacking):
     assert lacking("attention", "about 117{,}000 times", r"\(.0131\)") == []
 
 
-def test_largest_weights_of_ten_random_keys_are_those_of_the_text(lacking):
+def test_largest_weights_of_ten_random_keys_are_those_of_the_text():
     """Given q, the scores q.k are independent N(0, |q|^2). Means of 100,000 weights in [0, 1] are
     off by .009 with probability below 2 exp(-2 * 1e5 * .009^2) < 1e-6 (Hoeffding)."""
     rng = np.random.default_rng(0)
@@ -68,7 +65,7 @@ def test_largest_weights_of_ten_random_keys_are_those_of_the_text(lacking):
     assert lacking("attention", ".32 with the root", ".86 and .97") == []
 
 
-def test_weights_of_both_masks_in_the_example(b, lacking):
+def test_weights_of_both_masks_in_the_example(b):
     mask = torch.tensor([True, True, False])
     for hidden, after in ((0.0, (0.665, 0.245)), (5.0, (0.047, 0.017))):
         scores = torch.tensor([2.0, 1.0, hidden], dtype=F64)
@@ -82,7 +79,7 @@ def test_weights_of_both_masks_in_the_example(b, lacking):
 # Positions ------------------------------------------------------------------------------------
 
 
-def test_the_plots_formula_has_no_offset_matrix(b, lacking):
+def test_the_plots_formula_has_no_offset_matrix(b):
     """The best matrix, by least squares, for columns with a frequency each, and for pairs."""
     t, k = torch.arange(1, 513, dtype=F64)[:, None], torch.arange(1, 15, dtype=F64)
 
@@ -103,7 +100,7 @@ def test_the_plots_formula_has_no_offset_matrix(b, lacking):
     assert lacking("offsets", "up to .56", "up to 1.1") == []
 
 
-def test_the_table_of_relative_biases(b, text):
+def test_the_table_of_relative_biases(b):
     said = text("relative_bias")
     for positions in (512, 2048):
         counts = (positions * 512, b.relative_bias_parameters(positions, 8))
@@ -111,7 +108,7 @@ def test_the_table_of_relative_biases(b, text):
             assert f"{count:,}".replace(",", "{,}") in said, count
 
 
-def test_the_encoders_ranges_are_those_of_the_table(b, text):
+def test_the_encoders_ranges_are_those_of_the_table(b):
     """Compute borders: bucket 8 + r begins at 8 sqrt(2)^r, rounded up to a whole distance."""
     (row,) = re.findall(r"distances & (.*?) \\end", text("buckets"))
     said = [[int(n) for n in re.findall(r"\d+", cell)] for cell in row.split("&")]
@@ -125,7 +122,7 @@ def test_the_encoders_ranges_are_those_of_the_table(b, text):
     assert got[:8].tolist() == list(range(8))
 
 
-def test_the_decoders_first_wide_bucket(b, text):
+def test_the_decoders_first_wide_bucket(b):
     got = b.relative_buckets(-torch.arange(200), causal=True).tolist()
     assert got[:16] == list(range(16)) and got[16:20] == [16, 16, 16, 17]
     assert "16 to 18" in text("buckets") and 8 ** (1 / 16) == pytest.approx(1.14, abs=5e-3)
@@ -135,8 +132,8 @@ def test_the_decoders_first_wide_bucket(b, text):
 # Layers ---------------------------------------------------------------------------------------
 
 
-def test_the_figure_is_what_its_script_draws_and_measures(root, run_python):
-    path = root / "handout/figures/gradient_over_depth.tex"
+def test_the_figure_is_what_its_script_draws_and_measures(run_python):
+    path = ROOT / "handout/figures/gradient_over_depth.tex"
     text = path.read_text(encoding="utf-8")
     rows = re.findall(r"^% (pre|post) (first|last): (.*)", text, re.M)
     drawn = {(norm, end): [float(x) for x in row.split()] for norm, end, row in rows}
@@ -153,14 +150,14 @@ def test_the_figure_is_what_its_script_draws_and_measures(root, run_python):
 # Objectives, cost, sizes ----------------------------------------------------------------------
 
 
-def test_the_text_of_sentinels_is_what_the_function_gives(b, lacking):
+def test_the_text_of_sentinels_is_what_the_function_gives(b):
     line = "Thank you for inviting me to your party last week"
     source, target = b.span_corruption(line.split(), [(2, 4), (8, 9)])
     shown = line, " ".join(source), " ".join(target)
     assert lacking("sentinels", *(rf"\lit{{{words}}}" for words in shown)) == []
 
 
-def test_the_lengths_of_input_and_target_with_sentinels(b, lacking):
+def test_the_lengths_of_input_and_target_with_sentinels(b):
     taken, count = round(0.15 * 512), round(0.15 * 512 / 3)
     assert (taken, count) == (77, 26)
     lengths = [3] * 25 + [2]
@@ -172,7 +169,7 @@ def test_the_lengths_of_input_and_target_with_sentinels(b, lacking):
     assert lacking("sentinels", "= 461", "= 104") == []
 
 
-def test_bits_and_perplexities_of_the_text(b, lacking):
+def test_bits_and_perplexities_of_the_text(b):
     assert b.bits_per_character(0.7, 100, 100) == pytest.approx(1.01, abs=5e-3)
     assert b.bits_per_character(0.98 * math.log(2), 1, 1) == pytest.approx(0.98)
     assert 0.98 * math.log(2) == pytest.approx(0.68, abs=5e-3)
@@ -181,7 +178,7 @@ def test_bits_and_perplexities_of_the_text(b, lacking):
     assert lacking("perplexity", "1.01 bits", ".68", "1.97", "5.88", "approx 59") == []
 
 
-def test_the_table_of_costs(b, text):
+def test_the_table_of_costs(b):
     """A layer's projections and its feed-forward part take 4 n k^2 and 8 n k^2 multiply-adds."""
     rows = re.findall(r"([\d{},]+) & \\\((.*?)\\\) & \\\((.*?)\\\) & ([\d.]+)", text("cost"))
     assert [row[0] for row in rows] == ["30", "512", "6{,}000", "50{,}000"]
@@ -194,7 +191,7 @@ def test_the_table_of_costs(b, text):
         assert float(quotient) == pytest.approx(numbers[0] / numbers[1], rel=0.01)
 
 
-def test_the_examples_of_cost_and_of_parameters(b, text):
+def test_the_examples_of_cost_and_of_parameters(b):
     wanted = {"encoder": 180, "encoder-decoder": 300, "decoder": 500}
     for kind, count in wanted.items():
         assert b.attention_multiply_adds(kind, 3, 5, 10) == count and str(count) in text("cost")
@@ -210,7 +207,7 @@ def parameters(b, synthesizer: bool = False, **fields: int) -> int:
     return b.count_parameters(SimpleNamespace(**fields, synthesizer=synthesizer, rope=False))
 
 
-def test_the_numbers_of_gpt_3s_shape(b, lacking):
+def test_the_numbers_of_gpt_3s_shape(b):
     V, T, L, C = 50_257, 2048, 96, 12_288
     count = parameters(b, vocab_size=V, block_size=T, n_layer=L, n_head=96, n_embd=C)
     assert count == 2 * V * C + T * C + L * (12 * C**2 + 13 * C) + 2 * C
@@ -221,7 +218,7 @@ def test_the_numbers_of_gpt_3s_shape(b, lacking):
     assert lacking("parameters", "175.2 billion", r"66\,\%", ".6 billion", r".35\,\%") == []
 
 
-def test_how_much_less_a_synthesizer_has(b, text):
+def test_how_much_less_a_synthesizer_has(b):
     fields = {"vocab_size": 50, "block_size": 128, "n_layer": 1, "n_head": 4, "n_embd": 128}
     vanilla, other = (parameters(b, switch, **fields) for switch in (False, True))
     assert vanilla - other == 12_288 == 16_512 - 4_224

@@ -1,14 +1,11 @@
 """The written solutions: the numbers that they quote about a trained model are right."""
 
-import json
 import shutil
 
 import numpy as np
 import pytest
-import torch
 
-from tests.laid_out import imported
-from tests.written.conftest import columns
+from tests.laid_out import read_model
 
 
 @pytest.fixture
@@ -17,32 +14,6 @@ def confidence(root, monkeypatch):
     import confidence
 
     return confidence
-
-
-@pytest.fixture(scope="module")
-def lab(trained):
-    with imported(trained / "src", "inputs", "experiments.gaps", "experiments.people") as modules:
-        yield modules
-
-
-@pytest.fixture(scope="module")
-def load(lab, trained):
-    """load(stage): the corpus, and the model after a stage of training."""
-
-    def load(stage):
-        fields = lab.recipes.load_recipe().model_of("vanilla")
-        corpus = lab.inputs.read_corpus("wiki.txt", fields["block_size"])
-        config = lab.model.GPTConfig(corpus.vocab_size, **fields)
-        network = lab.inputs.build_model("vanilla", config, torch.device("cpu"))
-        lab.inputs.load(network, str(trained / f"vanilla.{stage}.params"))
-        return corpus, network
-
-    return load
-
-
-@pytest.fixture(scope="module")
-def of_trained(with_trained):
-    return json.loads((with_trained / "numbers.json").read_text(encoding="utf-8"))
 
 
 def test_accuracies_are_those_of_the_predictions(of_trained, trained):
@@ -54,10 +25,10 @@ def test_accuracies_are_those_of_the_predictions(of_trained, trained):
     assert found == of_models | {"london": 0.2}
 
 
-def test_confidence_is_that_of_evaluate(of_trained, with_trained, trained, lab, load):
+def test_confidence_is_that_of_evaluate(of_trained, with_trained, trained, lab):
     found = of_trained["confidence"]
     questions, _ = lab.utils.read_places(trained / "src/data/birth_unseen_inputs.tsv")
-    corpus, network = load("finetune")
+    corpus, network = read_model(lab, trained / "vanilla.finetune.params")
     predictions = lab.utils.predict_places(network, corpus, questions)
     probabilities = [prediction.probability for prediction in predictions]
     unseen = found["unseen"]
@@ -67,7 +38,7 @@ def test_confidence_is_that_of_evaluate(of_trained, with_trained, trained, lab, 
     assert unseen["quartiles"] == pytest.approx(quartiles, abs=2e-4)
     assert max(probabilities) > 1e-3  # otherwise, rounding would hide everything
     assert found["right"] is None or found["wrong"]["count"] + found["right"]["count"] == 20
-    plotted = columns(with_trained / "confidence.dat")
+    plotted = np.genfromtxt(with_trained / "confidence.dat", names=True)
     assert plotted["unseen"][:-1].sum() == pytest.approx(1, abs=1e-4)
 
 
@@ -83,10 +54,10 @@ def test_refusals_are_those_of_the_same_answers(of_trained, confidence):
     assert 0 <= found["calibration_error"] <= 1
 
 
-def test_cloze_numbers_are_those_of_the_command(of_trained, lab, load):
+def test_cloze_numbers_are_those_of_the_command(of_trained, lab, trained):
     files = {"train": "birth_places_train.tsv", "dev": "birth_dev.tsv"}
     groups = {split: lab.people.people_in(file) for split, file in files.items()}
-    corpus, network = load("pretrain")
+    corpus, network = read_model(lab, trained / "vanilla.pretrain.params")
     asked = list(lab.gaps.ask(network, corpus, groups))
     for row, (text, scores) in zip(of_trained["cloze"], asked, strict=True):
         shares = {

@@ -10,8 +10,6 @@ import math
 import numpy as np
 import pytest
 
-from tests.written.conftest import columns
-
 LN_FAILURE = math.log(2 / 1e-6)
 S, N = 100.0, 6  # of quoted numbers
 
@@ -76,7 +74,7 @@ def test_copying_needs_the_margin_that_is_derived(numbers):
 
 
 def test_weights_of_an_average_are_those_of_the_closed_form(numbers, written):
-    plotted = columns(written / "average.dat")
+    plotted = np.genfromtxt(written / "average.dat", names=True)
     for row in numbers["average"]["rows"]:
         n = row["n"]
         assert row["scale"] == pytest.approx(math.log((n - 2) * 0.98 / 0.04), rel=1e-5)
@@ -173,7 +171,7 @@ def test_what_is_derived_about_lengths_is_right(numbers):
 
 
 def test_plots_show_weights_against_lengths_and_count_every_sample_once(numbers, written):
-    plotted = columns(written / "lengths.dat")
+    plotted = np.genfromtxt(written / "lengths.dat", names=True)
     L, s, n = plotted["length"], numbers["lengths"]["s"], numbers["lengths"]["n"]
     assert (L.min(), L.max()) == (-0.5, 2.5) and (np.diff(L) > 0).all() and len(L) > 100
     single = weights(np.stack([s * L, s + 0 * L] + [0 * L] * (n - 2)))
@@ -182,7 +180,7 @@ def test_plots_show_weights_against_lengths_and_count_every_sample_once(numbers,
     first = weights(np.stack([s * L] + [0 * L] * (n - 1)))
     np.testing.assert_allclose(plotted["twoa"], first[0] / 2, atol=1e-5)
     np.testing.assert_allclose(plotted["twob"], first[1] / 2 + 0.5, atol=1e-5)
-    histogram = columns(written / "histogram.dat")
+    histogram = np.genfromtxt(written / "histogram.dat", names=True)
     assert (histogram["weight"][0], histogram["weight"][-1]) == (0, 1)
     for name in ("single", "two"):  # the last edge has the last bin's value again
         assert histogram[name][:-1].sum() == pytest.approx(1, abs=1e-4)

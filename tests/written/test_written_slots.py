@@ -1,6 +1,5 @@
 """The written solutions' templates: all render, and each rubric shares out all points."""
 
-import json
 import re
 from fractions import Fraction
 
@@ -55,11 +54,10 @@ def render(slot: str, numbers: dict, fictional: bool, topics: set[str]) -> str:
     return Templates(ROOT, ("solutions/written",)).render(f"{slot}.tex.j2", values)
 
 
-def test_templates_render_for_any_data_numbers_and_edition(numbers, with_trained):
+def test_templates_render_for_any_data_numbers_and_edition(numbers, of_trained):
     """Render them alone and among all topics; braces must be balanced."""
-    known = json.loads((with_trained / "numbers.json").read_text(encoding="utf-8"))
     for slot in TEXTS:
-        for found in (numbers, known):
+        for found in (numbers, of_trained):
             for fictional in (True, False):
                 for topics in (TOPICS, {slot.partition("-")[0]}):
                     text = render(slot, found, fictional, topics)
