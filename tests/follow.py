@@ -11,7 +11,7 @@ import subprocess
 from collections.abc import Callable, Collection, Iterator
 from pathlib import Path
 
-from tests.interpreter import python
+from tests.interpreter import captured, python
 from tests.project import git, make
 
 BLOCK = re.compile(r"^ *```(sh|diff)\n(.*?)^ *```", re.MULTILINE | re.DOTALL)
@@ -60,9 +60,7 @@ def run(tree: Path, command: str) -> subprocess.CompletedProcess:
     if program == "git":
         return git(tree, *words, check=False)
     if program == "perl":
-        return subprocess.run(
-            [program, *words], cwd=tree, capture_output=True, encoding="utf-8", check=False
-        )
+        return captured([program, *words], tree)
     return {"make": make, "python": python}[program](tree, *words)
 
 

@@ -1,9 +1,9 @@
-"""How tests start Python, or run a command in their own process."""
+"""How tests start Python and other programs, or run a command in their own process."""
 
 import os
 import subprocess
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from pathlib import Path
 
 import pytest
@@ -12,21 +12,22 @@ import pytest
 OUTER = ("PYTHONPATH", "PYTEST_XDIST_WORKER")
 
 
-def python(folder: Path, *arguments: str | Path, **keywords) -> subprocess.CompletedProcess:
-    """Run `python ARGUMENT...` in a folder.
+def captured(
+    words: Sequence[str | Path], folder: Path, **keywords
+) -> subprocess.CompletedProcess[str]:
+    """Run a command in a folder; both streams are captured as UTF-8 text.
 
-    Keyword arguments are those of subprocess.run; both streams are captured as UTF-8 text.
+    Keyword arguments are those of subprocess.run.
     """
-    keywords = {
-        "cwd": folder,
-        "capture_output": True,
-        "encoding": "utf-8",
-        "stdin": subprocess.DEVNULL,
-        "env": {k: v for k, v in os.environ.items() if k not in OUTER},
-        "check": False,
-        **keywords,
-    }
-    return subprocess.run([sys.executable, *arguments], **keywords)
+    usual = {"cwd": folder, "capture_output": True, "encoding": "utf-8"}
+    usual["stdin"] = subprocess.DEVNULL
+    return subprocess.run(words, **usual | keywords)
+
+
+def python(folder: Path, *arguments: str | Path, **keywords) -> subprocess.CompletedProcess:
+    """Run `python ARGUMENT...` in a folder, as `captured` does."""
+    inner = {k: v for k, v in os.environ.items() if k not in OUTER}
+    return captured([sys.executable, *arguments], folder, **{"env": inner} | keywords)
 
 
 def python_after(

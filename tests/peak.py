@@ -3,11 +3,10 @@
 It does not use getrusage, whose peak includes that of pytest, from before exec.
 """
 
-import subprocess
-import sys
 from pathlib import Path
 
 import grading
+from tests.interpreter import python
 
 HEAD = """
 import sys
@@ -20,10 +19,5 @@ def peak_kib():
 
 def growth_kib(code: str, *arguments: str | Path) -> int:
     """Run `code` with these as sys.argv[2:]; return the growth of peak_kib(): its last output."""
-    ran = subprocess.run(
-        [sys.executable, "-c", HEAD + code, grading.SRC, *arguments],
-        check=True,
-        capture_output=True,
-        encoding="utf-8",
-    )
+    ran = python(grading.ROOT, "-c", HEAD + code, grading.SRC, *arguments, check=True)
     return int(ran.stdout.splitlines()[-1])

@@ -23,10 +23,10 @@ def text() -> str:
     shipped = (ROOT / "assignment.toml").read_text(encoding="utf-8")
     chosen = f'default_edition = "{NAMES[0]}"'
     shipped = re.sub(r'^default_edition = ".*?"', chosen, shipped, count=1, flags=re.MULTILINE)
-    before, _, after = without_dropped(shipped).partition("[editions.")
-    # What follows the last edition begins with a table or a comment at the beginning of a line.
-    last = list(re.finditer(r"^\[editions\..*\n(?:(?![\[#]).*\n)*", "[editions." + after, re.M))[-1]
-    rest = ("[editions." + after)[last.end() :]
+    shipped = without_dropped(shipped)
+    # What follows an edition's table begins with a table or a comment at the beginning of a line.
+    tables = [*re.finditer(r"^\[editions\..*\n(?:(?![\[#]).*\n)*", shipped, re.MULTILINE)]
+    before, rest = shipped[: tables[0].start()], shipped[tables[-1].end() :]
     return before + EDITIONS.read_text(encoding="utf-8") + "\n" + rest
 
 

@@ -9,6 +9,7 @@ from collections.abc import Mapping
 from pathlib import Path
 
 from tests import pinned
+from tests.interpreter import captured
 
 # Variables that a make running the tests would pass to one that a test starts, such as ARGS.
 OUTER_MAKE = ("MAKEFLAGS", "MAKELEVEL", "MFLAGS", "ARGS")
@@ -17,13 +18,8 @@ ROOT = Path(__file__).resolve().parent.parent
 
 def copy_of_the_project(target: Path) -> Path:
     """Copy what is committed, or would be, with the editions that tests know (see pinned.py)."""
-    listed = subprocess.run(
-        ["git", "ls-files", "-z", "--cached", "--others", "--exclude-standard"],
-        cwd=ROOT,
-        capture_output=True,
-        check=True,
-    )
-    for name in filter(None, listed.stdout.decode("utf-8").split("\0")):
+    words = ["git", "ls-files", "-z", "--cached", "--others", "--exclude-standard"]
+    for name in filter(None, captured(words, ROOT, check=True).stdout.split("\0")):
         if (ROOT / name).is_file():
             (target / name).parent.mkdir(parents=True, exist_ok=True)
             shutil.copy2(ROOT / name, target / name)
@@ -61,15 +57,7 @@ def make(tree: Path, *words: str, **keywords) -> subprocess.CompletedProcess:
     if not (tree / ".venv").exists():
         (tree / ".venv").symlink_to(sys.prefix)
     environment = {k: v for k, v in os.environ.items() if k not in OUTER_MAKE}
-    return subprocess.run(
-        ["make", "-o", ".venv/.stamp", *words],
-        cwd=tree,
-        capture_output=True,
-        encoding="utf-8",
-        env=environment,
-        check=False,
-        **keywords,
-    )
+    return captured(["make", "-o", ".venv/.stamp", *words], tree, env=environment, **keywords)
 
 
 def git(tree: Path, *words: str, check: bool = True) -> subprocess.CompletedProcess:
@@ -78,14 +66,7 @@ def git(tree: Path, *words: str, check: bool = True) -> subprocess.CompletedProc
     environment |= {"GIT_CONFIG_GLOBAL": os.devnull, "GIT_CONFIG_NOSYSTEM": "1"}
     for who in ("AUTHOR", "COMMITTER"):
         environment |= {f"GIT_{who}_NAME": "Ada", f"GIT_{who}_EMAIL": "ada@example.edu"}
-    return subprocess.run(
-        ["git", *words],
-        cwd=tree,
-        env=environment,
-        capture_output=True,
-        encoding="utf-8",
-        check=check,
-    )
+    return captured(["git", *words], tree, env=environment, check=check)
 
 
 def commit_all(tree: Path, message: str) -> None:
@@ -134,6 +115,12 @@ def edit(path: Path, old: str, new: str) -> None:
     text = path.read_text(encoding="utf-8")
     assert old in text, (path, old)
     path.write_text(text.replace(old, new, 1), encoding="utf-8", newline="\n")
+
+
+def append(path: Path, text: str) -> None:
+    """Add a text to the end of a file."""
+    with open(path, "a", encoding="utf-8") as file:
+        file.write(text)
 
 
 def _replace(path: Path, pattern: str, new: str) -> None:

@@ -11,13 +11,9 @@ the usual limit is eight times as long as the longest test takes on an idle mach
 import zlib
 
 import pytest
+from xdist.scheduler import LoadScopeScheduling
 
 from tests.redteam.arena import slowness
-
-try:
-    from xdist.scheduler import LoadScopeScheduling
-except ImportError:  # without it, all tests share one process
-    LoadScopeScheduling = object
 
 SHARED = {
     # Two variants are trained once a process, for half a minute.
@@ -101,7 +97,7 @@ class ByShare(LoadScopeScheduling):
         return share(nodeid)
 
 
-@pytest.hookimpl(optionalhook=True)  # of xdist, which may be missing or turned off
+@pytest.hookimpl(optionalhook=True)  # of xdist, which may be turned off
 def pytest_xdist_make_scheduler(config: pytest.Config, log) -> ByShare:
     config.option.loadscopereorder = False
     return ByShare(config, log)

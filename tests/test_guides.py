@@ -98,9 +98,6 @@ def rendered(tree: Path, edition: str | None, topic: str) -> tuple[str, str]:
     return sheet.render_question(described.questions[topic]), sheet.page("sheet.tex.j2")
 
 
-# ---------------------------------------------------------------- a variant
-
-
 @pytest.fixture(scope="module")
 def edited(tmp_path_factory) -> Path:
     """Return a copy of the project with the guide's edits, and the starter that follows."""

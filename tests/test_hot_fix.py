@@ -21,6 +21,7 @@ from tests.classroom import contents
 from tests.classroom.graded import rows_of
 from tests.classroom.tiny import temporary  # noqa: F401
 from tests.conftest import project_with_a_world
+from tests.interpreter import captured
 from tests.project import ROOT, commit_all, quick_release
 from tests.variants import all_variants
 
@@ -69,7 +70,7 @@ def run(tree: Path, command: str) -> subprocess.CompletedProcess:
     if "-m classroom" not in command:
         return follow.run(tree, command)
     words = [sys.executable, *shlex.split(command)[1:]]  # dask isn't as strict as we are
-    return subprocess.run(words, cwd=tree, capture_output=True, encoding="utf-8", check=False)
+    return captured(words, tree)
 
 
 def course(tree: Path) -> None:

@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.project import contents
+from tests.project import append, contents, write_files
 from tests.snapshots import check
 from tools import datafiles, install_data, world
 
@@ -31,14 +31,10 @@ ANSWERS = table([("Ed Fry", "Lima"), ("Flo Gie", "London")]).encode()
 @pytest.fixture
 def source(tmp_path) -> Path:
     """Return a folder of tiny, valid course files; like the real one, wiki.txt ends abruptly."""
-    folder = tmp_path / "course"
-    folder.mkdir()
     everyone = [name for rows in PEOPLE.values() for name, _ in rows]
     wiki = "\n".join([f"{name}. {name} was born in Łódź ." for name in everyone] + [ALPHABET])
-    (folder / "wiki.txt").write_bytes(wiki.encode())
-    for file, people in PEOPLE.items():
-        (folder / file).write_bytes(table(people).encode())
-    return folder
+    tables = {file: table(people) for file, people in PEOPLE.items()}
+    return write_files(tmp_path / "course", tables | {"wiki.txt": wiki})
 
 
 @pytest.fixture
@@ -46,10 +42,6 @@ def project(tmp_path) -> Path:
     """An empty project folder to install in."""
     (tmp_path / "project").mkdir()
     return tmp_path / "project"
-
-
-def append(path: Path, text: str) -> None:
-    path.write_bytes(path.read_bytes() + text.encode())
 
 
 def install(source: Path, project: Path) -> dict[str, bytes]:

@@ -6,7 +6,7 @@ import shlex
 import pytest
 
 from tests.interpreter import python
-from tests.project import ROOT, contents, copy_of_the_project, make
+from tests.project import ROOT, append, contents, copy_of_the_project, make, write_files
 from tools.make import options, variables
 
 pytestmark = pytest.mark.requires_tool("make")
@@ -45,9 +45,7 @@ def test_each_variable_of_a_targets_help_reaches_its_command(target):
 
 def test_a_wrong_value_is_one_line_that_lists_the_right_ones_and_changes_nothing(tmp_path):
     tree = copy_of_the_project(tmp_path)
-    for name in ("src/data/dataset.json", "dist/of an earlier build"):
-        (tree / name).parent.mkdir(exist_ok=True)
-        (tree / name).touch()
+    write_files(tree, {"src/data/dataset.json": "", "dist/of an earlier build": ""})
     before = contents(tree)
     for target, name, value, words in WRONG:
         others = [f"{other}=x" for other in variables(target)[0] if other != name]
@@ -62,8 +60,8 @@ def test_a_wrong_value_is_one_line_that_lists_the_right_ones_and_changes_nothing
 def test_check_finds_tests_of_a_topic_that_is_not_described(tmp_path):
     """As if a topic's table in assignment.toml had been deleted."""
     tree = copy_of_the_project(tmp_path)
-    with open(tree / "src/questions/attention_exploration/tests.py", "a", encoding="utf-8") as file:
-        file.write('\n\nclass Unseen(AttentionCopying):\n    topic = "consider_unseem"\n')
+    unseen = '\n\nclass Unseen(AttentionCopying):\n    topic = "consider_unseem"\n'
+    append(tree / "src/questions/attention_exploration/tests.py", unseen)
     ran = make(tree, "check")
     assert ran.returncode == 2 and "Traceback" not in ran.stdout + ran.stderr
     assert "Unseen has the topic 'consider_unseem', but assignment.toml has no table" in ran.stdout

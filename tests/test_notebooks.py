@@ -11,7 +11,7 @@ import pytest
 
 from autograder.description import editions
 from tests.interpreter import python
-from tests.project import ROOT
+from tests.project import ROOT, write_files
 from tests.student.folder import students_copy
 from tools import notebooks
 from tools.commands import EXPERIMENTS, PIPELINES, PREDICT_UNSEEN, pipelines_of
@@ -89,8 +89,7 @@ def download(path):
 @pytest.fixture
 def in_colab(tmp_path):
     """Return a kernel's environment in which google.colab copies files between folders."""
-    (tmp_path / "fake" / "google" / "colab").mkdir(parents=True)
-    (tmp_path / "fake" / "google" / "colab" / "files.py").write_text(FILES, encoding="utf-8")
+    write_files(tmp_path / "fake", {"google/colab/files.py": FILES})
     folders = {"UPLOADS": tmp_path / "uploads", "DOWNLOADS": tmp_path / "downloads"}
     for folder in (*folders.values(), tmp_path / "content"):
         folder.mkdir()

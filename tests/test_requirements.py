@@ -3,12 +3,13 @@
 import os
 import re
 import shutil
-import subprocess
 import sys
 
 import pytest
 from uv import find_uv_bin
 
+from tests.interpreter import captured
+from tests.project import write_files
 from tests.wheels import torch_index
 from tools import requirements, student
 
@@ -61,29 +62,21 @@ def uv(project):
     }
 
     def run(*words):
-        return subprocess.run(
-            [find_uv_bin(), *words],
-            cwd=project,
-            env=environment,
-            capture_output=True,
-            encoding="utf-8",
-        )
+        return captured([find_uv_bin(), *words], project, env=environment)
 
     return run
 
 
 def test_uv_run_and_uv_sync_make_the_environment(project, uv, root):
     """Also in what students unpack, where it works from src/ and without `python`."""
-    (project / "src").mkdir()
     program = "import sys, torch; print(torch.__version__, sys.argv[1])"
-    (project / "src" / "grader.py").write_text(program, encoding="utf-8")
+    write_files(project, {"src/grader.py": program})
     synced = uv("sync")
     assert synced.returncode == 0 and "torch==2.13.0" in synced.stderr
     template = "handout/student/pyproject.toml.txt"
-    (project / template).parent.mkdir(parents=True)
     text = (root / template).read_text(encoding="utf-8")
     # uv resolves extras, too, and the made-up index has none of these packages.
-    (project / template).write_text(text.replace('["notebook"]', "[]"), encoding="utf-8")
+    write_files(project, {template: text.replace('["notebook"]', "[]")})
     students = student.project(project)
     assert '"torch==2.13.0",' in students
     for words in (["python", "src/grader.py"], ["src/grader.py"], ["--directory=src", "grader.py"]):

@@ -5,13 +5,13 @@ Set-ups run in a small copy of the project that requires no packages, or only a 
 
 import os
 import shutil
-import subprocess
 import sys
 
 import pytest
 from uv import find_uv_bin
 
-from tests.project import OUTER_MAKE
+from tests.interpreter import captured
+from tests.project import OUTER_MAKE, edit, write_files
 from tests.wheels import torch_index
 
 pytestmark = pytest.mark.requires_tool("make")
@@ -25,9 +25,8 @@ def project(tmp_path, root):
     for name in ("Makefile", "src/environment.py", "src/host.py", *tools):
         (tmp_path / name).parent.mkdir(exist_ok=True)
         shutil.copy(root / name, tmp_path / name)
-    for name in ("requirements.txt", "requirements-staff.txt", "constraints.txt"):
-        (tmp_path / name).write_text("# nothing\n", encoding="utf-8")
-    return tmp_path
+    lists = ("requirements.txt", "requirements-staff.txt", "constraints.txt")
+    return write_files(tmp_path, dict.fromkeys(lists, "# nothing\n"))
 
 
 @pytest.fixture
@@ -47,13 +46,7 @@ def make(project):
 
     def run(*arguments, **environment):
         own = {"UV": find_uv_bin(), "PYTHON": BASE, **environment}
-        return subprocess.run(
-            [program, *arguments],
-            cwd=project,
-            env=inherited | isolated | own,
-            capture_output=True,
-            encoding="utf-8",
-        )
+        return captured([program, *arguments], project, env=inherited | isolated | own)
 
     return run
 
@@ -62,8 +55,6 @@ def script(path, text):
     path.write_text(f"#!/bin/sh\n{text}\n", encoding="utf-8")
     path.chmod(0o755)
 
-
-# ---------------------------------------------------------------- which interpreter
 
 OLD = "sys.version_info = (3, 10, 0)"
 NO_PIP = "sys.modules['ensurepip'] = None"
@@ -79,10 +70,7 @@ def interpreters(project, make):
     Creating .venv only notes which one did it. uv and pip install nothing, and pip has a setting.
     """
     setup = project / "tools" / "setup.sh"
-    text = setup.read_text(encoding="utf-8")
-    elsewhere = ' "/usr/local/bin/$name" "/usr/bin/$name"'
-    assert text.count(elsewhere) == 1
-    setup.write_text(text.replace(elsewhere, ""), encoding="utf-8")
+    edit(setup, ' "/usr/local/bin/$name" "/usr/bin/$name"', "")
     folder = project / "bin"
     folder.mkdir()
     for tool in "cat chmod dirname grep id ln mkdir rm sed sh uname".split():
@@ -137,15 +125,12 @@ def test_root_refuses_an_interpreter_that_others_cannot_reach(interpreters, tmp_
     assert by == "python3"
 
 
-# ---------------------------------------------------------------- creating .venv
-
-
 def test_second_setup_costs_nothing_and_a_half_made_one_is_made_anew(project, make):
     first = make("setup")
     assert first.returncode == 0, first.stderr
     assert f"setup: creating .venv with {BASE}\n" in first.stdout
     python = project / ".venv" / "bin" / "python"
-    assert subprocess.run([python, "-c", ""]).returncode == 0
+    assert captured([python, "-c", ""], project).returncode == 0
     assert make("--question", ".venv/.stamp").returncode == 0
     assert make("setup").stdout == ""
 
@@ -199,9 +184,6 @@ def test_torch_comes_from_the_index_that_is_named_and_others_can_read_it(project
     assert changed.returncode == 1, "with another index, .venv must be created again"
 
 
-# ---------------------------------------------------------------- apt
-
-
 @pytest.mark.requires_root
 @pytest.mark.parametrize(("code", "after"), [(0, "installed"), (1, "apt-get could not install")])
 def test_missing_packages_are_installed_or_named(tmp_path, root, code, after):
@@ -213,8 +195,7 @@ def test_missing_packages_are_installed_or_named(tmp_path, root, code, after):
     script(tmp_path / "apt-get", f'echo "$@" >>"{tmp_path}/done"; exit {code}')
     variables = os.environ | {"PATH": f"{tmp_path}{os.pathsep}{os.environ['PATH']}"}
     for words, expected in (([], 0), (["--loud"], code)):
-        command = ["sh", program, *words]
-        ran = subprocess.run(command, env=variables, capture_output=True, encoding="utf-8")
+        ran = captured(["sh", program, *words], tmp_path, env=variables)
         assert ran.returncode == expected
         assert ran.stdout.endswith(f"apt: {after} latexmk, chromium\n")
     done = (tmp_path / "done").read_text(encoding="utf-8").splitlines()

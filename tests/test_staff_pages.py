@@ -13,6 +13,7 @@ from questions.span_corruption.items import expected_vocabulary
 from submission.model import GPT, GPTConfig
 from tests.classroom.contents import pack
 from tests.interpreter import python
+from tests.project import append
 from tools import datafiles, experiments, staff_model, world
 
 NEVER = "raise AssertionError('this code must never run')\n"
@@ -31,8 +32,7 @@ def upload(tree, tmp_path):
     )
     for stage in ("pretrain", "finetune"):
         torch.save(GPT(config).state_dict(), folder / f"vanilla.{stage}.params")
-    text = (folder / FILE).read_text(encoding="utf-8")
-    (folder / FILE).write_text(text + NEVER, encoding="utf-8")
+    append(folder / FILE, NEVER)
     return folder
 
 

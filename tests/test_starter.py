@@ -101,9 +101,6 @@ FAULTS = [
 ]
 
 
-# ---------------------------------------------------------------- functions of optional topics
-
-
 def test_only_an_edition_that_asks_for_rope_has_its_functions(tmp_path):
     tree = copy_of_the_project(tmp_path)
     for edition, count in (("xcs224n", 0), ("current", 6)):
@@ -113,9 +110,6 @@ def test_only_an_edition_that_asks_for_rope_has_its_functions(tmp_path):
             assert "def initialize_synthesizer_model" in text and "# <" not in text
         variants = json.loads(starter.edition_file(tree, edition))["variants"]
         assert ("rope" in variants) == bool(count)
-
-
-# ---------------------------------------------------------------- the command
 
 
 @pytest.fixture
@@ -172,9 +166,6 @@ def test_any_fault_exits_2_with_its_line_and_nothing_is_written(project, capsys)
         captured = capsys.readouterr()
         assert [line for line in said if line not in captured.err] == [] and not captured.out
         assert contents(project) == before
-
-
-# ---------------------------------------------------------------- this project's own starter
 
 
 def test_each_region_of_the_starter_raises_for_a_named_topic(root):

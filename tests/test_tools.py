@@ -1,8 +1,6 @@
 """`python -m tools.NAME`: wrong usage, or a missing data set or package, is one line."""
 
 import os
-import subprocess
-import sys
 import threading
 
 import pytest
@@ -78,14 +76,9 @@ def test_wrong_usage_and_a_missing_data_set_are_one_line(tmp_path):
 
 
 def test_a_missing_package_is_one_line_with_a_command(tmp_path):
-    ran = subprocess.run(
-        [sys.executable, "-S", "-E", "-s", "-m", "tools.release"],  # without installed packages
-        cwd=copy_of_the_project(tmp_path),
-        env={key: value for key, value in os.environ.items() if key in ("PATH", "SYSTEMROOT")},
-        capture_output=True,
-        encoding="utf-8",
-        stdin=subprocess.DEVNULL,
-    )
+    few = {key: value for key, value in os.environ.items() if key in ("PATH", "SYSTEMROOT")}
+    words = ("-S", "-E", "-s", "-m", "tools.release")  # without installed packages
+    ran = python(copy_of_the_project(tmp_path), *words, env=few)
     assert (ran.returncode, ran.stdout) == (2, ""), ran.stderr
     assert ran.stderr.startswith("error: this Python (") and ran.stderr.count("\n") == 1
     assert " has no " in ran.stderr and "`make setup` creates .venv" in ran.stderr

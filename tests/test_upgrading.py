@@ -7,7 +7,7 @@ import pytest
 
 from autograder.description import load_assignment
 from tests import follow
-from tests.project import ROOT, commit_all, git, make, write_files
+from tests.project import ROOT, append, commit_all, git, make, write_files
 from tests.test_guides import project
 from tools import question, starter, world
 
@@ -32,8 +32,7 @@ def new_version(tree: Path) -> None:
     assert question.main(["beam_width"], tree) == 0
     before = ", and the model without pretraining does not."
     follow.edit(tree, TEXT, before, before.replace("and", "whereas"))
-    with open(tree / "src" / "grader.py", "a", encoding="utf-8") as grader:
-        grader.write("# a new version\n")
+    append(tree / "src" / "grader.py", "# a new version\n")
     commit_all(tree, "The second version")
 
 

@@ -9,7 +9,7 @@ import pytest
 from autograder.description import load_assignment
 from grading.edition import EDITION, to_json
 from tests.interpreter import python
-from tests.project import copy_of_the_grader
+from tests.project import copy_of_the_grader, write_files
 
 
 @pytest.fixture
@@ -18,10 +18,9 @@ def tree(tmp_path) -> Path:
 
 
 def test_staff_and_students_have_their_own_command_whatever_is_installed(tree, tmp_path):
-    package = tmp_path / "installed" / "autograder" / "__init__.py"
-    package.parent.mkdir(parents=True)
-    package.write_text("raise SystemExit('another package')\n", encoding="utf-8")
-    environment = os.environ | {"PYTHONPATH": str(tmp_path / "installed")}
+    another = {"autograder/__init__.py": "raise SystemExit('another package')\n"}
+    installed = write_files(tmp_path / "installed", another)
+    environment = os.environ | {"PYTHONPATH": str(installed)}
     ran = python(tree, "src/grader.py", "--help", env=environment)
     assert (ran.returncode, ran.stderr) == (0, "") and "--staff-html" in ran.stdout
 

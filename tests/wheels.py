@@ -1,7 +1,8 @@
 """Made-up packages, so that tests install without the network."""
 
-import zipfile
 from pathlib import Path
+
+from tools import archive
 
 
 def torch_index(folder: Path, version: str, requires: str = "") -> str:
@@ -17,10 +18,7 @@ def torch_index(folder: Path, version: str, requires: str = "") -> str:
         f"{info}/WHEEL": "Wheel-Version: 1.0\nTag: py3-none-any\n",
         f"{info}/RECORD": "",
     }
-    (folder / "torch").mkdir(parents=True)
-    with zipfile.ZipFile(folder / "torch" / name, "w") as writer:
-        for file, text in files.items():
-            writer.writestr(file, text)
+    archive.write(folder / "torch" / name, {file: text.encode() for file, text in files.items()})
     link = f'<a href="{name.replace("+", "%2B")}">{name}</a>'
     (folder / "torch" / "index.html").write_text(link, encoding="utf-8")
     return folder.as_uri()

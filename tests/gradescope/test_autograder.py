@@ -20,7 +20,7 @@ from autograder.description import load_assignment
 from grading import staging
 from grading.verdicts import Outcome
 from tests.interpreter import python
-from tests.project import make, write_files
+from tests.project import append, make, write_files
 from tools import archive, autograder, container, emulate, leaks
 from tools.arguments import Failed
 
@@ -52,9 +52,6 @@ def outcomes(seen: emulate.Result) -> dict[str, str]:
     assert seen.results is not None, seen.stdout
     entries = (entry["extra_data"]["outcomes"] for entry in seen.results["tests"])
     return {test_id: outcome for entry in entries for test_id, outcome in entry.items()}
-
-
-# ---------------------------------------------------------------- the build
 
 
 def test_the_zip_holds_what_gradescope_wants_and_hashes_of_everything(tree, release):
@@ -107,9 +104,6 @@ def test_what_does_not_prove_itself_leaves_no_zip(
     with pytest.raises(Failed, match=words):
         autograder.build(tree, EDITION, tree / "build" / "reference", tmp_path / "dist")
     assert not list((tmp_path / "dist").iterdir())
-
-
-# ---------------------------------------------------------------- submissions
 
 
 def test_the_command_shows_what_each_of_them_sees_and_keeps_it(tree, release):
@@ -170,8 +164,7 @@ for name in ("source/solutions/hidden/training.py", "source/solutions/data/birth
 def test_what_is_hostile_costs_its_own_tests_only(release, upload):
     package = upload / "submission"
     for name, text in (("attention_exploration", READS), ("dataset", "x = bytearray(3 << 30)\n")):
-        with open(package / f"{name}.py", "a", encoding="utf-8") as writer:
-            writer.write(text)
+        append(package / f"{name}.py", text)
     (package / "attention.py").unlink()  # so that this takes half of the time
     seen = emulate.grade(release, upload, "missing", limits=LIMITS)  # metadata cost nothing
     ends = outcomes(seen)
@@ -185,12 +178,10 @@ def test_what_is_hostile_costs_its_own_tests_only(release, upload):
 
 
 def test_a_submission_is_unpacked_within_the_graders_rules(tmp_path):
-    with zipfile.ZipFile(tmp_path / "autograder.zip", "w") as writer:
-        writer.writestr("setup.sh", "")
-        writer.writestr("run_autograder", "#!/bin/sh\nls -AR submission\n")
-    with zipfile.ZipFile(tmp_path / "upload.zip", "w") as writer:
-        writer.writestr("a5/submission/dataset.py", "x = 1\n")
-        writer.writestr("a5/.venv/lib/large.py", "x = 1\n" * 1000)
+    files = {"setup.sh": b"", "run_autograder": b"#!/bin/sh\nls -AR submission\n"}
+    archive.write(tmp_path / "autograder.zip", files)
+    files = {"a5/submission/dataset.py": b"x = 1\n", "a5/.venv/lib/large.py": b"x = 1\n" * 1000}
+    archive.write(tmp_path / "upload.zip", files)
     shutil.unpack_archive(tmp_path / "upload.zip", tmp_path / "folder")
     for name in ("upload.zip", "folder"):
         seen = emulate.grade(tmp_path / "autograder.zip", tmp_path / name, limits=LIMITS)
@@ -200,8 +191,7 @@ def test_a_submission_is_unpacked_within_the_graders_rules(tmp_path):
         link.external_attr = (stat.S_IFLNK | 0o777) << 16
         writer.writestr(link, "/etc/passwd")
     for name, content in (("bomb", bytes(staging.MAX_OUTPUT_BYTES + 1)), ("method", b"x = 1")):
-        with zipfile.ZipFile(tmp_path / f"{name}.zip", "w") as writer:
-            writer.writestr("submission/dataset.py", content, zipfile.ZIP_DEFLATED, 1)
+        archive.write(tmp_path / f"{name}.zip", {"submission/dataset.py": content})
     usual = b"\x14\0\0\0\x08\0"  # version, flags, and method
     written = (tmp_path / "method.zip").read_bytes()
     (tmp_path / "method.zip").write_bytes(written.replace(usual, b"\x14\0\0\0\x55\0"))
@@ -241,9 +231,6 @@ def test_where_no_container_can_be_made_a_folder_serves(tree, release, monkeypat
     assert seen.run.peak_bytes > 50e6 or not Path("/proc/self/smaps_rollup").exists()
     emulate.show(seen)
     assert "a plain folder, without limits" in capsys.readouterr().out
-
-
-# ---------------------------------------------------------------- failures of the grader
 
 
 OURS = {

@@ -152,9 +152,6 @@ def test_a_grader_that_fails_leaves_no_result_and_has_closed_its_files(
         assert stat.S_IMODE((tmp_path / name).stat().st_mode) == mode
 
 
-# ---------------------------------------------------------------- the daily limit
-
-
 @pytest.mark.parametrize(
     ("a_day", "hours", "more", "seen"),
     [
@@ -186,9 +183,6 @@ def test_without_its_own_time_an_upload_shows_hidden_tests_and_staff_read_why(gr
     assert "metadata: " in capsys.readouterr().out
 
 
-# ---------------------------------------------------------------- when the rest becomes visible
-
-
 @pytest.mark.parametrize(
     ("kind", "usual", "then"),
     [
@@ -212,9 +206,6 @@ def test_over_the_limit_hidden_tests_wait_for_the_next_moment(grade, kind, usual
     # Where nothing changes for the student, nothing is said.
     assert ("in 24 hours" in results["output"]) is (usual != then)
     assert ("leaderboard" in results) is (usual == then)
-
-
-# ---------------------------------------------------------------- the best score so far
 
 
 def numbers(grade, edition, scores):

@@ -11,7 +11,8 @@ from pathlib import Path
 
 import pytest
 
-from tests.project import ROOT
+from tests.interpreter import captured
+from tests.project import ROOT, write_files
 from tests.wheels import torch_index
 
 pytestmark = pytest.mark.requires_tool("bash")
@@ -40,11 +41,12 @@ def place() -> Iterator[Path]:
 @pytest.fixture
 def source(place) -> Path:
     """What is in the zip's root, with lists that name a made-up torch alone."""
-    source = place / "autograder" / "source"
-    source.mkdir(parents=True)
-    (source / "requirements.txt").write_text("torch>=2.13,<3\n", encoding="ascii")
-    (source / "requirements-autograder.txt").write_text("-r requirements.txt\n", encoding="ascii")
-    (source / "constraints.txt").write_text("torch==2.13.0\n", encoding="ascii")
+    lists = {
+        "requirements.txt": "torch>=2.13,<3\n",
+        "requirements-autograder.txt": "-r requirements.txt\n",
+        "constraints.txt": "torch==2.13.0\n",
+    }
+    source = write_files(place / "autograder" / "source", lists)
     write_script(source, VERSION)
     return source
 
@@ -65,13 +67,7 @@ def set_up(source: Path, **environment: str) -> subprocess.CompletedProcess:
     ours |= {"PIP_NO_INDEX": "1", "PIP_FIND_LINKS": str(place / "wheels" / "torch")}
     ours["PROBLEM_SET_HOME"] = str(place / "home")
     kept = {k: v for k, v in os.environ.items() if not k.startswith("PIP_")}
-    return subprocess.run(
-        ["bash", "./setup.sh"],
-        cwd=source.parent,
-        env=kept | ours | environment,
-        capture_output=True,
-        encoding="utf-8",
-    )
+    return captured(["bash", "./setup.sh"], source.parent, env=kept | ours | environment)
 
 
 needs_python = pytest.mark.skipif(

@@ -3,13 +3,13 @@
 import contextlib
 import re
 import shutil
-import subprocess
 from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
 
 from tests import pinned
+from tests.interpreter import captured
 from tests.project import ROOT, copy_of_the_project, edit
 from tools import world
 from tools.handout import description, sheet
@@ -52,10 +52,14 @@ def words(text: str) -> str:
     return " ".join(text.split())
 
 
+def text_of(pdf: Path, *options: str) -> str:
+    """Return a PDF's text, as `pdftotext OPTION...` prints it."""
+    return captured(["pdftotext", *options, pdf, "-"], pdf.parent, check=True).stdout
+
+
 def copied_lines(pdf: Path) -> list[str]:
     """Return a PDF's lines as a person copies them; a backslash at the end joins two."""
-    done = subprocess.run(["pdftotext", "-layout", str(pdf), "-"], capture_output=True, check=True)
-    text = re.sub(r"\\\n\s*", "", done.stdout.decode("utf-8").replace("\f", "\n"))
+    text = re.sub(r"\\\n\s*", "", text_of(pdf, "-layout").replace("\f", "\n"))
     return [" ".join(line.split()) for line in text.splitlines()]
 
 

@@ -103,9 +103,6 @@ def test_the_editions_pass_and_letters_with_accents_are_no_mistake(
     checks.check(repo, edition, dataset)
 
 
-# ---------------------------------------------------------------- builds that fail
-
-
 BUILDS = {
     # command: (its module, where it builds, its arguments)
     "handout": (importlib.import_module("tools.handout.__main__"), (build, "build"), []),

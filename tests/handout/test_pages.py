@@ -2,7 +2,6 @@
 
 import io
 import re
-import subprocess
 from pathlib import Path
 
 import pypdf
@@ -11,7 +10,7 @@ import pytest
 import letters
 from autograder.description import editions
 from tests import pinned
-from tests.handout.conftest import SHORT, copied_lines, edited
+from tests.handout.conftest import SHORT, copied_lines, edited, text_of
 from tests.project import ROOT
 from tests.student.test_check_written import FINE
 from tools.commands import EXPERIMENTS, pipelines_of
@@ -65,11 +64,6 @@ def printed(request, tmp_path_factory) -> PrintedSheet:
     return PrintedSheet(*request.param, tmp_path_factory.mktemp("-".join(request.param)))
 
 
-def text_of(pdf, *options):
-    done = subprocess.run(["pdftotext", *options, str(pdf), "-"], capture_output=True, check=True)
-    return done.stdout.decode("utf-8")
-
-
 def test_each_answer_has_its_space(printed):
     spaces = [match[1] for match in map(SPACE.match, printed.lines) if match]
     assert spaces == [slot.id for slot in printed.sheet.slots]
@@ -99,9 +93,6 @@ def test_commands_copied_from_the_pdf_are_the_commands(printed):
     assert {*printed.commands, *others} <= {*copied}
 
 
-# ---------------------------------------------------------------- answers
-
-
 def test_answers_stand_in_their_places_and_may_quote_code_masks_and_names(repo, tmp_path):
     (repo / "assignment.toml").write_text(pinned.text() + SHORT, encoding="utf-8")
     asked = sheet.Sheet(repo, description.describe(repo, "short", "world"))
@@ -127,9 +118,6 @@ def test_answers_stand_in_their_places_and_may_quote_code_masks_and_names(repo, 
     assert f"Collaborators: {names.removesuffix('Əliyev')}" in words
     places = ["Answer 1c", "alpha-marker", "Answer 1d", "_jumps_"]
     assert sorted(places, key=words.index) == places
-
-
-# ---------------------------------------------------------------- TeX
 
 
 def folder_of(tmp_path, body):

@@ -33,9 +33,6 @@ def test_any_edition_counts_the_experiments_or_not_by_one_line(tmp_path):
         assert (sum(q.coding for q in more), sum(q.written for q in more)) == (1, 9)
 
 
-# ---------------------------------------------------------------- answers to practice
-
-
 def test_each_question_of_practice_has_its_answer_at_the_end_and_on_the_web_below_it(rendered):
     text, sheet = rendered("current", document="practice")
     before, _, answers = text.partition("\\frontsection{Answers}")
@@ -78,8 +75,6 @@ def test_answers_leave_out_what_other_questions_are_graded_for(rendered, change)
     text = words(rendered(document="practice")[0])
     assert "its answer is not given here" not in text and all(said in text for said in left_out)
 
-
-# ---------------------------------------------------------------- the policy on AI tools
 
 # What each document says only under this policy: the sheet, submission.tex, AGENTS.md.
 SAID = {

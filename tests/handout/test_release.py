@@ -2,17 +2,15 @@
 
 import io
 import json
-import os
 import re
-import shlex
-import subprocess
-import sys
 import zipfile
 
 import pytest
 
 from autograder.description import load_assignment
-from tests.handout.conftest import SHORT, copied_lines, edited
+from tests import follow
+from tests.handout.conftest import SHORT, copied_lines, edited, text_of
+from tests.interpreter import captured, python
 from tests.project import contents, copy_of_the_project, make, without_structure
 from tools import archive, leaks, release, starter, student
 from tools.arguments import Failed
@@ -37,14 +35,6 @@ def files(zipped):
         names = {name: name.removeprefix(f"{student.FOLDER}/") for name in opened.namelist()}
         assert all(short != name for name, short in names.items()), "outside of the folder"
         return {short: opened.read(name) for name, short in names.items()}
-
-
-def run(folder, *words):
-    """A command of the sheet, as it stands, with this Python."""
-    words = [sys.executable if word == "python" else word for word in words]
-    known = {k: v for k, v in os.environ.items() if k not in ("PYTHONPATH", "MAKEFLAGS")}
-    streams = {"stdin": subprocess.DEVNULL, "capture_output": True, "encoding": "utf-8"}
-    return subprocess.run(words, cwd=folder, env=known, **streams)
 
 
 # ---------------------------------------------------------------- what was built
@@ -147,11 +137,10 @@ def test_the_handout_needs_no_data_set(tmp_path):
     made = make(tree, "handout", "EDITION=cs224n", "PAPER=a4")
     assert made.returncode == 0, made.stdout + made.stderr
     assert "cs224n: 15 places for answers, 28 points" in made.stdout
-    size = run(tree / "dist", "pdfinfo", "cs224n-handout.pdf").stdout
-    assert "A4" in size
+    assert "A4" in captured(["pdfinfo", "cs224n-handout.pdf"], tree / "dist").stdout
     outline = (tree / "dist" / "cs224n-outline.csv").read_text(encoding="utf-8")
     assert '1(c)-ii,"Drawbacks of single-headed attention, part ii",3\n' in outline
-    answers = run(tree / "dist", "pdftotext", "cs224n-solutions.pdf", "-").stdout
+    answers = text_of(tree / "dist/cs224n-solutions.pdf")
     assert "for staff only" in answers and answers.count("Rubric") == 15
     solved = set(re.findall(r"Solution of ([\d(]\S+)", " ".join(answers.split())))
     assert len(solved) == 15 + 19 + 1  # section 4 and a part: without rubrics
@@ -177,15 +166,14 @@ def test_commands_copied_from_the_pdf_run(unpacked, tree):
     for name, content in starter.reference_of(tree, EDITION).items():
         (unpacked / "src" / "submission" / name).write_bytes(content)
     for command in copied:
-        words = shlex.split(command)
-        if words[0] != "python":
+        if not command.startswith("python "):
             continue  # conda and pip: the environment is there
-        ran = run(unpacked, *words)
+        ran = follow.run(unpacked, command)
         # Files of other commands are still missing, and answers are empty, so the exit code is 1.
-        may_fail = re.match(r"CHANGES|src/(grader|check_written|update|collect)", words[1])
+        may_fail = re.match(r"python (CHANGES|src/(grader|check_written|update|collect))", command)
         assert ran.returncode == 0 or (may_fail and ran.returncode == 1), (command, ran.stderr)
         assert "Traceback" not in ran.stdout + ran.stderr, command
-    collected = run(unpacked, "python", "src/collect_submission.py")
+    collected = python(unpacked, "src/collect_submission.py")
     assert collected.returncode == 0, collected.stdout + collected.stderr
 
 
@@ -198,15 +186,15 @@ def commands_of_the_pdf(path):
 def test_answers_are_typeset_and_checked(unpacked):
     written = unpacked / "written"
     path = written / "submission.tex"
-    assert run(unpacked, "python", "src/check_written.py").returncode == 1
+    assert python(unpacked, "src/check_written.py").returncode == 1
     text = path.read_text(encoding="utf-8")
     start = "% ### START CODE HERE ###\n"
     path.write_text(text.replace(start, f"{start}Some answer.\n"), encoding="utf-8")
-    checked = run(unpacked, "python", "src/check_written.py")
+    checked = python(unpacked, "src/check_written.py")
     assert checked.returncode == 0, checked.stdout
-    made = run(written, "make", "with_solutions")
+    made = make(written, "with_solutions")
     assert made.returncode == 0, made.stdout[-2000:]
-    said = run(written, "pdftotext", "with_solutions.pdf", "-").stdout
+    said = text_of(written / "with_solutions.pdf")
     assert said.count("Some answer.") == text.count(start)
-    assert run(written, "make", "clean").returncode == 0
+    assert make(written, "clean").returncode == 0
     assert not list(written.glob("*.pdf")) and not list(written.glob("*.aux"))

@@ -15,17 +15,8 @@ from functools import partial
 import pytest
 
 from autograder.description import load_course
-from tests.project import commit_all, contents, edit
-from tools import (
-    archive,
-    autograder,
-    datafiles,
-    history,
-    reference,
-    release,
-    restore,
-    student,
-)
+from tests.project import append, commit_all, contents, edit, write_files
+from tools import archive, autograder, datafiles, history, reference, release, restore, student
 from tools.arguments import Failed
 from tools.handout import build
 
@@ -37,6 +28,7 @@ ENTRY = (
 )
 JUDGE = "solutions/hidden/training.py"
 BASIC = "src/questions/span_corruption/tests.py"
+CHANGED = "\n# changed\n"
 NO_RELEASE = {"manifest.json": b"{}"}
 
 
@@ -91,19 +83,12 @@ def run(capsys):
     return run
 
 
-def append(project, name, text="\n# changed\n"):
-    with open(project / name, "a", encoding="utf-8") as file:
-        file.write(text)
-
-
 def archives(project):
     return {path.name: path.read_bytes() for path in (project / datafiles.ARCHIVE).glob("*.zip")}
 
 
 def test_the_first_release_is_number_1_and_is_kept_whole(project, run):
-    left = project / "build/release/left.txt"  # by a release that failed
-    left.parent.mkdir(parents=True)
-    left.touch()
+    write_files(project / "build/release", {"left.txt": ""})  # by a release that failed
     code, printed = run()
     assert code == 0 and "announcement" not in printed
     assert not (project / "dist/left.txt").exists()
@@ -140,7 +125,7 @@ def test_a_correction_needs_an_erratum_and_tells_students_what_to_do(project, ru
     assert history.main([], project) == 0
     assert run()[0] == 0
     assert history.main([], project) == 0
-    append(project, JUDGE)
+    append(project / JUDGE, CHANGED)
     capsys.readouterr()
     assert history.main([], project) == 1  # as `make check` says
     made = f"2027-winter.1 of {EDITION} was made before a change of {JUDGE}"
@@ -151,7 +136,7 @@ def test_a_correction_needs_an_erratum_and_tells_students_what_to_do(project, ru
     assert code == 1 and printed.count("\n") == 1
     assert f"release 2 differs in {JUDGE}; errata.toml should say" in printed
     assert "release = 2" in printed and list(archives(project)) == [FIRST]
-    append(project, "errata.toml", ENTRY)
+    append(project / "errata.toml", ENTRY)
     course = (project / "course.toml").read_text(encoding="utf-8")
     code, printed = run()
     assert code == 0, printed
@@ -162,8 +147,8 @@ def test_a_correction_needs_an_erratum_and_tells_students_what_to_do(project, ru
     assert now == re.sub("^release = .", "release = 2", course, flags=re.MULTILINE)
     assert run()[0] == 0 and set(archives(project)) == {FIRST, SECOND}
     # The erratum may come first, too.
-    append(project, BASIC)
-    append(project, "errata.toml", ENTRY.replace("release = 2", "release = 3"))
+    append(project / BASIC, CHANGED)
+    append(project / "errata.toml", ENTRY.replace("release = 2", "release = 3"))
     code, printed = run()
     assert code == 0 and "python src/update.py xcs224n-student.zip" in printed
     assert set(archives(project)) == {FIRST, SECOND, FIRST.replace(".1-", ".3-")}
@@ -217,8 +202,8 @@ def test_what_is_unfair_needs_a_reason(project, run):
 
 def test_editions_released_together_have_one_number(project, run):
     assert run(options=())[0] == 0
-    append(project, BASIC)
-    append(project, "errata.toml", ENTRY)
+    append(project / BASIC, CHANGED)
+    append(project / "errata.toml", ENTRY)
     assert run()[0] == 0  # one of them only
     code, printed = run(options=())
     assert code == 0, printed
@@ -261,9 +246,6 @@ def test_nothing_is_released_where_a_part_of_it_fails(project, run, monkeypatch)
         assert not archives(project) and not list(project.glob("dist/*")), part
 
 
-# ---------------------------------------------------------------- another machine
-
-
 @pytest.fixture
 def clone(project, run, course, tmp_path, monkeypatch):
     """Return a clone without a data set, made after the project's release."""
@@ -289,10 +271,10 @@ def test_a_clone_gets_what_repeats_a_result_and_loses_nothing(project, clone, br
     for name in (*history.SECRETS, *data):
         assert (clone / name).read_bytes() == (project / name).read_bytes(), name
     assert stat.S_IMODE((clone / datafiles.GRADING_SECRET).stat().st_mode) == 0o600
-    append(clone, JUDGE)
+    append(clone / JUDGE, CHANGED)
     lost = ("course.toml", datafiles.SEED, datafiles.TEST_ANSWERS, datafiles.WIKI)
     for name in lost:
-        append(clone, name, "edited\n")
+        append(clone / name, "edited\n")
     before = contents(clone)
     code, printed = bring_back()
     assert code == 2 and printed.count("\n") == 1 and all(name in printed for name in lost)
@@ -307,16 +289,16 @@ def test_a_clone_gets_what_repeats_a_result_and_loses_nothing(project, clone, br
 
 
 def test_what_git_has_may_be_replaced_and_the_archive_names_the_commit(clone, bring_back):
-    append(clone, "course.toml", "# committed\n")
+    append(clone / "course.toml", "# committed\n")
     commit_all(clone, "All")
     assert bring_back()[0] == 0
     head = history.git(clone, "rev-parse", "HEAD").strip()
     assert re.fullmatch("[0-9a-f]{40}", head)
     assert history.commit_of(clone) == head  # an archive has the files that a course owns
-    append(clone, "course.toml", "# not committed\n")
+    append(clone / "course.toml", "# not committed\n")
     code, printed = bring_back()
     assert code == 2 and "course.toml: not as in" in printed
-    append(clone, JUDGE)
+    append(clone / JUDGE, CHANGED)
     assert history.commit_of(clone) == f"{head} with uncommitted changes"
 
 

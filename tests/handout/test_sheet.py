@@ -210,9 +210,6 @@ def test_submission_and_outline_have_a_place_for_each_answer(rendered):
     assert line in build.outline(sheet.slots)
 
 
-# ---------------------------------------------------------------- the first page
-
-
 def summary(text):
     """Return what a sheet says about what is submitted, its points, and how long it takes."""
     start = text.index("What you submit")

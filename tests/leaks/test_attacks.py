@@ -12,6 +12,7 @@ import pypdf
 import pytest
 
 from tests import pinned
+from tests.project import write_files
 from tools import leaks, world
 
 # A project with one solution, one judge, one written answer, and a data set ----------------------
@@ -94,9 +95,7 @@ def judge(case: AttentionCase, got: float) -> None:
 @pytest.fixture(scope="module")
 def repo(tmp_path_factory):
     repo = tmp_path_factory.mktemp("repo")
-    for name, text in PROJECT.items():
-        (repo / "solutions" / name).parent.mkdir(parents=True, exist_ok=True)
-        (repo / "solutions" / name).write_text(text, encoding="utf-8")
+    write_files(repo / "solutions", PROJECT)
     assert world.main(["--dataset", "smoke", "--seed", SEED, "--out", str(repo)]) == 0
     return repo
 
@@ -116,10 +115,12 @@ def answers(repo):
 # Files that leak ---------------------------------------------------------------------------------
 
 
-def zipped(name, content):
+def zipped(files, comment=b""):
     packed = BytesIO()
     with zipfile.ZipFile(packed, "w") as writer:
-        writer.writestr(name, content)
+        for name, content in files.items():
+            writer.writestr(name, content)
+        writer.comment = comment
     return packed.getvalue()
 
 
@@ -237,12 +238,12 @@ ATTACHED = b"<< /Type /Filespec /F (notes.txt) /EF << /F 7 0 R >> >>"
 FILES = {
     "a.bin": (b"\0\1\2" + LINE.encode(), "a.bin"),
     "utf-16.txt": (LINE.encode("utf-16"), "utf-16.txt"),
-    "a zip in a zip": (zipped("b.zip", zipped("deep.txt", LINE)), "{}/b.zip/deep.txt"),
+    "a zip in a zip": (zipped({"b.zip": zipped({"deep.txt": LINE})}), "{}/b.zip/deep.txt"),
     "a page of a PDF": (pdf(page=f"({LINE.replace('(', chr(92) + '(')}) Tj"), "{} (page 1)"),
     "a PDF's metadata": (pdf(info=f"/Keywords {in_utf16(LINE)}"), "{} (metadata)"),
     "a PDF's bookmark": (pdf(objects=[f"<< /Title {in_utf16(LINE)} >>".encode()]), "{}"),
     "a PDF's unused stream": (pdf(objects=[stream(LINE.encode())]), "{}"),
-    "a PDF's attachment": (pdf(objects=[ATTACHED, stream(zipped("i.txt", LINE))]), "{}/i.txt"),
+    "a PDF's attachment": (pdf(objects=[ATTACHED, stream(zipped({"i.txt": LINE}))]), "{}/i.txt"),
     "behind a PDF": (pdf(page="(nothing) Tj") + b"% " + LINE.encode(), "{}"),
     "a page with markup": (f"<p>{LINE[:9]}<em>{LINE[9:20]}</em>{LINE[20:]}</p>", "{}"),
     "an alternative text": (f"<p><img alt='{LINE.replace(']', '&#x5d;')}'></p>", "{}"),
@@ -292,7 +293,7 @@ def filled(answers):
 # How a text is planted, by the name of the file.
 FORMATS = {
     "a.txt": str.encode,
-    "a.zip": lambda text: zipped("x/a.txt", text),
+    "a.zip": lambda text: zipped({"x/a.txt": text}),
     "a.ipynb": lambda text: notebook(text=[f"{line}\n" for line in text.split("\n")]),
     "a.pdf": lambda text: pdf(objects=[stream(text.encode())]),
     "result.json": lambda text: json.dumps({"output": text}).encode(),
@@ -336,17 +337,13 @@ def test_what_pages_show_is_compared_as_it_reads(secrets, answers):
 
 
 def test_names_and_comments_in_a_zip_are_read(secrets):
-    packed = BytesIO()
-    with zipfile.ZipFile(packed, "w") as writer:
-        writer.writestr(f"{SEED}.txt", "")
-        writer.writestr("x/solutions/a.txt", "")
-        writer.comment = LINE.encode()
-    assert leaks.find("a.zip", packed.getvalue(), secrets) == [
+    packed = zipped({f"{SEED}.txt": "", "x/solutions/a.txt": ""}, LINE.encode())
+    assert leaks.find("a.zip", packed, secrets) == [
         f"a.zip/{SEED}.txt (name): {OF_SEED}",
         "a.zip/x/solutions/a.txt (name): lies in `solutions`",
         f"a.zip (comments): {CODE}",
     ]
-    assert leaks.find("a.zip", zipped("with_solutions/sheet.pdf", b""), secrets) == []
+    assert leaks.find("a.zip", zipped({"with_solutions/sheet.pdf": b""}), secrets) == []
 
 
 def test_what_cannot_be_read_is_found(secrets):
@@ -356,9 +353,9 @@ def test_what_cannot_be_read_is_found(secrets):
     writer = pypdf.PdfWriter(clone_from=BytesIO(whole))
     writer.encrypt("secret", algorithm="RC4-128")
     writer.write(locked)
-    broken = bytearray(zipped("x.txt", b"y" * 100))
+    broken = bytearray(zipped({"x.txt": b"y" * 100}))
     broken[40] ^= 255
-    encrypted = bytearray(zipped("x.txt", b"y" * 100))
+    encrypted = bytearray(zipped({"x.txt": b"y" * 100}))
     encrypted[encrypted.index(b"PK\1\2") + 8] |= 1
     tar = b"x.txt".ljust(257, b"\0") + b"ustar"
     for name, content, words in (
@@ -372,7 +369,7 @@ def test_what_cannot_be_read_is_found(secrets):
     ):
         (found,) = leaks.find(name, content, secrets)
         assert found.startswith(f"{name}: {words}"), found
-        assert len(leaks.find("b.zip", zipped(name, content), secrets)) == 1
+        assert len(leaks.find("b.zip", zipped({name: content}), secrets)) == 1
 
 
 def test_what_is_looked_for_is_what_stands_in_print(secrets):
@@ -435,11 +432,9 @@ Any other values receive a weight \newpage that is exponentially small
 
 
 def test_an_answer_to_practice_is_kept_once_an_edition_gives_points_for_it(tmp_path):
-    answer = tmp_path / "handout/answers/blocks_heads.tex.j2"
-    answer.parent.mkdir(parents=True)
-    answer.write_text(WRITTEN, encoding="utf-8")
     described = tmp_path / "assignment.toml"
-    described.write_text(pinned.text(), encoding="utf-8")
+    answer = {"handout/answers/blocks_heads.tex.j2": WRITTEN}
+    write_files(tmp_path, answer | {described.name: pinned.text()})
     assert leaks.secrets_of(tmp_path) == []
     last = '  { number = "3c", topic = "consider_unseen", written = 2 },\n'
     for points in ("written = 1", "coding = 6"):

@@ -1,7 +1,6 @@
 """The leak check passes the files that students get; its command."""
 
-import subprocess
-
+from tests.interpreter import captured
 from tests.project import ROOT
 from tools import leaks, starter
 from tools.leaks import __main__ as command
@@ -9,9 +8,8 @@ from tools.leaks import secrets
 
 
 def committed(*names):
-    command = ["git", "ls-files", "-z", *names]
-    listed = subprocess.run(command, cwd=ROOT, capture_output=True, check=True).stdout
-    paths = [ROOT / name for name in listed.decode("utf-8").split("\0") if name]
+    listed = captured(["git", "ls-files", "-z", *names], ROOT, check=True).stdout
+    paths = [ROOT / name for name in listed.split("\0") if name]
     return [path for path in paths if path.is_file()]
 
 

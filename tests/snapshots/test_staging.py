@@ -9,9 +9,11 @@ from autograder import console
 from grading import report, staging, upload
 from grading.errors import SubmissionError
 from questions.provided import PROVIDED
+from tests.classroom.contents import zipped
 from tests.harness.test_staging import entry, make_package, tar_with
+from tests.project import write_files
 from tests.snapshots import check
-from tests.test_upload_layouts import HAND_IN, LAYOUTS, OUTPUTS, REQUIRED, zipped
+from tests.test_upload_layouts import HAND_IN, LAYOUTS, OUTPUTS, REQUIRED
 
 OUTPUT = sorted(OUTPUTS)[0]
 
@@ -41,18 +43,10 @@ def said(staged: staging.Staged) -> str:
     return "\n".join([*lines, *(f"left out: {one}" for one in staged.omissions)])
 
 
-def on_disk(folder: Path) -> Path:
-    for name, content in HAND_IN.items():
-        path = folder / name
-        path.parent.mkdir(parents=True, exist_ok=True)
-        path.write_bytes(content)
-    return folder
-
-
 def test_what_is_taken_and_left_out(tmp_path, capsys, monkeypatch):
     monkeypatch.setattr(staging, "MAX_OUTPUT_BYTES", 100)
     monkeypatch.setattr(staging, "MAX_CODE_BYTES", 5000)
-    folder = on_disk(tmp_path / "a5")
+    folder = write_files(tmp_path / "a5", HAND_IN)
     package = folder / "submission"
     for name in ("fast.so", "sitecustomize.py", "notes.txt", "helper (1).py", "odd\x1b.py"):
         (package / name).write_bytes(b"x")
@@ -105,7 +99,7 @@ def test_refusals(tmp_path, monkeypatch):
 
     refuse("nothing", tmp_path / "nowhere")
     for title, spoil in FOLDERS.items():
-        spoil(on_disk(tmp_path / title))
+        spoil(write_files(tmp_path / title, HAND_IN))
         refuse(title, tmp_path / title)
     for title, files in ZIPS.items():
         (tmp_path / f"{title}.zip").write_bytes(zipped(files))
@@ -124,7 +118,7 @@ def test_refusals(tmp_path, monkeypatch):
         refuse("too many files", tmp_path / "wide.zip")
     with monkeypatch.context() as patched:
         patched.setattr(staging, "MAX_TOTAL_BYTES", 50)
-        refuse("too large", on_disk(tmp_path / "large"))
+        refuse("too large", write_files(tmp_path / "large", HAND_IN))
     with monkeypatch.context() as patched:
         patched.setattr(upload, "MAX_ARCHIVE_BYTES", 100)
         refuse("too large an archive", tar_with(package.parent, tmp_path / "large.tar.gz"))
