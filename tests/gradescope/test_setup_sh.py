@@ -67,7 +67,9 @@ def set_up(source: Path, **environment: str) -> subprocess.CompletedProcess:
     ours |= {"PIP_NO_INDEX": "1", "PIP_FIND_LINKS": str(place / "wheels" / "torch")}
     ours["PROBLEM_SET_HOME"] = str(place / "home")
     kept = {k: v for k, v in os.environ.items() if not k.startswith("PIP_")}
-    return captured(["bash", "./setup.sh"], source.parent, env=kept | ours | environment)
+    return captured(
+        ["bash", "./setup.sh"], source.parent, env=kept | ours | environment, umask=0o077
+    )
 
 
 needs_python = pytest.mark.skipif(
