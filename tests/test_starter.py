@@ -1,13 +1,16 @@
 """The starter is the reference without its solutions; if there is any fault, nothing is written."""
 
+import gc
 import json
 import re
+import time
+from concurrent.futures import ThreadPoolExecutor
 
 import pytest
 
 from autograder.description import load_assignment
 from tests.project import contents, copy_of_the_project
-from tools import starter
+from tools import regions, starter
 from tools.regions import END, START
 
 NAME = "solutions/submission/toy.py"
@@ -177,3 +180,22 @@ def test_each_region_of_the_starter_raises_for_a_named_topic(root):
     for region in regions:
         raised = r' *raise NotImplementedError\(\s*"\[([^"]*)\] .* is yours to write"\s*\)'
         assert re.fullmatch(raised, region, re.DOTALL)[1].replace(" ", "_") in topics
+
+
+def test_several_threads_may_parse_at_once():
+    """Garbage collection in the midst of it lets another thread run, as in `make release`."""
+
+    def give_way(*_):
+        time.sleep(0.0001)
+
+    before = gc.get_threshold()
+    gc.set_threshold(50)
+    gc.callbacks.append(give_way)
+    try:
+        with ThreadPoolExecutor(4) as pool:
+            deep = "x = " + "-" * 50 + "1\n"
+            trees = [*pool.map(regions.parse, [deep * 20] * 40, [NAME] * 40)]
+    finally:
+        gc.callbacks.remove(give_way)
+        gc.set_threshold(*before)
+    assert {len(tree.body) for tree in trees} == {20}

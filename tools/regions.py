@@ -21,6 +21,7 @@ import ast
 import difflib
 import io
 import re
+import threading
 import tokenize
 from collections.abc import Collection
 from dataclasses import dataclass
@@ -39,6 +40,9 @@ LINE_LENGTH = 100
 FUNCTIONS = (ast.FunctionDef, ast.AsyncFunctionDef)
 SCOPES = (*FUNCTIONS, ast.ClassDef)
 Scope = ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef
+# Python 3.11 counts how deep a tree is once for all threads, so that ast.parse fails if another
+# thread is in it ("AST constructor recursion depth mismatch"). `make release` has several threads.
+_PARSING = threading.Lock()
 
 
 class RegionError(Failed):
@@ -69,7 +73,7 @@ def strip(text: str, name: str) -> str:
     Raises:
         RegionError: a marker or a region is malformed, or the file is not valid Python.
     """
-    tree = _parse(text, name)
+    tree = parse(text, name)
     lines = text.split("\n")
     regions = find_regions(text, name)
     stubs, faults = {}, []
@@ -84,7 +88,7 @@ def strip(text: str, name: str) -> str:
     for region in reversed(regions):
         lines[region.start : region.end - 1] = stubs[region]
     stripped = "\n".join(lines)
-    _parse(stripped, f"{name}, stripped")
+    parse(stripped, f"{name}, stripped")
     return stripped
 
 
@@ -97,7 +101,7 @@ def leave_out(text: str, name: str, topics: Collection[str]) -> str:
     """
     regions = find_regions(text, name)
     lines = text.split("\n")
-    for node in reversed(_parse(text, name).body):
+    for node in reversed(parse(text, name).body):
         last = node.end_lineno or node.lineno
         inside = [region for region in regions if node.lineno < region.start <= last]
         named = {_topic(lines[: region.start - 1]) for region in inside}
@@ -171,10 +175,12 @@ def resembles_marker(comment: str) -> bool:
     )
 
 
-def _parse(text: str, name: str) -> ast.Module:
+def parse(text: str, name: str) -> ast.Module:
+    """Return the tree of a Python file, in any thread; raise RegionError if it isn't Python."""
     try:
         compile(text, name, "exec", dont_inherit=True)
-        return ast.parse(text)
+        with _PARSING:
+            return ast.parse(text)
     except (SyntaxError, ValueError) as error:
         line = getattr(error, "lineno", None) or 1
         raise RegionError([f"{name}:{line}: not valid Python: {error.args[0]}"]) from None

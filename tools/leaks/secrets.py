@@ -10,7 +10,7 @@ from typing import NamedTuple
 from autograder.description import graded_topics, load_assignment
 
 from ..datafiles import GRADING_SECRET, REPO, SEED, TEST_ANSWERS, question
-from ..regions import find_regions
+from ..regions import find_regions, parse
 from .texts import COMMENT, SPLIT, bare, formulas, letters, printed
 
 # How many characters of a form, at least, are searched for.
@@ -75,7 +75,7 @@ def _of_code(repo: Path) -> Iterator[Secret]:
     for path in sorted((repo / HIDDEN).glob("*.py")):
         text, name = _read(path, repo)
         yield from _of_lines(text, name, range(1, text.count("\n") + 2))
-        for node in ast.parse(text).body:
+        for node in parse(text, name).body:
             line = ast.get_source_segment(text, node) or ""
             if re.match("[A-Z_]+ = ", line) and len(bare(line)) >= REGION:
                 yield Secret(bare(line), f"{name}, line {node.lineno}")
@@ -83,7 +83,7 @@ def _of_code(repo: Path) -> Iterator[Secret]:
 
 def _of_lines(text: str, name: str, numbers: range) -> Iterator[Secret]:
     """Yield the secrets in some lines of a Python file; comments apart from the code."""
-    common = _common(ast.parse(text))
+    common = _common(parse(text, name))
     code = comments = ""
     for number, line in enumerate(text.split("\n"), 1):
         kept = number in numbers
