@@ -40,8 +40,8 @@ LINE_LENGTH = 100
 FUNCTIONS = (ast.FunctionDef, ast.AsyncFunctionDef)
 SCOPES = (*FUNCTIONS, ast.ClassDef)
 Scope = ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef
-# Python 3.11 counts how deep a tree is once for all threads, so that ast.parse fails if another
-# thread is in it ("AST constructor recursion depth mismatch"). `make release` has several threads.
+# In Python 3.11, ast.parse fails if another thread is in it ("AST constructor recursion depth
+# mismatch"), since all threads share one count of how deep a tree is. `make release` has several.
 _PARSING = threading.Lock()
 
 
