@@ -79,12 +79,6 @@ def test_the_total_is_exact_wherever_it_comes_from(shown):
     assert (inexact > 0) is (shown == "visible")
 
 
-def test_waiting_points_do_not_show_in_the_overview():
-    edition = ASSIGNMENT.edition("cs224n")
-    worse = written(edition, lambda spec: {"score": Decimal(0)} | FAILED if spec.is_hidden else {})
-    assert worse["output"] == written(edition)["output"]
-
-
 def test_extra_credit_adds_to_the_score_and_not_to_the_maximum():
     edition = ASSIGNMENT.edition("xcs224n")
     paid = next(spec for spec in edition.tests if spec.max_score)
