@@ -5,7 +5,7 @@ from itertools import product
 
 import pytest
 
-from autograder.description import AI_POLICIES, load_assignment
+from autograder.description import AI_POLICIES
 from tests.handout.conftest import EDITIONS, words
 from tests.project import ROOT
 from tools import student
@@ -13,24 +13,6 @@ from tools import student
 TOML = "assignment.toml"
 LAST = '  { number = "3c", topic = "consider_unseen", written = 2 },\n'  # of cs224n
 ANSWERS = sorted(p.name.removesuffix(".tex.j2") for p in (ROOT / "handout/answers").iterdir())
-
-
-def test_any_edition_counts_the_experiments_or_not_by_one_line(tmp_path):
-    """The shipped description, since the line and the points are the course's."""
-    line = re.compile(r"^counts = \{ experiments = \d+ \}.*\n", re.MULTILINE)
-    shipped, count = line.subn("", (ROOT / TOML).read_text(encoding="utf-8"))
-    assert count == 1, "expected where one edition counts them"
-    for edition in EDITIONS:
-        head, read = f"\n[editions.{edition}]\n", []
-        for more in ("", "counts = { experiments = 7 }\n"):
-            text = shipped.replace(head, head + more)
-            (tmp_path / TOML).write_text(text, encoding="utf-8")
-            read.append(load_assignment(tmp_path).edition(edition).questions)
-        without, counted = read
-        more = [question for question in counted if question not in without]
-        numbers = {"experiment_trace": "7a", "induction_scores": "7b", "experiment_choice": "7c"}
-        assert {q.topic: q.number for q in more} == numbers
-        assert (sum(q.coding for q in more), sum(q.written for q in more)) == (1, 9)
 
 
 def test_each_question_of_practice_has_its_answer_at_the_end_and_on_the_web_below_it(rendered):
