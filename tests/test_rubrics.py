@@ -4,6 +4,8 @@ import csv
 from collections import Counter
 from fractions import Fraction
 
+import pytest
+
 from autograder.description import load_assignment
 from tools import rubrics
 from tools.rubrics import CRITERION, MISTAKE, items_of
@@ -35,12 +37,13 @@ def test_items_have_points_where_a_share_is_stated():
     assert items[3].latex == "``All of it.'' No credit: it isn't."
 
 
+@pytest.mark.parametrize("name", ["cs224n", "current"])  # which have all questions together
 def test_each_written_question_has_a_sheet_whose_criteria_share_out_its_points(
-    tmp_path, numbers, monkeypatch
+    name, tmp_path, numbers, monkeypatch
 ):
     """Its descriptions are Markdown with mathematics as Gradescope has it."""
     monkeypatch.setattr(rubrics, "compute_numbers", lambda *_: numbers)
-    assert rubrics.main(["--edition", "cs224n", "--into", str(tmp_path)]) == 0
+    assert rubrics.main(["--edition", name, "--into", str(tmp_path)]) == 0
     of_questions: Counter[str] = Counter()
     descriptions, with_points = "", 0
     for path in tmp_path.glob("*.csv"):
@@ -55,7 +58,7 @@ def test_each_written_question_has_a_sheet_whose_criteria_share_out_its_points(
             with_points += row["kind"] == MISTAKE and row["points"] != ""
             if row["kind"] == CRITERION:
                 of_questions[path.stem.partition("-")[0]] += Fraction(row["points"])
-    edition = load_assignment().edition("cs224n")
+    edition = load_assignment().edition(name)
     assert of_questions == {q.number: q.written for q in edition.questions if q.written}
     assert with_points >= 20  # of the common wrong answers
     assert "$$k_a + k_b$$" in descriptions

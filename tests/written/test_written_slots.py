@@ -1,7 +1,6 @@
-"""The written solutions' templates: all render, and each rubric shares out all points."""
+"""The written solutions' templates render, whatever the data, the numbers and the edition."""
 
 import re
-from fractions import Fraction
 
 from tests.project import ROOT
 from tools.handout.templates import Templates, percent
@@ -13,26 +12,6 @@ TEXTS = {
 TOPICS = {slot.partition("-")[0] for slot in TEXTS}
 # Of questions whose points are for code, so that staff compare numbers and give none.
 REPORTS = {"no_pretraining", "pretraining", "synthesizer", "rope"}
-
-
-def rubric(text: str) -> str:
-    (inside,) = re.findall(r"\\begin\{rubric\}(.*?)\\end\{rubric\}", text, re.DOTALL)
-    return inside
-
-
-def test_a_rubric_shares_out_all_points_and_other_answers_none():
-    shared_out = set()
-    for slot, text in TEXTS.items():
-        found = re.findall(r"\\(begin|end)\{(solution|rubric|mistakes)\}", text)
-        names = ("solution", "rubric", "mistakes") if "\\begin{rubric}" in text else ("solution",)
-        assert slot == "slips" or found == [(w, name) for name in names for w in ("begin", "end")]
-        shares = re.findall(r'\\criterion\{<< points\("(\d+/\d+)"\) >>\}', text)
-        assert text.count("points(") == text.count("\\criterion") == len(shares), slot
-        if shares:
-            assert rubric(text).count("points(") == len(shares) >= 2, slot
-            assert sum(map(Fraction, shares)) == 1, slot
-            shared_out.add(slot)
-    assert len(shared_out) >= 19 and not shared_out & REPORTS
 
 
 def render(slot: str, numbers: dict, fictional: bool, topics: set[str]) -> str:
@@ -57,6 +36,7 @@ def render(slot: str, numbers: dict, fictional: bool, topics: set[str]) -> str:
 def test_templates_render_for_any_data_numbers_and_edition(numbers, of_trained):
     """Render them alone and among all topics; braces must be balanced."""
     for slot in TEXTS:
+        assert slot not in REPORTS or "points(" not in TEXTS[slot]
         for found in (numbers, of_trained):
             for fictional in (True, False):
                 for topics in (TOPICS, {slot.partition("-")[0]}):
@@ -69,9 +49,6 @@ def test_templates_render_for_any_data_numbers_and_edition(numbers, of_trained):
 
 def test_unseen_people_are_explained_as_the_data_have_it(numbers):
     fictional, real = (render("consider_unseen", numbers, kind, TOPICS) for kind in (True, False))
-    for text in (fictional, real):
-        assert "Priors." in text and "Look-alike names." in text  # both are accepted
-        assert "most frequent places" in rubric(text) and "look-alike names" in rubric(text)
     assert "names and places are independent" in fictional
     assert "names do carry information" in real
 
