@@ -112,11 +112,9 @@ def change(repo):
 def rendered(repo):
     """rendered(edition, target, dataset): a document's LaTeX text, and the sheet that made it."""
 
-    def rendered(
-        edition="xcs224n", target="print", dataset="world", numbers=None, document="sheet"
-    ):
+    def rendered(edition="xcs224n", target="print", dataset="world", document="sheet"):
         described = description.describe(repo, edition, dataset)
-        made = sheet.Sheet(repo, described, numbers=numbers)
+        made = sheet.Sheet(repo, described)
         return made.render(target, document), made
 
     return rendered

@@ -24,15 +24,7 @@ SHEETS = {"sheet", "web page"}
 # A file, what is replaced there, by what, artefacts that change.
 EDITS = (
     (TOML, 'corruption", coding = 16', 'corruption", coding = 17', SHEETS | {"autograder"}),
-    (
-        *(TOML, 'title = "An average of two', 'title = "The mean of two'),
-        SHEETS | {"submission.tex", "outline", "autograder"},
-    ),
     (COURSE, f"due = {DUE}", f"due = {DUE + timedelta(7)}", SHEETS | {"README.md"}),
-    (
-        *(COURSE, 'ai_tools = "tutor"', 'ai_tools = "forbidden"'),
-        SHEETS | {"submission.tex", "AGENTS.md"},
-    ),
     (DEMO, "on the characters of a text", "on it", SHEETS),
     (ANSWER, "\\begin{solution}\n", "\\begin{solution}\nFirst of all,\n", set()),
     (CODE, "= self.data[idx]", "= (self.data[idx])", {"autograder"}),

@@ -205,6 +205,7 @@ def test_submission_and_outline_have_a_place_for_each_answer(rendered):
     assert re.findall(r"\\begin\{answer\}\{([\w-]+)\}", text) == slots
     for marker in ("START", "END"):
         assert text.count(f"% ### {marker} CODE HERE ###\n") == len(slots) + 2
+    assert all(f": {slot.what}\n" in text for slot in sheet.slots)
     assert "\\collaborators{" in text and "\\aitools{" in text
     line = '1(c)-ii,"Drawbacks of single-headed attention, part ii",3\n'
     assert line in build.outline(sheet.slots)
