@@ -1,11 +1,11 @@
 """Mutants of the judge: with an assertion of the grader disabled, a wrong solution passes.
 
-    python -m tests.mutants            disable each assertion in turn, according to the table
     python -m tests.mutants --write    find a wrong variant that only this assertion catches
     python -m tests.mutants --write rope    the same for those with "rope" in their names
 
 The table, tests/golden/killers.toml, names a variant and a test for each assertion; one without
 them is dead, and should be deleted. tests/test_end_to_end.py has those about trained files.
+tests/test_mutants.py disables each assertion in turn, according to the table.
 """
 
 from __future__ import annotations
@@ -238,20 +238,14 @@ def write_table(executor: Executor, pattern: str = "") -> list[str]:
 def main(arguments: list[str] | None = None) -> int:
     """Run the command; return 1 if an assertion has no wrong variant that only it catches."""
     parser = argparse.ArgumentParser(prog="python -m tests.mutants")
-    parser.add_argument("pattern", nargs="?", default="", help="what --write is about; all")
-    parser.add_argument("--write", action="store_true", help="write the table anew")
+    parser.add_argument("pattern", nargs="?", default="", help="part of variants' names; all")
+    parser.add_argument("--write", action="store_true", required=True, help="write the table anew")
     asked = parser.parse_args(arguments)
     names = [v.name for v in all_variants() if not v.is_right]
     if not any(asked.pattern in name for name in names):  # assertions would lose their killers
         parser.error(f"got {asked.pattern!r}, expected a folder of tests/golden, such as helper")
     with open_executor() as executor:
-        if asked.write:
-            dead = write_table(executor, asked.pattern)
-        else:
-            table = read_table()
-            passed = executor.map(passes_without, table, table.values())
-            alive = dict(zip(table, passed, strict=True))
-            dead = [site.key for site in sites() if not alive.get(site.key)]
+        dead = write_table(executor, asked.pattern)
     print("\n".join(dead))
     print(f"{len(sites())} assertions, {len(dead)} without a wrong variant that they alone catch")
     return int(bool(dead))
