@@ -182,7 +182,6 @@ SLIPS = [
 
 COURSE_SLIPS = [
     # (before, after, words of the message): one for each kind of value and each rule
-    ("contact =", "contacts =", "unknown key 'contacts'", "did you mean 'contact'?"),
     ('"T"', '"--"', "term = '--' should be a text with a letter"),
     ('"tutor"', '"tutr"', "[policies]: ai_tools = 'tutr' should be one of forbidden, tutor", "did"),
     ("2027-01-18", '"soon"', "[dates]: published = 'soon' should be a date"),

@@ -7,15 +7,13 @@ from dataclasses import replace
 
 import pytest
 
-from autograder.description import load_assignment
 from grading import edition
-from grading.edition import EDITION, Erratum, read, to_json
+from grading.edition import Erratum, read, to_json
 from grading.errors import UsageError
 from tests import pinned
-from tests.interpreter import python, python_after, without
-from tests.project import ROOT, write_files
+from tests.interpreter import python
+from tests.project import ROOT
 from tests.student.folder import students_copy
-from tools import autograder, starter
 
 OF_TEST = {"test_id", "number", "topic", "name", "kind", "dropped", "max_score", "timeout_s"}
 OF_TEST |= {"torch", "is_extra_credit", "after_published"}
@@ -73,28 +71,9 @@ def test_a_damaged_one_is_one_line(tmp_path):
             read(tmp_path / "edition.json")
 
 
-def test_the_autograders_zip_grades_without_pydantic(tree, tmp_path):
-    autograder.keep_secret(tree)
-    zipped = write_files(tmp_path / "zip", autograder.contents(tree, "cs224n"))
-    assert (zipped / EDITION).read_bytes() == to_json(load_assignment(tree))
-    options = ("--edition", "cs224n", "--submission", ROOT / "solutions", "--seed", "7")
-    graded = python_after(without("pydantic"), zipped, "src/grader.py", "1a", *options)
-    assert (graded.returncode, graded.stderr) == (0, "")
-    assert re.search(r"^1a-\d-hidden +passed", graded.stdout, re.MULTILINE)
-    # The hash of what judges is that of the checkout.
-    checkout = python(tree, "src/grader.py", "1a", *options)
-    judge = re.compile(r"judged by [0-9a-f]{12}")
-    assert judge.search(graded.stdout)[0] == judge.search(checkout.stdout)[0]
-
-
-def test_a_students_copy_grades_without_pydantic(tree, tmp_path):
-    copy = students_copy(tree, tmp_path / "copy")
-    write_files(copy / "src" / "submission", starter.reference_of(tree, "xcs224n"))
-    graded = python_after(without("pydantic"), copy, "src/grader.py", "3a")
-    assert (graded.returncode, graded.stderr) == (0, "")
-    assert re.search(r"^3a-\d-hidden +ran, not graded", graded.stdout, re.MULTILINE)
-    trained = python_after(without("pydantic"), copy, "src/run.py", "--help")
-    assert "vanilla" in trained.stdout and "rope" not in trained.stdout
+def test_run_py_offers_the_variants_of_a_students_edition(tree, tmp_path):
+    usage = python(students_copy(tree, tmp_path / "copy"), "src/run.py", "--help").stdout
+    assert "vanilla" in usage and "rope" not in usage
 
 
 def test_reading_another_checkout_leaves_the_path_of_imports_alone(tmp_path):

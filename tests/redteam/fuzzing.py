@@ -105,11 +105,9 @@ class Grader(benches.Bench):
         return result
 
 
-def answering(
-    frame: bytes | None, ending: Ending = WELL, output: str = "", ready: bytes = READY
-) -> Finished:
+def answering(frame: bytes | None, ending: Ending = WELL, output: str = "") -> Finished:
     """Return what the pool gets from a worker that sent these bytes after READY."""
-    sent = SimpleNamespace(data=bytearray(ready + (frame or b"")))
+    sent = SimpleNamespace(data=bytearray(READY + (frame or b"")))
     return finished(ending, sent, SimpleNamespace(data=output.encode("utf-8", "replace")))
 
 
