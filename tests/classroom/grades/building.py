@@ -120,7 +120,7 @@ def put(folder: Path, **files: str | Sequence[tuple]) -> list[Path]:
             _, head = DECISIONS[path.name]
             rows = [[stamp(c) if isinstance(c, datetime) else c for c in row] for row in content]
             content = write([head, *([*row, *WHY][: len(head)] for row in rows)])
-        path.write_text(content, encoding="utf-8", newline="")
+        path.write_text(content, encoding="utf-8", errors="surrogateescape", newline="")
         paths.append(path)
     return paths
 

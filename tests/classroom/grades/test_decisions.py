@@ -188,6 +188,8 @@ REFUSED = {
         [("007", "1f", "1")],
         [("009", "1e", "1")],
         [("", "1e", "1")],
+        # What isn't an exact number, or is ambiguous.
+        *([("007", "1e", text)] for text in ("-", "3.", "1e3", "NaN", "1" * 10, "١٢", "12,5")),
     ],
     "extensions": [
         [("007", at(-1))],
@@ -205,6 +207,10 @@ REFUSED = {
         [("007", "-1")],
         "student,day\n",
         "student,days,date\n007,1,1/20/2027\n",
+        "student,days\n007,\udcff\n",  # not UTF-8
+        'student,days\n"007,1\n',
+        "student,days,Days\n",
+        "sep=;\nstudent;days\n007;7;5\n",
     ],
     "extension": ["x"],
     "moodle": ["Identifier,Full name\nParticipant 7,Ada\n"],

@@ -119,7 +119,7 @@ def test_every_cell_of_canvas_csv_is_as_computed_by_hand(policy, made, command):
     )
     hand_in(made)
     folder = made.folder
-    code = decide(  # students are named by all kinds of IDs
+    code = decide(  # students are named by all kinds of IDs, and points written in several ways
         folder,
         written=written(),
         extensions=[
@@ -130,8 +130,8 @@ def test_every_cell_of_canvas_csv_is_as_computed_by_hand(policy, made, command):
         ],
         overrides=[
             ("g23@x.edu", "1e", "12"),
-            ("1023", "1e-1-hidden", "7.25"),
-            ("0025", "1", "3"),
+            ("1023", "1e-1-hidden", " 7.25 "),
+            ("0025", "1", "+3"),
             ("0026", "coding", "20"),
             ("0027", "days_late", "0"),
         ],
