@@ -1,4 +1,4 @@
-"""What students hand in: golden variants, starters, earlier years' layouts, hostile uploads.
+"""What students hand in: golden variants, starters, attacks, hostile uploads.
 
 Nothing is run here; whatever is graded runs in the sandbox.
 """
@@ -38,21 +38,20 @@ RIGHT: Files = {"submission/a.py": b"x = 1\n"}
 def contents() -> dict[str, list[Callable[[], Files]]]:
     """Return functions that make what is handed in, by kind.
 
-    A layout is right, but unusual; in an upload, there is nothing that can be graded.
+    In an upload, there is nothing that can be graded.
     """
     variants = all_variants()
     return {
         "right": [partial(golden, variant) for variant in variants if variant.is_right],
         "wrong": [partial(golden, variant) for variant in variants if not variant.is_right],
         "starter": [starter],
-        "layout": [lambda change=change: change(golden(None)) for change in LAYOUTS],
         "attack": [partial(attack, path) for path in arena.ATTACKS.values()],
         "upload": [partial(dict, files) for files in UPLOADS.values()],
     }
 
 
 @functools.cache
-def golden(variant: Variant | None) -> Files:
+def golden(variant: Variant) -> Files:
     """Return the reference, with a variant laid over it."""
     with tempfile.TemporaryDirectory() as folder:
         return _package(lay_out(variant, Path(folder)) / "submission")
@@ -137,12 +136,6 @@ def pack(source: Path, top: Path | None = None) -> Path:
     return target
 
 
-# tests/test_upload_layouts.py has the others.
-LAYOUTS: tuple[Callable[[Files], Files], ...] = (
-    lambda files: {f"cs224n-a5/{name}": files[name] for name in files},
-    lambda files: {name.split("/")[1]: files[name] for name in files},  # modules alone
-    lambda files: files | {f"__MACOSX/._{name.split('/')[1]}": b"\0\5\26\7" for name in files},
-)
 # Other archives that the grader refuses are in the tests of the harness: the class passes them on.
 # A zip alone is one that a platform doesn't unpack.
 UPLOADS: dict[str, Files] = {

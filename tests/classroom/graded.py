@@ -1,8 +1,6 @@
 """The tiny course packed as a release, commands and clusters that grade with it, their tables."""
 
 import contextlib
-import hashlib
-import hmac
 import json
 import os
 import signal
@@ -19,6 +17,7 @@ import pytest
 
 from classroom.cluster import SETTINGS, write_certificates
 from classroom.exports import read_export
+from classroom.grade import Release
 from tests.classroom.tiny import class_of
 
 NAMES = ("right", "wrong", "exits", "daemon", "raises", "slow")
@@ -42,13 +41,13 @@ def release(course) -> Path:
 @pytest.fixture(scope="session")
 def start_grading(course, release, temporary):
     """Return a function that starts to grade a class with the tiny edition."""
-    place = {"cwd": course, "env": os.environ | {"TMPDIR": str(temporary)}}
 
-    def start(source: Path, into: Path, *words: str | Path, **keywords) -> subprocess.Popen:
+    def start(source: Path, into: Path, *words: str | Path) -> subprocess.Popen:
         words = ("-m", "classroom", "grade", source, "--into", into, "--edition", "tiny", *words)
         process = subprocess.Popen(
             [sys.executable, *map(str, words)],
-            **place | keywords,
+            cwd=course,
+            env=os.environ | {"TMPDIR": str(temporary)},
             stdout=subprocess.PIPE,
             stderr=subprocess.STDOUT,
             stdin=subprocess.DEVNULL,
@@ -68,8 +67,8 @@ def start_grading(course, release, temporary):
 def graded(start_grading):
     """Return a function that grades a class with the tiny edition: (exit code, output)."""
 
-    def run(source: Path, into: Path, *words: str | Path, **keywords):
-        process = start_grading(source, into, *words, **keywords)
+    def run(source: Path, into: Path, *words: str | Path):
+        process = start_grading(source, into, *words)
         output = process.communicate()[0]
         return process.returncode, output
 
@@ -132,10 +131,10 @@ def six(tmp_path_factory) -> Path:
 @pytest.fixture(scope="session")
 def undisturbed(six, course, release, tmp_path_factory) -> dict[str, list]:
     """Return what the grader's own command finds in each submission, without a cluster."""
-    secret, rows = (course / "solutions/data/grading_secret").read_bytes(), {}
+    packed, rows = Release.read(release), {}
     for one in read_export(six).submissions:
         path = tmp_path_factory.mktemp("alone") / "results.json"
-        words = ["--authoritative", "--edition", "tiny", "--seed", str(seed(secret, one.id))]
+        words = ["--authoritative", "--edition", "tiny", "--seed", packed.seed(one.id)]
         words += ["--submission", str(six / one.upload.location), "--json", str(path)]
         command = [sys.executable, "src/grader.py", *words]
         ran = subprocess.run(command, cwd=course, check=False, stdout=subprocess.DEVNULL)
@@ -160,11 +159,6 @@ def complete(graded, undisturbed, temporary):
         return output
 
     return run
-
-
-def seed(secret: bytes, name: str) -> int:
-    digest = hmac.new(secret, name.encode("utf-8"), hashlib.sha256).digest()
-    return int.from_bytes(digest[:8], "big") >> 1
 
 
 def row(outcome: str, reason: str, results: dict) -> list:

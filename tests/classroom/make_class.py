@@ -17,7 +17,7 @@ from classroom.submissions import Student
 from tests.classroom.contents import Files, contents, export, pack
 
 # Per cent of each kind; a small class has at least one of each.
-SHARES = {"right": 40, "wrong": 25, "starter": 10, "layout": 10, "attack": 7, "upload": 8}
+SHARES = {"right": 50, "wrong": 25, "starter": 10, "attack": 7, "upload": 8}
 EXPORT = "assignment_4711_export"
 FIRST_AT = datetime(2026, 11, 2, 9, 0, 0, 365935, timezone(timedelta(hours=-8)))
 # The first students' names, of whom two have the same.
@@ -65,7 +65,7 @@ def make_class(folder: Path, count: int, trained: Path | None = None) -> tuple[P
     source, made = folder / EXPORT, _planned(count)
     for each in made:
         files = each.files
-        if each.kind in ("right", "wrong", "layout"):
+        if each.kind in ("right", "wrong"):
             files = files | outputs
         earlier = [
             {":id": each.number - before, ":created_at": each.at - timedelta(hours=9 * before)}
