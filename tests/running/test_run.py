@@ -151,7 +151,6 @@ FILES = {
     "strange.tsv": "Where was Ana born?\tLima\nWhere was Ωlga born?\tLima\n".encode(),
     "strange_inputs.tsv": "Where was Ωlga born?\n".encode(),
     "long.tsv": b"Where was " + b"Ana " * 30 + b"born?\tLima\n",
-    "text.params": b"no parameters\n",
 }
 FINE = "finetune vanilla wiki.txt --writing_params_path w --finetune_corpus_path"
 EVAL = "evaluate vanilla wiki.txt --eval_corpus_path birth_dev.tsv --reading_params_path"
@@ -176,7 +175,6 @@ BAD_INPUT = {
     "unknown character": f"{FINE} strange.tsv",
     "too long": f"{FINE} long.tsv",
     "missing parameters": f"{EVAL} no.params --outputs_path out",
-    "no parameters": f"{EVAL} text.params --outputs_path out",
     "other variant": f"{EVAL} rope.params --outputs_path out",
     "other size": f"{EVAL} vanilla.params --outputs_path out --recipe smoke",
     "other variant, finetuning": f"{FINE} birth_places_train.tsv --reading_params_path rope.params",
@@ -260,8 +258,15 @@ def test_what_the_printing_commands_say(assignment, lab, monkeypatch, capsys):
     say("dataset.py names", dataset.main, "names")
     say("london_baseline.py", baseline.main)
     say("london_baseline.py other.tsv", baseline.main, "other.tsv")
-    monkeypatch.setattr(baseline, "london_baseline", unwritten)
-    say("unwritten", baseline.main)
+    monkeypatch.setattr(dataset.CharCorruptionDataset, "__getitem__", lambda *_: None)
+    say("dataset.py, an item is None", dataset.main, "charcorruption")
+    for title, answer in (
+        ("unwritten", unwritten),
+        ("None", lambda path: None),
+        ("a share", lambda path: (0.5, 100)),
+    ):
+        monkeypatch.setattr(baseline, "london_baseline", answer)
+        say(f"london_baseline.py, {title}", baseline.main)
     check("printing_commands", found, {str(assignment): "A5"})
 
 

@@ -212,11 +212,6 @@ def cut_off(root: Path) -> None:
     (root / CODE / "utils.py").write_text(kept, encoding="utf-8")
 
 
-def a_zip_as_parameters(root: Path) -> None:
-    with zipfile.ZipFile(root / "synthesizer.finetune.params", "w") as archive:
-        archive.writestr("submission/dataset.py", "x = 1\n")
-
-
 def a_pickle_that_writes(root: Path) -> None:
     """It would write a file if it were loaded as usual."""
     bomb = f"cbuiltins\nopen\n(V{root / 'loaded'}\nVw\ntR.".encode("raw_unicode_escape")
@@ -309,7 +304,6 @@ WORK: dict[str, list[Damage]] = {
         a_pickle_that_writes,
         put("vanilla.finetune.params", b"PK\x03\x04cut off"),
         put("synthesizer.pretrain.params", b""),
-        a_zip_as_parameters,
         put("vanilla.nopretrain.dev.predictions", b""),
         put("vanilla.nopretrain.test.predictions", b"\n\n\n"),
         put("vanilla.pretrain.dev.predictions", b"a\nb\n"),
