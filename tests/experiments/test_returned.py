@@ -59,6 +59,7 @@ CASES = [
     (f"{ATTENTION}apply_rotary_emb", ROPE, "nothing", lambda x: None),
     (f"{ATTENTION}apply_rotary_emb", ROPE, "a part", lambda x: x[:, :, :1]),
     (f"{ATTENTION}precompute_rotary_emb", ROPE, "nothing", lambda cache: None),
+    ("model.GPT.forward", PRE, "nothing", lambda made: None),
     ("model.GPT.forward", PRE, "logits alone", lambda made: made[0]),
     ("model.GPT.forward", PRE, "no loss", lambda made: (made[0], None)),
     ("model.GPT.forward", PRE, "other logits", lambda made: (made[0][:, :, 1:], made[1])),
