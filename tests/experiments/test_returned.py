@@ -88,7 +88,8 @@ def test_what_students_functions_return_is_checked_before_training(run, lab, tmp
             replace(patch, attrgetter(owner)(lab), name, value)
             code, _, errors = run(command)
         assert code == 2 and errors.count("\n") == 1, errors
-        found[f"{name} returns {title}: {command.partition(' ')[0]}"] = re.sub(r"(\.py):\d+", r"\1:LINE", errors)
+        title = f"{name} returns {title}: {command.partition(' ')[0]}"
+        found[title] = re.sub(r"(\.py):\d+", r"\1:LINE", errors)
     check("returned", found)
 
 
