@@ -39,5 +39,6 @@ def test_the_canary_finds_what_is_open(tmp_path, monkeypatch):
         "can open Unix sockets",
     ):
         assert f"student code {words}" in found
+    assert "tests have no uid of their own (needs root)" in found
     for name in authority.LINKS:
         assert f"{name} can be submitted as a link to the solutions" in found

@@ -14,11 +14,8 @@ from tests.harness.conftest import POOLS
 
 FILE = "submission/attention_exploration.py"
 LOOP = "\n\nfrom . import mine\nwhile True:\n    pass\n"  # what it imports has ended
-ENDLESS = [  # the pool, and what is imported
-    ("local", LOOP),
-    ("zygote", "\nimport time\ntime.sleep(600)\n"),
-    pytest.param("zygote", LOOP, marks=pytest.mark.long),
-]
+# The pool, and what is imported.
+ENDLESS = [("local", LOOP), ("zygote", "\nimport time\ntime.sleep(600)\n")]
 SOON_S = 1.5  # of code that never ends; torch is imported before
 ASKED = ("3a-0-basic", "3a-1-hidden", "3b-0-basic", "3b-1-hidden")
 

@@ -111,13 +111,7 @@ def test_parameters_that_cannot_be_used_are_refused(problem, value, words):
 def test_numbers_are_drawn_for_shapes_that_a_test_can_have():
     for shapes in ([], [[3, 4], [5]], [[1000, 1000]]):
         trained_files.refuse_large(shapes)
-    for shapes in (
-        [[-1]],
-        [[0, 4]],
-        [[]],
-        [[1] * 100],
-        *[[[200_000, 200_000]], [[1_000_001]], [[1]] * 9_000],
-    ):
+    for shapes in ([[-1]], [[0, 4]], [[]], [[200_000, 200_000]], [[1_000_001]], [[1]] * 9_000):
         with pytest.raises(TestEnd, match="not those of the given GPT"):
             trained_files.refuse_large(shapes)
 
