@@ -83,17 +83,6 @@ def imports_from(source: Path) -> Iterator[None]:
         sys.modules.update(before)
 
 
-@contextlib.contextmanager
-def imported(source: Path) -> Iterator[SimpleNamespace]:
-    """Import run.py, inputs.py and the packages from `source`, by the last parts of their names."""
-    paths = [p for package in PACKAGES for p in source.glob(f"{package}/*.py")]
-    names = [f"{path.parent.name}.{path.stem}".removesuffix(".__init__") for path in paths]
-    with imports_from(source):
-        yield SimpleNamespace(
-            **{n.rpartition(".")[2]: importlib.import_module(n) for n in ("run", "inputs", *names)}
-        )
-
-
 # -- fixtures ---------------------------------------------------------------------------------
 
 
@@ -104,9 +93,16 @@ def assignment(tmp_path_factory) -> Path:
 
 @pytest.fixture(scope="package")
 def lab(assignment) -> Iterator[SimpleNamespace]:
-    """The modules, imported once, since a new process takes seconds to start."""
-    with imported(assignment / "src") as modules:
-        yield modules
+    """run.py, inputs.py and the packages' modules, by the last parts of their names.
+
+    They are imported once, since a new process takes seconds to start.
+    """
+    paths = [p for package in PACKAGES for p in assignment.glob(f"src/{package}/*.py")]
+    names = [f"{path.parent.name}.{path.stem}".removesuffix(".__init__") for path in paths]
+    with imports_from(assignment / "src"):
+        yield SimpleNamespace(
+            **{n.rpartition(".")[2]: importlib.import_module(n) for n in ("run", "inputs", *names)}
+        )
 
 
 @pytest.fixture(scope="package")

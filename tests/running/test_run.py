@@ -159,6 +159,8 @@ BAD_INPUT = {
     "missing option": "pretrain vanilla wiki.txt",
     "unknown recipe": f"{PRE} --recipe quick",
     "no such device": f"{PRE} --device cuda",
+    "no threads": f"{PRE} --seed 0 --threads 0",
+    "too many threads": f"{PRE} --seed 0 --threads 9",
     "missing corpus": PRE.replace("wiki.txt", "wikki.txt"),
     "corpus not UTF-8": PRE.replace("wiki.txt", "latin1.txt"),
     "reserved character": PRE.replace("wiki.txt", "special.txt"),

@@ -49,7 +49,7 @@ staff --jobs 0
 staff --seed -1
 staff --in-process --json results.json
 staff --in-process --authoritative
-staff --json no/such/results.json
+staff --html no/such/report.html
 staff --json src
 staff --replay no/such.json
 staff --replay results.json --seed 1

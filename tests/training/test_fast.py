@@ -182,12 +182,6 @@ def test_the_fastest_pace_is_chosen_by_timing_a_few(submission, monkeypatch):
         assert step_s == seconds[expected], case
 
 
-def test_impossible_numbers_of_threads_are_refused(submission, train):
-    for threads in (0, 9):
-        with pytest.raises(submission.pretraining.InputError, match=f"got {threads} threads"):
-            train(threads=threads)
-
-
 def test_timing_leaves_no_trace(submission, train, monkeypatch):
     monkeypatch.setattr(submission.fast, "WORTH_S", 0.0)  # so that all is timed
     monkeypatch.setattr(submission.fast, "GAIN_OF_FORMAT", 1e9)  # but float32 is chosen,
