@@ -91,10 +91,12 @@ CLASSES = {
         {"written": WRITTEN, "overrides": [("007", "written", "3")]},
     ),
     "extra credit by override has the same cap": (
-        {"extra_credit_cap": Decimal("0.5")},
+        {"extra_credit_cap": Decimal(0)},
         FIRST,
         {"written": scores([[ADA, [4, 0], at(-60), "51"]]), "overrides": [("007", "2", "2")]},
     ),
+    "lateness takes no more than there is": ({"percent_per_day": Decimal(60)}, AGAIN, {}),
+    "what gets no points takes no late days": (AT_ONCE | {"late_days": 2}, AGAIN, {}),
 }
 for name in ("moodle:657", "657", "moodle_657", "Ada King"):
     for row in (("ada.zip", name), (name, "upload_1")):
@@ -122,7 +124,8 @@ def graded(folder, command, *words) -> str:
     lines = []
     for row in rows:
         grade = dict(zip(head, row, strict=True))
-        lines.append(f"{grade['name']}: {grade['state']} {grade['total']}".rstrip())
+        days = f", {days} late days" if (days := grade["late_days_charged"]).strip("0") else ""
+        lines.append(f"{grade['name']}: {grade['state']} {grade['total']}{days}".rstrip())
     return "\n".join([*lines, *(line for line in out.splitlines() if str(folder) not in line)])
 
 

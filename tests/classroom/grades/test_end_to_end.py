@@ -29,14 +29,14 @@ One Day              | 0010 | g10@x.edu   | 10 6 10     | 4 0     | 0.011 | -1  
 Two Days             | 0011 | g11@x.edu   | 10 6 10     | 4 0     | 2.01  | -1    | 30.00 | 2 late days
 Three Days           | 0012 | g12@x.edu   | 10 6 10     | 4 0     | 3.01  | -1    | 27.40 | 2 late days; 26 - 2.6 + 4
 Four Days            | 0013 | g13@x.edu   | 10 6 10     | 4 0     | 3.011 | -1    | 4.00  | hard deadline: 0 + 4
-Used One             | 0014 | g14@x.edu   | 10 6 10     | 4 0     | 2.01  | -1    | 27.40 | 1 left; 26 - 2.6 + 4
+Used One             | 0014 | g14@x.edu   | 10 6 10     | 4 0     | 2.01  | -1    | 27.40 | 1 late day left; 26 - 2.6 + 4
 Used Two             | 0015 | g15@x.edu   | 9.65 0 0    | 0 0     | 1     | -1    | 8.69  | 9.65 * .9 = 8.685
 Used Three           | 0016 | g16@x.edu   | 10 6 10     | 4 2     | 3     | 3     | 22.40 | .7 * 30, 2 EC * .7 = 1.4
-Written Late         | 0017 | g17@x.edu   | 10 6 10     | 4 0     | -1    | 3     | 29.60 | 26 + 4 * .9
-Both Late            | 0018 | g18@x.edu   | 10 6 10     | 4 0     | 1     | 2     | 30.00 | 2 days cover both
+Written Late         | 0017 | g17@x.edu   | 10 6 10     | 4 0     | -1    | 3     | 29.60 | 2 late days; 26 + 4 * .9
+Both Late            | 0018 | g18@x.edu   | 10 6 10     | 4 0     | 1     | 2     | 30.00 | 2 late days cover both
 Written Gone         | 0019 | g19@x.edu   | 10 6 10     | 4 2     | 1     | 4     | 26.00 | 26, 1 late day; 0
 Extended Fully       | 0020 | g20@x.edu   | 10 6 10     | 4 0     | 5     | 5     | 30.00 | due 5 days later
-Extended Partly      | 0021 | g21@x.edu   | 10 6 10     | 4 0     | 4     | 1     | 27.40 | due 1 later: 3; 26 - 2.6 + 4
+Extended Partly      | 0021 | g21@x.edu   | 10 6 10     | 4 0     | 4     | 1     | 27.40 | due 1 later; 2 late days; 26 - 2.6 + 4
 Extended Resubmits   | 0022 | g22@x.edu   | 10 6 5      | 4 0     | 2     | -1    | 25.00 | due 2 days later
 Over Question        | 0023 | g23@x.edu   | 10 6 0      | 4 0     | -1    | -1    | 26.00 | 1e is 12: 10 + 12 + 4
 Over Test            | 0024 | g24@x.edu   | 10 6 0      | 4 0     | -1    | -1    | 27.25 | hidden is 7.25
@@ -48,12 +48,12 @@ Edda Excused         | 0029 | g29@x.edu   | 10 6 10     | 4 0     | -1    | -1  
 Group First          | 0030 | g30@x.edu   | 10 6 8      | 4 0     | 2     | -1    | 28.00 | 2 late days; 24 + 4
 Group Poor           | 0031 | g31@x.edu   | =0030       | 4 0     | 2     | -1    | 23.20 | none left: 24 * .8 + 4
 Group Extended       | 0032 | g32@x.edu   | =0030       | 4 0     | 2     | -1    | 28.00 | on time
-Group Gone           | 0033 | g33@x.edu   | =0030       | 4 0     | 2     | -1    | (not) | left the course
+Group Gone           | 0033 | g33@x.edu   | =0030       | 4 0     | 2     | -1    | (not) | 2 late days; left the course
 Faye Fault           | 0034 | g34@x.edu   | fault       | 4 0     | -1    | -1    | 11.00 | as it was in Canvas
 Ungraded Yet         | 0035 | g35@x.edu   | 10 6 10     | ?       | -1    | -1    | 12.50 | as it was in Canvas
 No Written           | 0036 | g36@x.edu   | 10 6 10     | -       | -1    | -1    | 26.00 | Gradescope: Missing
 No Code              | 0037 | g37@x.edu   | -           | 4 0     | -1    | -1    | 13.00 | as it was in Canvas
-Third Points         | 0038 | g38@x.edu   | 3.33 2 3.33 | 1.33 0  | 3     | -1    | 9.12  | 8.66 * .9 + 1.33 = 9.124
+Third Points         | 0038 | g38@x.edu   | 3.33 2 3.33 | 1.33 0  | 3     | -1    | 9.12  | 2 late days; 8.66 * .9 + 1.33 = 9.124
 Assigned Not         | 0039 | g39@x.edu   | 10 6 10     | 4 0     | -1    | -1    | N/A   | Canvas: not assigned
 Önder Ünal           | 0040 | g40@x.edu   | 10 6 10     | 0.25 2  | -1    | -1    | 27.75 | 26 + .25 + 1.5
 """  # noqa: E501
@@ -151,4 +151,9 @@ def test_every_cell_of_canvas_csv_is_as_computed_by_hand(policy, made, command):
     expected.append(["Only, Canvas", "999", "0999", "only", "Section 1", "2.00"])
     # A name that begins with = is guarded; Canvas finds the student by ID.
     assert students == [[re.sub("^=", "'=", row[0]), *row[1:]] for row in expected]
+    head, *rows = read_csv(folder / "grades" / "grades.csv")
+    found = [dict(zip(head, row, strict=True)) for row in rows]
+    charged = {g["email"]: g["late_days_charged"] for g in found if g["state"] == "graded"}
+    by_hand = {row[2]: re.search(r"(\d) late day|$", row[8])[1] or "0" for row in ROWS}
+    assert charged == {email: by_hand[email] for email in charged} and len(charged) == 35
     assert "40 people" not in said and "41 people: 35 graded, 1 excused, 1 withheld" in said
