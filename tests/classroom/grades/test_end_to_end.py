@@ -33,7 +33,7 @@ Used One             | 0014 | g14@x.edu   | 10 6 10     | 4 0     | 2.01  | -1  
 Used Two             | 0015 | g15@x.edu   | 9.65 0 0    | 0 0     | 1     | -1    | 8.69  | 9.65 * .9 = 8.685
 Used Three           | 0016 | g16@x.edu   | 10 6 10     | 4 2     | 3     | 3     | 22.40 | .7 * 30, 2 EC * .7 = 1.4
 Written Late         | 0017 | g17@x.edu   | 10 6 10     | 4 0     | -1    | 3     | 29.60 | 2 late days; 26 + 4 * .9
-Both Late            | 0018 | g18@x.edu   | 10 6 10     | 4 0     | 1     | 2     | 30.00 | 2 late days cover both
+Both Late            | 0018 | g18@x.edu   | 10 6 10     | 4 0     | 1     | 1     | 30.00 | 1 late day covers both
 Written Gone         | 0019 | g19@x.edu   | 10 6 10     | 4 2     | 1     | 4     | 26.00 | 26, 1 late day; 0
 Extended Fully       | 0020 | g20@x.edu   | 10 6 10     | 4 0     | 5     | 5     | 30.00 | due 5 days later
 Extended Partly      | 0021 | g21@x.edu   | 10 6 10     | 4 0     | 4     | 1     | 27.40 | due 1 later; 2 late days; 26 - 2.6 + 4
