@@ -20,7 +20,6 @@ from questions.course import Course
 from tests import pinned
 from tools.reference import compose
 
-EXPLORATION = "attention_exploration.py"
 SHORTER = 4  # times shorter than elsewhere are the limits of a hasty runner: half a second
 POOLS = ["zygote", "local"]  # staff's, and the one of students' computers
 HEAD = "import numpy as np\n\ndef copying_query(keys, j):\n"
@@ -103,7 +102,7 @@ def write_query(submission) -> Callable[[str], Path]:
 
     def write(body: str, before: str = "") -> Path:
         text = before + HEAD + textwrap.indent(textwrap.dedent(body), "    ")
-        path = submission / "submission" / EXPLORATION
+        path = submission / "submission" / "attention_exploration.py"
         path.write_text(text, encoding="utf-8")
         return submission
 

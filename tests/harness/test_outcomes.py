@@ -22,7 +22,6 @@ ENDINGS = {
     "os._exit": ("import os; os._exit(0)\n", Outcome.EXITED, "exited"),
     "segfault": ("import ctypes; ctypes.string_at(0)\n", Outcome.KILLED, "killed.signal-11"),
     "recursion": ("return copying_query(keys, j)\n", Outcome.ERROR, "error.RecursionError"),
-    "memory": ("return np.ones((1 << 40,))\n", Outcome.OUT_OF_MEMORY, "out-of-memory.MemoryError"),
 }
 
 

@@ -70,14 +70,12 @@ def fields(**changed):
 VARIANT, FORWARD = "shared.model_variant", "synthesizer.forward"
 DRAW, ITOS, PREPARED = "span_corruption.draw", "span_corruption.vocabulary", "training.prepared"
 GRADIENTS, LONDON = "synthesizer.gradients", "training.london"
-MANY = setting(names=[f"p{i}" for i in range(150_000)], shapes=[[1]] * 150_000)
 ALL_OUTPUTS = "causality no_leak batch_invariance dropout plain_average"
 FORGED = [
     # (what, topic, tests, probe, change of its value)
     ("a huge rate", "finetuning", "configuration", PREPARED, fields(learning_rate=10**400)),
     ("an array for a setting", "finetuning", "configuration", PREPARED, fields(betas=np.ones(2))),
     ("100 dimensions", "finetuning", "model_output", VARIANT, shapes(lambda _: [1] * 100)),
-    ("150,000 names", "finetuning", "model_output", VARIANT, MANY),
     ("shapes for other names", "synthesizer", "whole_model", VARIANT, setting(names=["w"])),
     ("another count", "synthesizer", "shapes", FORWARD, lambda v: {**v, "forms": v["forms"][:1]}),
     ("outputs without parameters", "synthesizer", "values", FORWARD, setting(w2=[])),
