@@ -51,6 +51,7 @@ CASES = [
     (f"{DATASET}__getitem__", PRE, "lists", lambda item: ([1], [2])),
     (f"{DATASET}__getitem__", PRE, "floats", lambda item: (torch.zeros(64),) * 2),
     (f"{DATASET}__getitem__", PRE, "other lengths", lambda item: (item[0], item[1][1:])),
+    (f"{DATASET}__getitem__", PRE, "PADs alone as y", lambda item: (item[0], 0 * item[1])),
     (f"{DATASET}__getitem__", PRE, "another length at times", shortened),
     (f"{ATTENTION}SynthesizerAttention.forward", EVALUATE, "nothing", lambda y: None),
     (f"{ATTENTION}SynthesizerAttention.forward", "recall synthesizer", "nothing", lambda y: None),
@@ -79,7 +80,7 @@ def replace(patch: pytest.MonkeyPatch, owner, name: str, value) -> None:
     patch.setattr(owner, name, wrong)
 
 
-def test_what_students_functions_return_is_checked_before_training(run, lab, tmp_path):
+def test_what_students_functions_return_is_checked(run, lab, tmp_path):
     (tmp_path / "params").touch()
     found = {}
     for function, command, title, value in CASES:

@@ -122,16 +122,6 @@ def test_buffers_are_rounded_only_where_they_lose_nothing(submission, build):
     assert torch.equal(low.slopes, attn.slopes)
 
 
-def test_a_batch_without_targets_is_one_clear_line(submission, build, batch):
-    dataset, model = build()
-    x, y = batch(dataset)
-    with (
-        submission.fast.Engine(model, submission.fast.Pace()) as engine,
-        pytest.raises(submission.pretraining.InputError, match="y is PAD .* everywhere"),
-    ):
-        engine.backward(x, torch.zeros_like(y))
-
-
 # -- optimizers -----------------------------------------------------------------------------------
 
 
