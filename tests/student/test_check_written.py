@@ -123,12 +123,8 @@ def changed(old: str, new: str, behind: str = "") -> str:
     return made[:place] + made[place:].replace(old, new, 1)
 
 
-def last_changed(old: str, new: str) -> str:
-    first, _, last = submission().rpartition(old)
-    return first + new + last
-
-
 BEGIN, CLOSE = r"\begin{answer}", r"\end{answer}"
+LAST = BEGIN + "{3d}"
 WRITTEN = {
     "all empty": submission("", ""),
     "an answer with another id": changed(BEGIN + "{3c-ii}", BEGIN + "{3c-iii}"),
@@ -136,12 +132,12 @@ WRITTEN = {
     "an answer without an id": submission() + block(BEGIN, CLOSE, "More."),
     "the first end lost": changed(CLOSE + "\n", ""),
     "the last end lost": submission().rpartition(CLOSE)[0],
-    "a beginning lost": changed(BEGIN + "{3d}\n", ""),
-    "an END lost": last_changed(f"{END}\n", ""),
-    "both markers lost": last_changed(f"{START}\nBecause.\n{END}\n", "Because.\n"),
-    "an END in small letters": last_changed(END, "%% end code here"),
-    "markers exchanged": last_changed(f"{START}\nBecause.\n{END}", f"{END}\nBecause.\n{START}"),
-    "text behind a marker": last_changed(END, END + "\nAnd more."),
+    "a beginning lost": changed(LAST + "\n", ""),
+    "an END lost": changed(f"{END}\n", "", LAST),
+    "both markers lost": changed(f"{START}\nBecause.\n{END}\n", "Because.\n", LAST),
+    "an END in small letters": changed(END, "%% end code here", LAST),
+    "markers exchanged": changed(f"{START}\nBecause.\n{END}", f"{END}\nBecause.\n{START}", LAST),
+    "text behind a marker": changed(END, END + "\nAnd more.", LAST),
     "text in no answer, told once": submission() + "\nLost.\nLost, too.\n",
     "a declaration that is gone": submission().replace(block(r"\aitools{", "}", "none"), ""),
     "a declaration that is not closed": changed("none", "{none"),
