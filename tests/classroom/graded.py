@@ -19,23 +19,18 @@ from classroom.cluster import SETTINGS, write_certificates
 from classroom.exports import read_export
 from classroom.grade import Release
 from tests.classroom.tiny import class_of
+from tools import archive, autograder
 
 NAMES = ("right", "wrong", "exits", "daemon", "raises", "slow")
-PACK = """
-import sys; sys.path[:0] = [".", "src"]
-from pathlib import Path
-from tools import archive, autograder
-autograder.keep_secret(Path.cwd())
-files = autograder.contents(Path.cwd(), "tiny")
-archive.write(Path("dist/autograder-tiny.zip"), files, autograder.SCRIPTS)
-"""
 
 
 @pytest.fixture(scope="session")
 def release(course) -> Path:
     """Return the tiny edition's packed autograder, where `grade` finds it."""
-    subprocess.run([sys.executable, "-c", PACK], cwd=course, check=True)
-    return course / "dist" / "autograder-tiny.zip"
+    autograder.keep_secret(course)
+    path = course / "dist" / "autograder-tiny.zip"
+    archive.write(path, autograder.contents(course, "tiny"), autograder.SCRIPTS)
+    return path
 
 
 @pytest.fixture(scope="session")
