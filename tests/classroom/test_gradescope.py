@@ -33,24 +33,11 @@ ADA = person("Ada", sid="'007'", email="Ada@example.edu")
 BOB = person("Bob", sid="'008'", email="bob@example.edu")
 
 
-def test_ruby_refers_to_what_it_wrote_before():
-    text = (
-        "submission_1:\n  :submitters: &1\n  - &2\n    :name: &3 Ada\n"
-        "  :created_at: &4 2026-11-02\n  :results:\n    output: &5 text\n"
-        "submission_2:\n  :submitters: *1\n  :created_at: *4\n  :status: *5\n  :x: *2\n"
-    )
-    submitters = {":submitters": [{":name": "Ada"}], ":created_at": "2026-11-02"}
-    assert read(text) == [
-        ("submission_1", submitters),
-        ("submission_2", submitters | {":status": "text", ":x": {":name": "Ada"}}),
-    ]
-
-
 def test_long_texts_are_cut_tags_never_acted_upon_and_what_contains_itself_ends(tmp_path):
     text = (
         f"submission_1:\n  :a: !!python/object/apply:os.mkdir [{tmp_path / 'made'}]\n"
         "  :b: !ruby/object:Gem::Requirement {x: y}\n  :c: !!python/name:os.system ''\n"
-        f"  :d: {'x' * 5_000}\n  :e: &x [*x, *x]\n"
+        f"  :d: {'x' * 5_000}\n  :e: &x [*x, *x]\n  :results: left out\n"
     )
     ((_, found),) = read(text)
     values = ([str(tmp_path / "made")], {"x": "y"}, "", "x" * MAX_TEXT, [None, None])
@@ -80,8 +67,15 @@ TIMES = (
     "2026-11-02 14:22:32",
     "yesterday",
 )
+# Ruby refers to what it wrote before.
+REFERRING = (
+    "submission_1:\n  :submitters: &1\n  - &2\n    :name: &3 Ada\n  :created_at: &4 2026-11-02\n"
+    "  :results:\n    output: &5 ada@x\nsubmission_2:\n  :submitters: *1\n  :created_at: *4\n"
+    "submission_3:\n  :submitters:\n  - *2\n  - :name: *3\n    :email: *5\n"
+)
 # The metadata, and the folders that the export has.
 CLASSES = {
+    "references": (REFERRING, 1, 2, 3),
     "what students lack": (
         *("".join(entry(n, *people) for n, people in enumerate(LACKING)), *range(5)),
     ),
