@@ -1,6 +1,5 @@
 """A course with one quick question, and classes that hand it in."""
 
-import shutil
 import tempfile
 from collections.abc import Iterator
 from pathlib import Path
@@ -8,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from tests.classroom.contents import Files, lay
-from tests.project import copy_of_the_project, make
+from tests.project import append, copy_of_the_project, make
 
 TINY = """
 [editions.tiny]
@@ -53,22 +52,20 @@ def course() -> Iterator[Path]:
 
     Other users can access its folder, unlike pytest's own temporary folders.
     """
-    tree = Path(tempfile.mkdtemp(prefix="course-"))
-    tree.chmod(0o755)
-    copy_of_the_project(tree)
-    (tree / "solutions").chmod(0o700)
-    with open(tree / "assignment.toml", "a", encoding="utf-8") as file:
-        file.write(TINY)
-    made = make(tree, "world", "DATASET=smoke", "SEED=1")
-    assert made.returncode == 0, made.stderr
-    yield tree
-    shutil.rmtree(tree)
+    with tempfile.TemporaryDirectory(prefix="course-") as folder:
+        tree = Path(folder)
+        tree.chmod(0o755)
+        copy_of_the_project(tree)
+        (tree / "solutions").chmod(0o700)
+        append(tree / "assignment.toml", TINY)
+        made = make(tree, "world", "DATASET=smoke", "SEED=1")
+        assert made.returncode == 0, made.stderr
+        yield tree
 
 
 @pytest.fixture(scope="session")
 def temporary() -> Iterator[Path]:
     """Yield a folder for workers' temporary files, which other users can access."""
-    folder = Path(tempfile.mkdtemp(prefix="temporary-"))
-    folder.chmod(0o755)
-    yield folder
-    shutil.rmtree(folder)
+    with tempfile.TemporaryDirectory(prefix="temporary-") as folder:
+        Path(folder).chmod(0o755)
+        yield Path(folder)
