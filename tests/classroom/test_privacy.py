@@ -11,7 +11,7 @@ import pytest
 from classroom.arguments import count
 from classroom.store import Store
 from classroom.submissions import Record, Student, Submission
-from tests.classroom.contents import zipped
+from tests.classroom.contents import lay, zipped
 from tests.classroom.graded import rows_of
 from tests.classroom.scripted import results_of
 from tests.snapshots import check
@@ -137,9 +137,7 @@ def test_every_spelling_is_found_also_in_zips_and_names_until_it_is_gone(folder,
         "cut.zip": packed[:-9],
     }
     others = {"other.csv": "Maria Silva, Søren, 17630931".encode(), "other.bin": b"\0\xff" * 99}
-    (folder / "gradebook").mkdir()
-    for name, content in (files | others).items():
-        (folder / "gradebook" / name).write_bytes(content)
+    lay(folder / "gradebook", files | others)
     for pages in ("report", "similar", "regrades"):
         (folder / pages / "x").mkdir(parents=True)
     code, said = forget("0763093")
@@ -149,8 +147,7 @@ def test_every_spelling_is_found_also_in_zips_and_names_until_it_is_gone(folder,
     again = next(line for line in said.splitlines() if line.startswith("To check: "))
     words = shlex.split(again)[6:-2]
     assert again.endswith(str(folder)) and "Søren Ångström" in words and "0763093" in words
-    (folder / "report").mkdir()
-    (folder / "report" / "index.html").write_text("Søren Ångström", encoding="utf-8")
+    lay(folder / "report", {"index.html": "Søren Ångström".encode()})
     assert forget(*words)[0] == 1 and not (folder / "report").exists()
     for name in files:
         assert forget(*words)[0] == 1
@@ -163,9 +160,8 @@ def test_every_spelling_is_found_also_in_zips_and_names_until_it_is_gone(folder,
 def test_a_canvas_student_is_found_by_every_name(folder, forget, asked):
     grace = Student("canvas:340934", "hoppergrace", canvas_id="340934")
     add(folder, Submission("canvas_340934_208", (grace,)))
-    (folder / "grades").mkdir()
-    (folder / "grades" / "canvas.csv").write_text('"Hopper, Grace",007', encoding="utf-8")
-    (folder / "grades" / "mine.csv").write_text("Ho, Pper-Graceland\nGrace H.", encoding="utf-8")
+    files = {"canvas.csv": b'"Hopper, Grace",007', "mine.csv": b"Ho, Pper-Graceland\nGrace H."}
+    lay(folder / "grades", files)
     code, said = forget(asked)
     assert code == 1 and "grades/canvas.csv names the student" in said and "mine" not in said
     assert rest(folder) == "1234"
@@ -184,10 +180,8 @@ INSERT_WRITTEN = "INSERT INTO written VALUES ('', ?, ?, '', '', '', '', '1', '',
 
 def test_what_was_decided_goes_too_and_what_names_the_student_elsewhere_is_reported(folder, forget):
     before = folder / "before-import"  # what staff wrote there stays
-    (before / "records" / "submission_3").mkdir(parents=True)
-    (before / "gradebook").mkdir()
-    (before / "roll.json").write_text("{}", encoding="utf-8")
-    (before / "gradebook" / "canvas.csv").write_text("Zoé Ada Byron", encoding="utf-8")
+    files = {"records/submission_3/one.json": b"{}", "roll.json": b"{}"}
+    lay(before, files | {"gradebook/canvas.csv": "Zoé Ada Byron".encode()})
     with Store.existing(folder, writes=True) as store, store.transaction():
         store.note("regrade-1 applied", reason='Zoé "Ada" Byron complained')
         insert = "INSERT INTO decisions (kind, student, value, reason) VALUES (?, ?, ?, ?)"
@@ -237,8 +231,7 @@ def test_what_is_older_is_purged(folder, command, before, kept):
             at = f"2027-11-{day}T00:00:00+00:00"
             store.db.execute("UPDATE records SET at = ? WHERE release = ?", (at, release))
     (folder / "before.csv").touch()
-    (folder / ".report.draft").mkdir()  # of a command that was killed
-    (folder / ".report.draft" / "scores.csv").write_text("Byron", encoding="utf-8")
+    lay(folder / ".report.draft", {"scores.csv": b"Byron"})  # of a command that was killed
     code, said, _ = command("purge", "--before", before, "--in", folder)
     assert code == 0 and rest(folder) == kept
     gone = [n for n in "1234" if n not in kept]
