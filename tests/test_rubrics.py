@@ -6,7 +6,7 @@ from fractions import Fraction
 
 import pytest
 
-from autograder.description import load_assignment
+from autograder.description import editions, load_assignment
 from tools import rubrics
 from tools.rubrics import CRITERION, MISTAKE, items_of
 
@@ -37,7 +37,7 @@ def test_items_have_points_where_a_share_is_stated():
     assert items[3].latex == "``All of it.'' No credit: it isn't."
 
 
-@pytest.mark.parametrize("name", ["cs224n", "current"])  # which have all questions together
+@pytest.mark.parametrize("name", editions())
 def test_each_written_question_has_a_sheet_whose_criteria_share_out_its_points(
     name, tmp_path, numbers, monkeypatch
 ):
