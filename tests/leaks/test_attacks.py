@@ -242,7 +242,6 @@ FILES = {
     "a page of a PDF": (pdf(page=f"({LINE.replace('(', chr(92) + '(')}) Tj"), "{} (page 1)"),
     "a PDF's metadata": (pdf(info=f"/Keywords {in_utf16(LINE)}"), "{} (metadata)"),
     "a PDF's bookmark": (pdf(objects=[f"<< /Title {in_utf16(LINE)} >>".encode()]), "{}"),
-    "a PDF's unused stream": (pdf(objects=[stream(LINE.encode())]), "{}"),
     "a PDF's attachment": (pdf(objects=[ATTACHED, stream(zipped({"i.txt": LINE}))]), "{}/i.txt"),
     "behind a PDF": (pdf(page="(nothing) Tj") + b"% " + LINE.encode(), "{}"),
     "a page with markup": (f"<p>{LINE[:9]}<em>{LINE[9:20]}</em>{LINE[20:]}</p>", "{}"),
