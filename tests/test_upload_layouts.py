@@ -97,6 +97,8 @@ ZIPS: dict[str, Files] = {
     ),
     "a release without its package": {n: t for n, t in RELEASE.items() if "/submission/" not in n},
     "two copies": below("old/") | below("new/"),
+    "the staff's model alone": {n: t for n, t in HAND_IN.items() if n in MODULES}
+    | {f"src/staff/{name}": b"" for name in OUTPUTS},
     # Archives.
     "a zip in a folder in a zip": {"a5/a5.zip": zipped(below("a5/"))},
     "a tar.gz in a zip, beside a PDF": {"a5.tar.gz": tarred(HAND_IN), "report.pdf": b"%PDF"},
@@ -176,10 +178,3 @@ def test_a_layout_means_the_same_wherever_it_is_handed_in(layout, tmp_path):
         else:
             found.append((files_of(staged), staged.renamed))
     assert found[1:] == found[:1] * 2
-
-
-def test_the_staffs_model_is_not_named_as_files_of_the_student(tmp_path):
-    code = {name: content for name, content in HAND_IN.items() if name in MODULES}
-    given = {f"src/staff/{name}": b"" for name in OUTPUTS}
-    staged = to_the_grader("work.zip", zipped(code | given), tmp_path)
-    assert {*staged.missing} == OUTPUTS and staged.renamed == {}
