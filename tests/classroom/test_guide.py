@@ -1,6 +1,5 @@
 """docs/grading-a-class.md: each command runs as written there, with a small class and question."""
 
-import csv
 import os
 import re
 import shlex
@@ -12,6 +11,7 @@ from pathlib import Path
 import pytest
 
 from tests.classroom.contents import export, lay
+from tests.classroom.grades.building import read_csv
 from tests.classroom.tiny import upload_of
 from tests.follow import commands_of
 from tests.project import ROOT
@@ -89,6 +89,5 @@ def test_every_command_ends_well_and_they_lead_to_grades_and_a_report(followed):
         ("cy", None, "0.00", "8.00", "nothing to grade"),
     ])  # fmt: skip
     assert "1a-1-hidden" in failing and "submission_2" in who
-    with open(home / "class" / "grades" / "grades.csv", encoding="utf-8", newline="") as file:
-        assert len([*csv.reader(file)]) >= 2
+    assert len(read_csv(home / "class" / "grades" / "grades.csv")) >= 2
     assert "submission_1 removed" in "".join(output for _, output in answers.values())
