@@ -18,14 +18,12 @@ from tools.handout.sheet import Sheet
 EDITION = "xcs224n"
 DUE = load_course(ROOT).dates.due.date()
 TOML, COURSE, CODE = "assignment.toml", "course.toml", "solutions/submission/dataset.py"
-DEMO = "handout/topics/demo.tex.j2"
 ANSWER = "solutions/written/attention_copying.tex.j2"
 SHEETS = {"sheet", "web page"}
 # A file, what is replaced there, by what, artefacts that change.
 EDITS = (
     (TOML, 'corruption", coding = 16', 'corruption", coding = 17', SHEETS | {"autograder"}),
     (COURSE, f"due = {DUE}", f"due = {DUE + timedelta(7)}", SHEETS | {"README.md"}),
-    (DEMO, "on the characters of a text", "on it", SHEETS),
     (ANSWER, "\\begin{solution}\n", "\\begin{solution}\nFirst of all,\n", set()),
     (CODE, "= self.data[idx]", "= (self.data[idx])", {"autograder"}),
     (CODE, "Worked example.", "Worked one.", {"autograder", "starter"}),
