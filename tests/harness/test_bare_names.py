@@ -25,13 +25,6 @@ def with_bare_names(package: Path) -> int:
     return count
 
 
-def test_bare_names_are_graded_like_relative_imports(submission, grade):
-    assert with_bare_names(submission / "submission") > 5
-    results = grade(submission, "1c", "1e-2-basic", "1e-5-hidden", "1g-2-basic")
-    outcomes = [result.outcome for result in results.values() if result.is_selected]
-    assert {*outcomes} == {Outcome.PASSED} and len(outcomes) > 5
-
-
 MODULES = {
     "token": "raise KeyError('not a library')\n",
     "first": "COUNT = [1]\nimport second\nCOUNT.append(2)\n",
@@ -50,7 +43,6 @@ BODIES = [
 
 @pytest.mark.parametrize("way", POOLS)
 @pytest.mark.parametrize("body", BODIES)
-@pytest.mark.sampled(4)
 def test_a_bare_name_is_the_packages_module(body, way, write_query, grade):
     upload = write_query(f"{body}\nreturn 100.0 * keys[j]\n")
     for name, text in MODULES.items():

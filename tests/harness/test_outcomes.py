@@ -27,7 +27,7 @@ ENDINGS = {
 
 @pytest.mark.parametrize("name", ENDINGS)
 def test_each_ending_has_its_outcome(name, write_query, grade_hastily):
-    """On a student's computer, whose worker does the next test in a new process."""
+    """On a student's computer."""
     body, outcome, cause = ENDINGS[name]
     results = grade_hastily(write_query(body), ID, "3b-0-basic", way="local")
     assert results[ID].outcome is outcome, results[ID]
