@@ -173,6 +173,11 @@ def test_an_upload_shows_hidden_tests_if_fewer_did_in_the_day_before(
     assert term(grade, a_day, hours, **more) == (seen, seen)
 
 
+def test_staff_read_if_the_limit_of_a_day_cannot_be_applied(grade, capsys):
+    assert shows(grade(limited(1), {"id": 1}))
+    assert "so the daily limit on hidden feedback can't be applied" in capsys.readouterr().out
+
+
 @pytest.mark.parametrize(
     ("kind", "usual", "then"),
     [
