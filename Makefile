@@ -93,7 +93,7 @@ test: $(STAMP) ## run all checks, and all tests but the long ones [ARGS="-k star
 	@$(MAKE) style
 	@$(PYTEST) -n 4 $(ARGS)
 
-test-long: $(STAMP) ## run the long tests, which `make test` leaves out: hours [ARGS="-k starter"]
+test-long: $(STAMP) ## run the long tests, which `make test` leaves out: an hour [ARGS="-k starter"]
 	@$(RUN) && sh tools/apt.sh
 	@$(PYTEST) -n 4 -m long $(ARGS)
 

@@ -168,6 +168,7 @@ def test_commands_copied_from_the_pdf_run(unpacked, tree):
     for command in copied:
         if not command.startswith("python "):
             continue  # conda and pip: the environment is there
+        command = command.replace('"..."', '"It makes no difference to any answer"')
         ran = follow.run(unpacked, command)
         # Files of other commands are still missing, and answers are empty, so the exit code is 1.
         may_fail = re.match(r"python (CHANGES|src/(grader|check_written|update|collect))", command)

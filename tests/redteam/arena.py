@@ -59,7 +59,7 @@ NOT_STOPPED: dict[str, dict[str, str]] = {
     "user-bare": dict.fromkeys(
         """reads_solutions reads_by_another_program reads_through_links reads_through_proc
         reads_results reads_the_reference reads_other_peoples_files imports_the_judge
-        unshares""".split(),
+        unshares uses_setuid_programs""".split(),
         READS,
     )
     | dict.fromkeys(
