@@ -59,7 +59,7 @@ NOT_STOPPED: dict[str, dict[str, str]] = {
     "user-bare": dict.fromkeys(
         """reads_solutions reads_by_another_program reads_through_links reads_through_proc
         reads_results reads_the_reference reads_other_peoples_files imports_the_judge
-        unshares uses_setuid_programs""".split(),
+        unshares""".split(),
         READS,
     )
     | dict.fromkeys(
@@ -74,7 +74,8 @@ NOT_STOPPED: dict[str, dict[str, str]] = {
         SIGNALS,
     )
     | dict.fromkeys(("leases_the_graders_files", *FILTERED), KERNEL)
-    | dict.fromkeys(HOARDS, UNCOUNTED),
+    | dict.fromkeys(HOARDS, UNCOUNTED)
+    | {"uses_setuid_programs": READS},  # among them unshare, which runs as any user
 }
 
 

@@ -1,4 +1,4 @@
-"""From an export of 40 students to Canvas's CSV: every cell was computed by hand in the table.
+"""From an export of 42 students to Canvas's CSV: every cell was computed by hand in the table.
 
 The policy: 15 minutes of grace, 2 late days, 10 % for each further day, nothing after the third
 day, at most 1.5 points of extra credit. There are 30 points, 26 for code and 4 for written answers,
@@ -56,6 +56,8 @@ No Code              | 0037 | g37@x.edu   | -           | 4 0     | -1    | -1  
 Third Points         | 0038 | g38@x.edu   | 3.33 2 3.33 | 1.33 0  | 3     | -1    | 9.12  | 2 late days; 8.66 * .9 + 1.33 = 9.124
 Assigned Not         | 0039 | g39@x.edu   | 10 6 10     | 4 0     | -1    | -1    | N/A   | Canvas: not assigned
 Önder Ünal           | 0040 | g40@x.edu   | 10 6 10     | 0.25 2  | -1    | -1    | 27.75 | 26 + .25 + 1.5
+Written Later        | 0041 | g41@x.edu   | 10 6 10     | 4 0     | 1     | 2     | 30.00 | 2 late days cover both
+Code Later           | 0042 | g42@x.edu   | 10 6 10     | 4 0     | 2     | 1     | 30.00 | 2 late days cover both
 """  # noqa: E501
 HEAD = ["Student", "ID", "SIS User ID", "SIS Login ID", "Section"]
 ROWS = [[cell.strip() for cell in line.split("|")] for line in TABLE.strip().splitlines()]
@@ -155,5 +157,5 @@ def test_every_cell_of_canvas_csv_is_as_computed_by_hand(policy, made, command):
     found = [dict(zip(head, row, strict=True)) for row in rows]
     charged = {g["email"]: g["late_days_charged"] for g in found if g["state"] == "graded"}
     by_hand = {row[2]: re.search(r"(\d) late day|$", row[8])[1] or "0" for row in ROWS}
-    assert charged == {email: by_hand[email] for email in charged} and len(charged) == 35
-    assert "40 people" not in said and "41 people: 35 graded, 1 excused, 1 withheld" in said
+    assert charged == {email: by_hand[email] for email in charged} and len(charged) == 37
+    assert "42 people" not in said and "43 people: 37 graded, 1 excused, 1 withheld" in said
