@@ -44,7 +44,7 @@ from autograder.description import (
 )
 from pretraining.files import write_atomically
 
-from . import autograder, container, history, reference, starter, student
+from . import autograder, container, history, leaks, reference, starter, student
 from .arguments import (
     Failed,
     OneLineParser,
@@ -242,10 +242,11 @@ def _build(repo: Path, editions: list[str], trained: Path, paper: str, folder: P
         proofs: list[Future[None]] = []
         try:
             common = student.shared(repo)
+            search = leaks.Search(leaks.secrets_of(repo), leaks.facts_of(repo))
             for edition in editions:
                 line = student.release(repo, edition, documents[edition].result(), common, folder)
                 say(f"{_summary(repo, edition)}\n  {line}")
-                proofs.append(pool.submit(student.look_for_leaks, repo, edition, folder))
+                proofs.append(pool.submit(student.look_for_leaks, repo, edition, folder, search))
                 proofs.append(pool.submit(verify, edition))
                 for proof in proofs:
                     if proof.done():

@@ -184,12 +184,12 @@ def release(
     return archive.line_about(target, files)
 
 
-def look_for_leaks(repo: Path, edition: str, dist: Path) -> None:
+def look_for_leaks(repo: Path, edition: str, dist: Path, search: leaks.Search) -> None:
     """Raise Failed if something leaks in an edition's zip; it must not reach students then."""
     target = dist / f"{edition}-student.zip"
     with telling(f"{edition}: looking for parts of the solutions in {target.name}"):
-        known = leaks.secrets_of(repo), leaks.facts_of(repo, edition)
-        leaked = leaks.find(target.name, target.read_bytes(), *known)
+        graded = leaks.facts_of(repo, edition)
+        leaked = search.find(target.name, target.read_bytes(), graded)
     if leaked:
         raise Failed("\n".join(["students would get parts of the solutions:", *leaked]))
 
@@ -207,10 +207,10 @@ def main(arguments: list[str] | None = None) -> int:
         adding(REPO / "dist", REPO / "build" / "student") as draft,
         build.typesetting(REPO, names, options.paper, draft) as documents,
     ):
-        common = shared(REPO)
+        common, search = shared(REPO), leaks.Search(leaks.secrets_of(REPO), leaks.facts_of(REPO))
         for edition in names:
             line = release(REPO, edition, documents[edition].result(), common, draft)
-            look_for_leaks(REPO, edition, draft)
+            look_for_leaks(REPO, edition, draft, search)
             print(line, flush=True)
     return 0
 

@@ -11,6 +11,7 @@ import json
 import re
 import subprocess
 from pathlib import Path
+from threading import Lock
 
 import pypandoc  # type: ignore[import-untyped]  # it has no annotations
 
@@ -55,6 +56,8 @@ DRAWINGS = r"""\nofiles
 \usepackage{handout}
 \newenvironment{drawing}{}{}
 \begin{document}"""
+_drawn: dict[tuple[tuple[str, bytes], ...], dict[str, bytes]] = {}  # by what they are made from
+_DRAWING = Lock()
 # Of a page: what isn't words.
 NOT_WORDS = re.compile(r"<(annotation|pre|code|style|script)\b.*?</\1>", re.DOTALL)
 
@@ -124,7 +127,17 @@ def prepare(source: str) -> str:
 
 
 def draw(names: list[str], folder: Path) -> dict[str, bytes]:
-    """Draw figures as SVG: TeX makes a page of each."""
+    """Return figures as SVG; those that a folder has are drawn once for all documents."""
+    given = [*sorted(folder.glob("figures/*.tex")), folder / "handout.sty", folder / "letters.tex"]
+    known = tuple((path.name, path.read_bytes()) for path in given)
+    with _DRAWING:
+        if known not in _drawn:
+            _drawn[known] = _draw([path.stem for path in given[:-2]], folder)
+        return {name: _drawn[known][name] for name in names}
+
+
+def _draw(names: list[str], folder: Path) -> dict[str, bytes]:
+    """Draw figures: TeX makes a page of each."""
     require("pdftocairo")
     pages = [
         rf"\begin{{drawing}}\input{{figures/{name}.tex}}\unskip\end{{drawing}}" for name in names

@@ -25,32 +25,79 @@ Exit codes: 0 nothing found, 1 something was, 2 a path doesn't exist or can't be
 input of the check has a mistake.
 """
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Collection, Iterable, Iterator, Sequence
 from functools import cache
 from pathlib import Path
+from threading import Lock
 
 from .facts import Fact, facts_of
 from .secrets import PREFIX, Secret, secrets_of
 from .texts import bare, flat, letters, parts, readings
 
-__all__ = ["Fact", "Secret", "bare", "check", "facts_of", "find", "flat", "letters", "secrets_of"]
+__all__ = [
+    "Fact",
+    "Search",
+    "Secret",
+    "bare",
+    "check",
+    "facts_of",
+    "find",
+    "flat",
+    "letters",
+    "secrets_of",
+]
+
+
+class Search:
+    """A search for secrets and facts in files; a text that several of them have is read once."""
+
+    def __init__(self, secrets: Iterable[Secret], facts: Sequence[Fact] = ()):
+        self.facts = facts
+        self._secrets: dict[str, list[Secret]] = {}  # by their first characters
+        for secret in secrets:
+            self._secrets.setdefault(secret.text[:PREFIX], []).append(secret)
+        self._found_in = cache(self._read)
+        self._one_at_a_time = Lock()  # or two threads would read the same texts
+
+    def find(self, name: str, content: bytes, facts: Collection[Fact] | None = None) -> list[str]:
+        """Return a line for each leak in a file: where it was found, and where it comes from.
+
+        `facts` are those that count in this file; None: all.
+        """
+        leaks: list[tuple[str, str]] = []
+        with self._one_at_a_time:
+            for place, text, problem in parts(name, content):
+                for words in [problem] if problem else self._words(text, facts):
+                    # What was found on a page isn't reported again for the whole PDF.
+                    if not any(p.startswith(place) and w == words for p, w in leaks):
+                        leaks.append((place, words))
+        return [f"{place}: {words}" for place, words in leaks]
+
+    def _words(self, text: str, facts: Collection[Fact] | None) -> Iterator[str]:
+        """Yield what is wrong with a text."""
+        sources, stated = self._found_in(text)
+        yield from (f"holds {source}" for source in sources)
+        for fact in stated:
+            if facts is None or fact in facts:
+                yield f"answers a graded question, {fact.slot}: {fact.says}"
+
+    def _read(self, text: str) -> tuple[list[str], list[Fact]]:
+        """Return the sources of the secrets that a text holds, and the facts that it states."""
+        reads = readings(text)
+        texts = {flat(reading) for reading in reads}
+        sources = set()
+        for form in {bare(text) for text in texts} | {letters(reading) for reading in reads}:
+            starts = range(len(form) - PREFIX + 1)
+            for prefix in {p for s in starts if (p := form[s : s + PREFIX]) in self._secrets}:
+                sources |= {one.source for one in self._secrets[prefix] if one.text in form}
+        return sorted(sources), [fact for fact in self.facts if any(map(fact.is_in, texts))]
 
 
 def find(
-    name: str, content: bytes, secrets: Sequence[Secret], facts: Sequence[Fact] = ()
+    name: str, content: bytes, secrets: Iterable[Secret], facts: Sequence[Fact] = ()
 ) -> list[str]:
     """Return a line for each leak in a file: where it was found, and where it comes from."""
-    known: dict[str, list[Secret]] = {}
-    for secret in secrets:
-        known.setdefault(secret.text[:PREFIX], []).append(secret)
-    leaks: list[tuple[str, str]] = []
-    leaked = cache(lambda text: [*_leaks(text, known, facts)])  # half of a PDF's texts occur twice
-    for place, text, problem in parts(name, content):
-        for words in [problem] if problem else leaked(text):
-            # What was found on a page isn't reported again for the whole PDF.
-            if not any(p.startswith(place) and w == words for p, w in leaks):
-                leaks.append((place, words))
-    return [f"{place}: {words}" for place, words in leaks]
+    return Search(secrets, facts).find(name, content)
 
 
 def check(
@@ -59,19 +106,5 @@ def check(
     """Return a line for each leak in files and in everything below folders; raise OSError."""
     files = [f for p in paths for f in (sorted(p.rglob("*")) if p.is_dir() else [p])]
     files = [f for f in files if not f.is_dir() and "__pycache__" not in f.parts]
-    return [leak for f in files for leak in find(str(f), f.read_bytes(), secrets, facts)]
-
-
-def _leaks(text: str, known: dict[str, list[Secret]], facts: Sequence[Fact]) -> Iterator[str]:
-    """Yield what is wrong with a text, in words; secrets are known by their first characters."""
-    reads = readings(text)
-    texts = {flat(reading) for reading in reads}
-    sources = set()
-    for form in {bare(text) for text in texts} | {letters(reading) for reading in reads}:
-        starts = range(len(form) - PREFIX + 1)
-        for prefix in {p for start in starts if (p := form[start : start + PREFIX]) in known}:
-            sources |= {secret.source for secret in known[prefix] if secret.text in form}
-    yield from (f"holds {source}" for source in sorted(sources))
-    for fact in facts:
-        if any(map(fact.is_in, texts)):
-            yield f"answers a graded question, {fact.slot}: {fact.says}"
+    search = Search(secrets, facts)
+    return [leak for f in files for leak in search.find(str(f), f.read_bytes())]
