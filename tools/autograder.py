@@ -139,6 +139,7 @@ def build(
         Failed: the reference fails a test, or the starter earns a point; no zip is written.
     """
     files, untouched = contents(repo, edition), starter.package_of(repo, edition)
+    search = leaks.Search(leaks.secrets_of(repo), leaks.facts_of(repo, edition))
     submissions = {
         "reference": upload or archive.packed(hand_in(repo, edition, trained)),
         "starter": archive.packed({f"submission/{name}": c for name, c in untouched.items()}),
@@ -154,7 +155,7 @@ def build(
             for kind, submission in submissions.items():
                 path = Path(folder, f"{kind}.zip")
                 path.write_bytes(submission)
-                proofs[path] = pool.submit(_prove, repo, edition, kind, zipped, path, limits)
+                proofs[path] = pool.submit(_prove, repo, edition, zipped, path, limits, search)
             ended = wait(proofs.values(), return_when=FIRST_EXCEPTION).done
             for proof in filter(ended.__contains__, proofs.values()):
                 proof.result()  # raises what it raised: the reference's words first
@@ -173,9 +174,15 @@ def build(
 
 
 def _prove(
-    repo: Path, edition: str, kind: str, zipped: Path, submission: Path, limits: container.Limits
+    repo: Path,
+    edition: str,
+    zipped: Path,
+    submission: Path,
+    limits: container.Limits,
+    search: leaks.Search,
 ) -> tuple[str, str]:
-    """Grade the reference submission or the starter through the zip; return points and costs."""
+    """Grade reference.zip or starter.zip through the autograder's; return points and costs."""
+    kind = submission.stem
     described = load_assignment(repo).edition(edition)
     dropped = sum((test.max_score for test in described.tests if test.dropped), Decimal(0))
     expected = described.coding if kind == "reference" else dropped
@@ -193,8 +200,7 @@ def _prove(
             f"{', '.join(unpassed)}\n{result.reasons()}"
         )
     shown = json.dumps(result.results, ensure_ascii=False).encode()
-    known = leaks.secrets_of(repo), leaks.facts_of(repo, edition)
-    if leaked := leaks.find("results.json", shown, *known):
+    if leaked := search.find("results.json", shown):
         raise Failed(f"{edition}: the {kind}'s result, which students see, leaks: {leaked[0]}")
     return points, result.run.costs()
 
