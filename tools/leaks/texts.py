@@ -49,6 +49,7 @@ _COMMAND = re.compile(r"\\[a-zA-Z@]+\*?(?:\[[^\]]*\])?|\\\\|(?<!\\)[&{}]|\n[ \t]
 _STRETCH = re.compile(rb"(?:[\t\r\n -~]|[\xc2-\xf4][\x80-\xbf]{1,3}){8,}")
 _UTF16 = re.compile(rb"(?:[\t\r\n -~]\0){8,}[\t\r\n -~]?")
 _BASE64 = re.compile(r"(?:[A-Za-z0-9+/]{40,}(?:\\n|\s)*)+[A-Za-z0-9+/]*={0,2}")
+_LONG = 1000  # characters of an encoding: no word or number is as long
 _ZLIB = re.compile(rb"\x78[\x01\x5e\x9c\xda]")
 _PACKED = re.compile(
     rb"\x1f\x8b|BZh|\xfd7zXZ|7z\xbc\xaf|Rar!|\x28\xb5\x2f\xfd|.{257}ustar", re.DOTALL
@@ -79,6 +80,8 @@ def parts(file: str, content: bytes) -> Iterator[Part]:
         for encoded in _BASE64.findall(text):  # pictures in web pages and notebooks
             with suppress(binascii.Error):
                 yield from parts(file, base64.b64decode(encoded.replace("\\n", "") + "=="))
+                if len(encoded) > _LONG:  # the greater part of a page, and nothing to read
+                    text = text.replace(encoded, SPLIT)
         for start in _ZLIB.finditer(content) if b"\0" in content else ():
             with suppress(zlib.error):
                 data = zlib.decompressobj().decompress(content[start.start() :], 2**26)
