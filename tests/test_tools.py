@@ -99,9 +99,9 @@ def test_checkpoints_of_other_code_are_not_gone_on_with(tmp_path):
 def test_if_one_proof_fails_the_other_one_ends(tmp_path, monkeypatch, failing):
     stopped = threading.Event()
 
-    def prove(repo, edition, kind, *_):
-        if kind == failing:
-            raise Failed(f"{kind} failed")
+    def prove(repo, edition, zipped, submission, *_):
+        if submission.stem == failing:
+            raise Failed(f"{failing} failed")
         assert stopped.wait(60 * slowness())
         raise Failed("was stopped")
 
