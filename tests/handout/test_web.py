@@ -11,7 +11,7 @@ import pytest
 from autograder.description import editions
 from tests import accessible
 from tests.accessible import WINDOWS
-from tests.project import ROOT
+from tests.project import ROOT, write_files
 from tools import commands
 from tools.handout import build, description, sheet, web
 from tools.handout.templates import HandoutError
@@ -120,6 +120,18 @@ def test_signs_in_code_are_shown_and_pandocs_complaint_is_an_error(tmp_path):
     assert '<code class="whole">a&lt;b</code>' in page
     with pytest.raises(HandoutError, match="pandoc: .*eq:nowhere is of no equation or figure"):
         web.page(r"See \eqref{eq:nowhere}.", "", "", {}, tmp_path, ROOT / "handout/web")
+
+
+def test_a_figure_is_drawn_once_until_it_changes(tmp_path, monkeypatch):
+    drawn = []
+    monkeypatch.setattr(web, "_draw", lambda names, _: drawn.append(names) or dict.fromkeys(names))
+    figure = tmp_path / "figures/span.tex"
+    write_files(tmp_path, {"figures/span.tex": "1", "handout.sty": "", "letters.tex": ""})
+    for _ in range(2):
+        assert web.draw(["span"], tmp_path) == {"span": None}
+    figure.write_text("2", encoding="utf-8")
+    web.draw(["span"], tmp_path)
+    assert drawn == [["span"], ["span"]]
 
 
 @in_a_browser

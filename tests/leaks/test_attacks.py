@@ -233,6 +233,7 @@ HARMLESS = [
 ]
 PICTURE = png(chunk(b"IHDR", bytes(13)), chunk(b"zTXt", b"C\0\0" + zlib.compress(LINE.encode())))
 ENCODED = base64.b64encode(PICTURE).decode()
+LARGE = base64.b64encode(bytes(range(256)) * 9).decode()
 ATTACHED = b"<< /Type /Filespec /F (notes.txt) /EF << /F 7 0 R >> >>"
 # Files that hold LINE, and what is found in them.
 FILES = {
@@ -247,6 +248,8 @@ FILES = {
     "a page with markup": (f"<p>{LINE[:9]}<em>{LINE[9:20]}</em>{LINE[20:]}</p>", "{}"),
     "an alternative text": (f"<p><img alt='{LINE.replace(']', '&#x5d;')}'></p>", "{}"),
     "a picture in a page": (f'<img src="data:image/png;base64,{ENCODED}">', "{}"),
+    "behind a large picture": (f'<img src="data:image/png;base64,{LARGE}"><p>{LINE}</p>', "{}"),
+    "a large text in base64": (base64.encodebytes(LINE.encode() * 40), "{}"),
     "a drawing in a page": (
         "<img src='data:image/svg+xml,%3Ctext%3E" + LINE.replace(" ", "%20") + "%3C/text%3E'>",
         "{}",

@@ -14,6 +14,7 @@ from tools import leaks
 from tools.handout.description import describe
 from tools.handout.sheet import Sheet
 from tools.leaks import facts
+from tools.leaks import texts as texts_of
 
 
 def test_examples_of_facts_are_found_in_the_forms_in_which_students_get_them():
@@ -26,6 +27,19 @@ def test_examples_of_facts_are_found_in_the_forms_in_which_students_get_them():
             }.items():
                 (line,) = leaks.find(name, content.encode(), [], [fact])
                 assert line.startswith(f"{name}: answers a graded question, {fact.slot}: ")
+
+
+def test_a_text_is_read_once_for_all_editions_and_each_has_its_own_facts(monkeypatch):
+    known, texts = leaks.facts_of(ROOT), []
+    one = known[0]
+    search = leaks.Search([], known)
+    monkeypatch.setattr(leaks, "flat", lambda text: texts.append(text) or texts_of.flat(text))
+    content, words = one.examples[0].encode(), f"answers a graded question, {one.slot}: {one.says}"
+    assert f"a.md: {words}" in search.find("a.md", content)
+    read = len(texts)
+    assert read and search.find("b.md", content, []) == []
+    assert search.find("c.md", content, [one]) == [f"c.md: {words}"]
+    assert {*texts[read:]} <= {"b.md (name)", "b.md", "c.md (name)", "c.md"}
 
 
 def test_greek_letters_and_tex_read_alike():
