@@ -15,6 +15,7 @@ from tests.project import contents, copy_of_the_project, make, without_structure
 from tools import archive, leaks, release, starter, student
 from tools.arguments import Failed
 from tools.handout import build, web
+from tools.leaks import texts
 
 pytestmark = [
     pytest.mark.requires_tool("latexmk"),
@@ -112,7 +113,7 @@ def test_what_leaks_is_not_released(tree, released, monkeypatch, capsys):
     """With a solution's line in the PDF, the HTML page and the LaTeX, dist/ stays as it is."""
     assignment, topic = tree / "assignment.toml", tree / "handout/topics/demo.tex.j2"
     secret = "truncated = document[: random.randint(MIN_DOCUMENT_LENGTH, longest)]"
-    assert leaks.bare(secret) in {s.text for s in leaks.secrets_of(tree)}
+    assert texts.bare(secret) in {s.text for s in leaks.secrets_of(tree)}
     monkeypatch.setattr(student, "REPO", tree)
     monkeypatch.setattr(student, "shared", lambda _: {})
     monkeypatch.setattr(build, "PRINT", "\\input{sheet.tex}\n")  # see without_structure

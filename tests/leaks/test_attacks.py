@@ -306,7 +306,7 @@ FORMATS = {
 def test_each_secret_is_found_in_each_format(secrets, filled, kind):
     text, words = TEXTS[kind]
     for name, planted in FORMATS.items():
-        lines = leaks.find(name, planted(filled(text)), secrets)
+        lines = leaks.Search(secrets).find(name, planted(filled(text)))
         assert any(line.endswith(f": {words}") for line in lines), (name, lines)
 
 
@@ -314,15 +314,15 @@ def test_each_secret_is_found_in_each_format(secrets, filled, kind):
 def test_a_secret_is_found_in_each_kind_of_file(secrets, kind):
     content, place = FILES[kind]
     content = content if isinstance(content, bytes) else content.encode()
-    assert leaks.find(kind, content, secrets) == [f"{place.format(kind)}: {CODE}"]
+    assert leaks.Search(secrets).find(kind, content) == [f"{place.format(kind)}: {CODE}"]
 
 
 def test_harmless_texts_and_the_data_that_students_get_pass(repo, secrets, filled):
     assert len(secrets) > 40
-    assert leaks.check([repo / "src/data"], secrets) == []
+    assert leaks.Search(secrets).check([repo / "src/data"]) == []
     for text in HARMLESS:
         for name, content in ("a.py", filled(text).encode()), ("a.ipynb", notebook(text=text)):
-            assert leaks.find(name, content, secrets) == [], text
+            assert leaks.Search(secrets).find(name, content) == [], text
 
 
 def test_what_pages_show_is_compared_as_it_reads(secrets, answers):
@@ -334,24 +334,24 @@ def test_what_pages_show_is_compared_as_it_reads(secrets, answers):
         OF_TEST + "4": f"({question}) Tj T* ({place}) Tj",
     }
     for words, page in pages.items():
-        assert leaks.find("a.pdf", pdf(page=page), secrets) == [f"a.pdf (page 1): {words}"]
-    assert leaks.find("a.pdf", pdf(page=f"({question}) Tj"), secrets) == []
+        assert leaks.Search(secrets).find("a.pdf", pdf(page=page)) == [f"a.pdf (page 1): {words}"]
+    assert leaks.Search(secrets).find("a.pdf", pdf(page=f"({question}) Tj")) == []
 
 
 def test_names_and_comments_in_a_zip_are_read(secrets):
     packed = zipped({f"{SEED}.txt": "", "x/solutions/a.txt": ""}, LINE.encode())
-    assert leaks.find("a.zip", packed, secrets) == [
+    assert leaks.Search(secrets).find("a.zip", packed) == [
         f"a.zip/{SEED}.txt (name): {OF_SEED}",
         "a.zip/x/solutions/a.txt (name): lies in `solutions`",
         f"a.zip (comments): {CODE}",
     ]
-    assert leaks.find("a.zip", zipped({"with_solutions/sheet.pdf": b""}), secrets) == []
+    assert leaks.Search(secrets).find("a.zip", zipped({"with_solutions/sheet.pdf": b""})) == []
 
 
 def test_what_cannot_be_read_is_found(secrets):
     locked = BytesIO()
     whole = pdf(page="(nothing) Tj")
-    assert leaks.find("a.pdf", whole, secrets) == []
+    assert leaks.Search(secrets).find("a.pdf", whole) == []
     writer = pypdf.PdfWriter(clone_from=BytesIO(whole))
     writer.encrypt("secret", algorithm="RC4-128")
     writer.write(locked)
@@ -369,9 +369,9 @@ def test_what_cannot_be_read_is_found(secrets):
         ("a.pdf", b"%PDF-1.7\n", "a PDF that can't be read: "),
         ("a.pdf", locked.getvalue(), "a PDF that can't be read: "),
     ):
-        (found,) = leaks.find(name, content, secrets)
+        (found,) = leaks.Search(secrets).find(name, content)
         assert found.startswith(f"{name}: {words}"), found
-        assert len(leaks.find("b.zip", zipped({name: content}), secrets)) == 1
+        assert len(leaks.Search(secrets).find("b.zip", zipped({name: content}))) == 1
 
 
 def test_what_is_looked_for_is_what_stands_in_print(secrets):
@@ -387,10 +387,10 @@ def test_what_is_looked_for_is_what_stands_in_print(secrets):
         13: "a = b1 + b2 + b3 + b4 + b5 + b6 + b7",
         15: "+ e3 + e4 + e5 + e6 + e7 + e8 + e9.",
     }.items():
-        found = leaks.find("a.txt", text.encode(), secrets)
+        found = leaks.Search(secrets).find("a.txt", text.encode())
         assert found == [f"a.txt: holds solutions/written/print.tex.j2, line {line}"]
         for less in (text.partition(" ")[2], text.rpartition(" ")[0]):
-            assert leaks.find("a.txt", less.encode(), secrets) == [], less
+            assert leaks.Search(secrets).find("a.txt", less.encode()) == [], less
 
 
 @pytest.mark.requires_tool("pdflatex")
@@ -422,7 +422,7 @@ Any other values receive a weight \newpage that is exponentially small
     for _ in range(2):  # bookmarks come with the second run
         ran = subprocess.run(command, cwd=tmp_path, capture_output=True, check=False)
         assert ran.returncode == 0, ran.stdout.decode("utf-8", errors="replace")[-800:]
-    assert leaks.find("sheet.pdf", (tmp_path / "sheet.pdf").read_bytes(), secrets) == [
+    assert leaks.Search(secrets).find("sheet.pdf", (tmp_path / "sheet.pdf").read_bytes()) == [
         f"sheet.pdf (page 1): {CODE}",
         f"sheet.pdf (page 2): {OF_SEED}",
         f"sheet.pdf (page 2): {OF_JUDGE}9",
@@ -444,5 +444,5 @@ def test_an_answer_to_practice_is_kept_once_an_edition_gives_points_for_it(tmp_p
         text = pinned.text()
         assert last in text
         described.write_text(text.replace(last, last + line), encoding="utf-8")
-        found = leaks.find("a.md", SENTENCE.encode(), leaks.secrets_of(tmp_path))
+        found = leaks.Search(leaks.secrets_of(tmp_path)).find("a.md", SENTENCE.encode())
         assert found == ["a.md: holds handout/answers/blocks_heads.tex.j2, line 4"]

@@ -4,7 +4,7 @@ from tests.interpreter import captured
 from tests.project import ROOT
 from tools import leaks, starter
 from tools.leaks import __main__ as command
-from tools.leaks import secrets
+from tools.leaks import secrets, texts
 
 
 def committed(*names):
@@ -18,21 +18,21 @@ def test_what_students_get_today_passes():
     known, facts = leaks.secrets_of(ROOT), leaks.facts_of(ROOT)
     assert len(known) > 300
     for name, content in starter.starter_files(ROOT).items():
-        assert leaks.find(name, content, known, facts) == []
+        assert leaks.Search(known, facts).find(name, content) == []
     shared = ("src", "assignment.toml", "mingpt-demo", "handout/student", "handout/figures.toml")
     files = committed(*shared)
-    assert len(files) > 100 and leaks.check(files, known, facts) == []
+    assert len(files) > 100 and leaks.Search(known, facts).check(files) == []
     # Others are of some editions: test_leaks_of_facts.py looks for facts in their sheets.
-    assert leaks.check(sorted({*committed("handout")} - {*files}), known) == []
+    assert leaks.Search(known).check(sorted({*committed("handout")} - {*files})) == []
 
 
 def test_every_exception_is_needed():
     """An exception whose line is gone, or no longer given to students, would only hide leaks."""
     paths = committed("src", "handout")
-    read = leaks.bare("\n".join(path.read_text(encoding="utf-8") for path in paths))
+    read = texts.bare("\n".join(path.read_text(encoding="utf-8") for path in paths))
     known = {secret.text for secret in leaks.secrets_of(ROOT, allowed={})}
     for line in "".join(secrets.ALLOWED.values()).splitlines():
-        text = leaks.bare(line.partition("  #")[0])
+        text = texts.bare(line.partition("  #")[0])
         assert text in known or not text, f"{line} is not searched for at all"
         assert text in read, f"{line} is in no file for students"
 

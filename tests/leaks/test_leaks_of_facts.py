@@ -25,7 +25,7 @@ def test_examples_of_facts_are_found_in_the_forms_in_which_students_get_them():
                 "part.py": f"def f():\n    # {wrapped}\n    pass\n",
                 "handout.html": f"<p>{escape(example)}</p>",
             }.items():
-                (line,) = leaks.find(name, content.encode(), [], [fact])
+                (line,) = leaks.Search([], [fact]).find(name, content.encode())
                 assert line.startswith(f"{name}: answers a graded question, {fact.slot}: ")
 
 
@@ -45,8 +45,8 @@ def test_a_text_is_read_once_for_all_editions_and_each_has_its_own_facts(monkeyp
 def test_greek_letters_and_tex_read_alike():
     known = leaks.facts_of(ROOT)
     for text in (r"\(s\,(\mu_a +\! \mu_{b})\)", "s(μ_a + μ_b)", "s (𝜇a + 𝜇b)", "s*(mu_a+mu_b)"):
-        assert leaks.find("a.md", text.encode(), [], known)
-    assert leaks.flat("Σ_a, α and 2π") == "sigmaaalphaand2pi"
+        assert leaks.Search([], known).find("a.md", text.encode())
+    assert texts_of.flat("Σ_a, α and 2π") == "sigmaaalphaand2pi"
 
 
 def test_editions_differ_in_what_must_not_be_said():
@@ -67,7 +67,7 @@ def test_every_graded_answer_has_facts_and_no_sheet_states_them(name, dataset):
         if slot.points
     }
     assert graded == {fact.slot for fact in known}
-    assert leaks.find("handout.tex", text.encode(), [], known) == []
+    assert leaks.Search([], known).find("handout.tex", text.encode()) == []
 
 
 GOOD = """[[part]]\nsays = "it"\npatterns = ['an? answer']\nexamples = ["an answer"]\n"""

@@ -25,7 +25,7 @@ Exit codes: 0 nothing found, 1 something was, 2 a path doesn't exist or can't be
 input of the check has a mistake.
 """
 
-from collections.abc import Collection, Iterable, Iterator, Sequence
+from collections.abc import Collection, Iterable, Sequence
 from functools import cache
 from pathlib import Path
 from threading import Lock
@@ -34,25 +34,14 @@ from .facts import Fact, facts_of
 from .secrets import PREFIX, Secret, secrets_of
 from .texts import bare, flat, letters, parts, readings
 
-__all__ = [
-    "Fact",
-    "Search",
-    "Secret",
-    "bare",
-    "check",
-    "facts_of",
-    "find",
-    "flat",
-    "letters",
-    "secrets_of",
-]
+__all__ = ["Search", "facts_of", "secrets_of"]
 
 
 class Search:
     """A search for secrets and facts in files; a text that several of them have is read once."""
 
     def __init__(self, secrets: Iterable[Secret], facts: Sequence[Fact] = ()):
-        self.facts = facts
+        self._facts = facts
         self._secrets: dict[str, list[Secret]] = {}  # by their first characters
         for secret in secrets:
             self._secrets.setdefault(secret.text[:PREFIX], []).append(secret)
@@ -60,29 +49,25 @@ class Search:
         self._one_at_a_time = Lock()  # or two threads would read the same texts
 
     def find(self, name: str, content: bytes, facts: Collection[Fact] | None = None) -> list[str]:
-        """Return a line for each leak in a file: where it was found, and where it comes from.
-
-        `facts` are those that count in this file; None: all.
-        """
+        """Return a line for each leak in a file: its place and source; None: all facts count."""
         leaks: list[tuple[str, str]] = []
         with self._one_at_a_time:
             for place, text, problem in parts(name, content):
-                for words in [problem] if problem else self._words(text, facts):
+                for words, fact in [(problem, None)] if problem else self._found_in(text):
+                    counts = fact is None or facts is None or fact in facts
                     # What was found on a page isn't reported again for the whole PDF.
-                    if not any(p.startswith(place) and w == words for p, w in leaks):
+                    if counts and not any(p.startswith(place) and w == words for p, w in leaks):
                         leaks.append((place, words))
         return [f"{place}: {words}" for place, words in leaks]
 
-    def _words(self, text: str, facts: Collection[Fact] | None) -> Iterator[str]:
-        """Yield what is wrong with a text."""
-        sources, stated = self._found_in(text)
-        yield from (f"holds {source}" for source in sources)
-        for fact in stated:
-            if facts is None or fact in facts:
-                yield f"answers a graded question, {fact.slot}: {fact.says}"
+    def check(self, paths: Iterable[Path]) -> list[str]:
+        """Return a line for each leak in files and in everything below folders; raise OSError."""
+        files = [f for p in paths for f in (sorted(p.rglob("*")) if p.is_dir() else [p])]
+        files = [f for f in files if not f.is_dir() and "__pycache__" not in f.parts]
+        return [leak for f in files for leak in self.find(str(f), f.read_bytes())]
 
-    def _read(self, text: str) -> tuple[list[str], list[Fact]]:
-        """Return the sources of the secrets that a text holds, and the facts that it states."""
+    def _read(self, text: str) -> list[tuple[str, Fact | None]]:
+        """Return what is wrong with a text, in words, and the fact that it states, if it is one."""
         reads = readings(text)
         texts = {flat(reading) for reading in reads}
         sources = set()
@@ -90,21 +75,6 @@ class Search:
             starts = range(len(form) - PREFIX + 1)
             for prefix in {p for s in starts if (p := form[s : s + PREFIX]) in self._secrets}:
                 sources |= {one.source for one in self._secrets[prefix] if one.text in form}
-        return sorted(sources), [fact for fact in self.facts if any(map(fact.is_in, texts))]
-
-
-def find(
-    name: str, content: bytes, secrets: Iterable[Secret], facts: Sequence[Fact] = ()
-) -> list[str]:
-    """Return a line for each leak in a file: where it was found, and where it comes from."""
-    return Search(secrets, facts).find(name, content)
-
-
-def check(
-    paths: Iterable[Path], secrets: Sequence[Secret], facts: Sequence[Fact] = ()
-) -> list[str]:
-    """Return a line for each leak in files and in everything below folders; raise OSError."""
-    files = [f for p in paths for f in (sorted(p.rglob("*")) if p.is_dir() else [p])]
-    files = [f for f in files if not f.is_dir() and "__pycache__" not in f.parts]
-    search = Search(secrets, facts)
-    return [leak for f in files for leak in search.find(str(f), f.read_bytes())]
+        stated = [fact for fact in self._facts if any(map(fact.is_in, texts))]
+        words = "answers a graded question, {0.slot}: {0.says}".format
+        return [(f"holds {s}", None) for s in sorted(sources)] + [(words(f), f) for f in stated]

@@ -7,7 +7,7 @@ from autograder.description import UsageError
 
 from ..arguments import OneLineParser
 from ..regions import RegionError
-from . import check, facts_of, secrets_of
+from . import Search, facts_of, secrets_of
 
 
 def main(arguments: list[str] | None = None) -> int:
@@ -18,7 +18,8 @@ def main(arguments: list[str] | None = None) -> int:
     parser.add_argument("paths", nargs="+", type=Path, metavar="FILE-OR-FOLDER")
     options = parser.parse_args(arguments)
     try:
-        leaks = check(options.paths, secrets_of(), facts_of(edition=options.edition))
+        search = Search(secrets_of(), facts_of(edition=options.edition))
+        leaks = search.check(options.paths)
     except (OSError, UsageError, RegionError) as error:
         words = f"{error.filename}: {error.strerror}" if isinstance(error, OSError) else str(error)
         print(f"error: {words}", file=sys.stderr)
