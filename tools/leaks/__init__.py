@@ -49,7 +49,7 @@ class Search:
         self._one_at_a_time = Lock()  # or two threads would read the same texts
 
     def find(self, name: str, content: bytes, facts: Collection[Fact] | None = None) -> list[str]:
-        """Return a line for each leak in a file: its place and source; no facts given: all count."""
+        """Return a line for each leak in a file; of facts, only the given ones count, or all."""
         leaks: list[tuple[str, str]] = []
         with self._one_at_a_time:
             for place, text, problem in parts(name, content):
