@@ -12,6 +12,7 @@ import subprocess
 import sys
 import tempfile
 import uuid
+from collections import Counter
 from collections.abc import Iterator, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
 from contextlib import contextmanager
@@ -47,6 +48,9 @@ PRINT = r"""
 # What is linked to by its label, and a question that has a link to its answer, and back from there.
 LINKED = re.compile(r"\\(?:hyperref\[|(?:eq)?ref\{)([^]}]+)")
 ANSWERED = re.compile(r"\\answerlink\{([^}]+)")
+# In the labels of tagpdf: a marked content with its page and its number there, and a link's number.
+MARKED = re.compile(r"(\\newlabeldata\{mcid-(\d+)\}\{\{tagabspage\}\{(\d+)\}.*\{tagmcid\})\{\d+\}")
+LINK = re.compile(r"(?<=\\newlabeldata\{__tag_objr_page_)\d+")
 WITH_SOLUTIONS = "\\def\\withanswers{}\n\\input{sheet.tex}\n"
 FOR_STUDENTS = ("handout.pdf", "handout.html", "practice.pdf", "practice.html")
 SCRIPT = "solutions/written/quoted_numbers.py"
@@ -207,6 +211,8 @@ def _pdf(repo: Path, written: Path, folder: Path) -> bytes:
     own_id = uuid.uuid5(uuid.NAMESPACE_OID, text)
     _write(folder / "print.tex", PRINT.replace("OF_SHEET", str(own_id)))
     _write(folder / "print.aux", _expected_labels(text))
+    typeset.require("latexmk")
+    _write(folder / "print.aux", _settled(typeset.labels(folder, "print.tex")))
     try:
         return _typeset(repo, folder, "print.tex")
     except HandoutError as error:
@@ -227,6 +233,22 @@ def _expected_labels(sheet: str) -> str:
     labels |= {f"{kind}:{number}" for number in ANSWERED.findall(sheet) for kind in ("q", "answer")}
     lines = (f"\\newlabel{{{one}}}{{{{1}}{{1}}{{}}{{Doc-Start}}{{}}}}\n" for one in sorted(labels))
     return "\\relax\n" + "".join(lines)
+
+
+def _settled(aux: str) -> str:
+    """Return what LaTeX's second run writes about tags, given the first one's labels.
+
+    tagpdf numbers what it marks on each page, and links after the pages; the first run knows none,
+    and takes 100. Where this is right, the second run is the last one; else, another follows.
+    """
+    on_page: Counter[str] = Counter()
+    numbers = {}
+    for _, marked, page in sorted(MARKED.findall(aux), key=lambda found: int(found[1])):
+        numbers[marked] = on_page[page]
+        on_page[page] += 1
+    aux = MARKED.sub(lambda found: f"{found[1]}{{{numbers[found[2]]}}}", aux)
+    surplus = max(0, 100 - max(map(int, on_page), default=100))
+    return LINK.sub(lambda found: str(int(found[0]) - surplus), aux)
 
 
 def _page(repo: Path, described: Description, document: str, source: str, folder: Path) -> bytes:

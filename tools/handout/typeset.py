@@ -30,15 +30,7 @@ def typeset(folder: Path, name: str = "sheet.tex") -> Path:
             than the page; the message names the file and line.
     """
     require("latexmk")
-    command = ["latexmk", "-pdf", "-norc", "-interaction=nonstopmode", "-halt-on-error"]
-    fixed = {"SOURCE_DATE_EPOCH": DATE, "FORCE_SOURCE_DATE": "1", "max_print_line": "1000"}
-    done = subprocess.run(
-        [*command, "-file-line-error", "-quiet", name],
-        cwd=folder,
-        env=os.environ | fixed,
-        stdin=subprocess.DEVNULL,
-        capture_output=True,
-    )
+    done = _run(folder, "latexmk", "-pdf", "-norc", "-file-line-error", "-quiet", name)
     path = folder / name
     log = path.with_suffix(".log")
     text = log.read_text(encoding="utf-8", errors="replace") if log.is_file() else ""
@@ -47,6 +39,23 @@ def typeset(folder: Path, name: str = "sheet.tex") -> Path:
         first = faults[0] if faults else done.stderr.decode("utf-8", "replace").strip()[-300:]
         raise HandoutError(f"{folder.name}/{name}: {first} (full log: {log})")
     return path.with_suffix(".pdf")
+
+
+def labels(folder: Path, name: str) -> str:
+    """Return the labels that one run of LaTeX writes; the next run repeats its errors."""
+    _run(folder, "pdflatex", name)
+    return (folder / name).with_suffix(".aux").read_text(encoding="utf-8")
+
+
+def _run(folder: Path, *command: str) -> subprocess.CompletedProcess[bytes]:
+    fixed = {"SOURCE_DATE_EPOCH": DATE, "FORCE_SOURCE_DATE": "1", "max_print_line": "1000"}
+    return subprocess.run(
+        [command[0], "-interaction=nonstopmode", "-halt-on-error", *command[1:]],
+        cwd=folder,
+        env=os.environ | fixed,
+        stdin=subprocess.DEVNULL,
+        capture_output=True,
+    )
 
 
 def problems(log: str) -> list[str]:
