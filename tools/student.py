@@ -207,7 +207,8 @@ def main(arguments: list[str] | None = None) -> int:
         adding(REPO / "dist", REPO / "build" / "student") as draft,
         build.typesetting(REPO, names, options.paper, draft) as documents,
     ):
-        common, search = shared(REPO), leaks.Search(leaks.secrets_of(REPO), leaks.facts_of(REPO))
+        common = shared(REPO)
+        search = leaks.Search(leaks.secrets_of(REPO), leaks.facts_of(REPO))
         for edition in names:
             line = release(REPO, edition, documents[edition].result(), common, draft)
             look_for_leaks(REPO, edition, draft, search)

@@ -211,7 +211,6 @@ def _pdf(repo: Path, written: Path, folder: Path) -> bytes:
     own_id = uuid.uuid5(uuid.NAMESPACE_OID, text)
     _write(folder / "print.tex", PRINT.replace("OF_SHEET", str(own_id)))
     _write(folder / "print.aux", _expected_labels(text))
-    typeset.require("latexmk")
     _write(folder / "print.aux", _settled(typeset.labels(folder, "print.tex")))
     try:
         return _typeset(repo, folder, "print.tex")

@@ -43,8 +43,9 @@ def typeset(folder: Path, name: str = "sheet.tex") -> Path:
 
 def labels(folder: Path, name: str) -> str:
     """Return the labels that one run of LaTeX writes; the next run repeats its errors."""
+    require("pdflatex")
     _run(folder, "pdflatex", name)
-    return (folder / name).with_suffix(".aux").read_text(encoding="utf-8")
+    return (folder / name).with_suffix(".aux").read_text(encoding="utf-8", errors="replace")
 
 
 def _run(folder: Path, *command: str) -> subprocess.CompletedProcess[bytes]:

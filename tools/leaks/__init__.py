@@ -49,7 +49,7 @@ class Search:
         self._one_at_a_time = Lock()  # or two threads would read the same texts
 
     def find(self, name: str, content: bytes, facts: Collection[Fact] | None = None) -> list[str]:
-        """Return a line for each leak in a file; of facts, only the given ones count, or all."""
+        """Return a line for each leak in a file; `facts` are those that count, None means all."""
         leaks: list[tuple[str, str]] = []
         with self._one_at_a_time:
             for place, text, problem in parts(name, content):
@@ -67,7 +67,7 @@ class Search:
         return [leak for f in files for leak in self.find(str(f), f.read_bytes())]
 
     def _read(self, text: str) -> list[tuple[str, Fact | None]]:
-        """Return what is wrong with a text, in words, and the fact that it states, if it is one."""
+        """Return what a text holds, each in words, and the fact if it states one."""
         reads = readings(text)
         texts = {flat(reading) for reading in reads}
         sources = set()
